@@ -1,0 +1,48 @@
+# Every target sets up what it needs: the first one run makes .venv and installs the pinned versions into it.
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# The first interpreter that is there and new enough; `make PYTHON=...` overrules it.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+.PHONY: help demo test check lint types unit bench clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 14
+
+demo: $(STAMP) ## compile a real network over all engines and print the table (at most 5 minutes)
+	$(BIN)/python -m benchmarks.demo
+
+test: $(STAMP) ## run every test: unit, conformance on the real engines, whole networks (at most 20 minutes)
+	$(BIN)/python -m pytest
+
+check: lint types unit ## what to run before a commit: lint, types, unit tests
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest tests/unit tests/golden
+
+bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
+	$(BIN)/python -m benchmarks
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "error: Intarsia needs Python 3.11 or newer; install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "error: $(PYTHON) lacks the venv module; on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cpu,dev]'
+	@touch $@

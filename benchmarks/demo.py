@@ -1,0 +1,105 @@
+"""The main job on a real network: ``make demo``.
+
+Builds a text-line recogniser (a convolutional part and a recurrent part, with seeded weights), compiles it three ways
+over every engine there is, and shows what each engine, the greedy partitioning and the measured one come to.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import intarsia
+from benchmarks import networks
+
+NETWORK = "text_recogniser"
+FOLDER = Path(".demo")
+BUDGET_S = 90.0
+
+
+def main() -> None:
+    """Compile, show, run once, and check the answer."""
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    start = time.monotonic()
+    FOLDER.mkdir(exist_ok=True)
+    network = sys.argv[1] if len(sys.argv) > 1 else NETWORK
+    path = networks.save(network, FOLDER)
+    console.print(f"[bold]{network}[/bold] ({path.stat().st_size / 1e6:.0f} MB) over every engine on this machine\n")
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "records.sqlite"  # a cold store: everything below is measured now
+        reports = {}
+        for partition in ("greedy", "collage"):
+            with intarsia.compile(path, partition=partition, budget=BUDGET_S, store=store, progress=told(console)) as m:
+                reports[partition] = dict(m.report)
+                if partition == "collage":
+                    artifact = m.save(FOLDER / f"{network}.intarsia")
+    console.print(table(reports["greedy"], reports["collage"]))
+    chosen = reports["collage"]
+    console.print(f"\nchosen: {chosen['chosen']}, because {chosen['reason']}")
+    for number, part in enumerate(chosen["partitions"], start=1):
+        nodes = part["nodes"]
+        console.print(f"  {number}. {part['target']}: {len(nodes)} nodes, {nodes[0]} … {nodes[-1]}", highlight=False)
+    with intarsia.load(artifact) as model:
+        outputs = model(networks.feeds(path, seed=1))
+    shapes = ", ".join(f"{name} {value.shape}" for name, value in outputs.items())
+    console.print(f"\n{artifact} ran: {shapes}; the whole demo took {time.monotonic() - start:.0f} s")
+
+
+def table(greedy: dict[str, Any], collage: dict[str, Any]) -> Table:
+    """Each engine alone, greedy, the best mix found, and what ships."""
+    view = Table("plan", "ms", "× best single", "switches", "max error", "why")
+    for column in view.columns[1:5]:
+        column.justify = "right"
+    best = min((s["latency_ms"] for s in collage["singles"] if "latency_ms" in s), default=None)
+
+    def row(name: str, ms: float | None, switches: int | None, error: float | None, why: str) -> None:
+        ratio = "" if ms is None or best is None else f"{best / ms:.2f}"
+        view.add_row(
+            name,
+            "" if ms is None else f"{ms:.2f}",
+            ratio,
+            "" if switches is None else str(switches),
+            "" if error is None else f"{error:.0e}",
+            why,
+        )
+
+    for single in collage["singles"]:
+        if "failure" in single:
+            failure = single["failure"]
+            row(single["target"], None, None, None, f"{failure['stage']}: {failure['reason']}"[:70])
+        else:
+            why = "best single engine" if single["target"] == collage["best_single"] else ""
+            row(single["tuned"], single["latency_ms"], 0, single["max_rel_error"], why)
+    row("greedy", _median(greedy), greedy["switches"], greedy["max_rel_error"], "first engine that takes a node")
+    for mix in collage["mixes"][:2]:
+        row(mix["name"], mix["latency_ms"], mix["switches"], None, " → ".join(t.split()[0] for t in mix["targets"]))
+    view.add_section()
+    row("chosen", _median(collage), collage["switches"], collage["max_rel_error"], collage["reason"])
+    return view
+
+
+def _median(report: dict[str, Any]) -> float | None:
+    return None if report["latency_ms"] is None else report["latency_ms"]["median"]
+
+
+def told(console: Console) -> Any:
+    """Progress as single lines, on a terminal only."""
+    seen: set[str] = set()
+
+    def watch(progress: Any) -> None:
+        line = f"{progress.stage} {progress.note}".strip()
+        if console.is_terminal and line not in seen:
+            seen.add(line)
+            console.print(f"  {line}", style="dim", highlight=False)
+
+    return watch
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Whole processes side by side: rounds interleaved over contenders that each run alone, in fresh sets of processes.
+
+The statistic is the median of per-round ratios with its 95 % interval by order statistics; the first contender runs
+twice, and a set in which it differs from itself by more than 2 % is void and is run again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CONTROL = "control"
+CONTROL_LIMIT = 0.02
+ROUND_MS = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """How to start one: its name, its kind in `benchmarks.direct`, and what that kind is given."""
+
+    name: str
+    kind: str
+    model: Path
+    options: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Rounds of every contender, over all valid sets."""
+
+    rounds_ms: Mapping[str, tuple[float, ...]]
+    void_sets: int
+
+    def median_ms(self, name: str) -> float:
+        """Median of the rounds."""
+        return statistics.median(self.rounds_ms[name])
+
+    def ratio(self, name: str, over: str) -> tuple[float, float, float]:
+        """Median of per-round ``name``/``over`` with its 95 % interval."""
+        ratios = sorted(a / b for a, b in zip(self.rounds_ms[name], self.rounds_ms[over], strict=True))
+        reach = 1.96 * math.sqrt(len(ratios)) / 2
+        low = max(0, math.floor(len(ratios) / 2 - reach) - 1)
+        high = min(len(ratios) - 1, math.ceil(len(ratios) / 2 + reach))
+        return statistics.median(ratios), ratios[low], ratios[high]
+
+
+def race(
+    contenders: Sequence[Contender],
+    feeds: Path,
+    threads: int,
+    *,
+    sets: int = 3,
+    rounds: int = 10,
+    repeats: int = 4,
+    seed: int = 0,
+) -> Result:
+    """Run ``sets`` valid sets of ``rounds`` rounds; after ``repeats`` void ones, what there is is returned."""
+    total: dict[str, list[float]] = {contender.name: [] for contender in contenders} | {CONTROL: []}
+    valid = void = 0
+    while valid < sets and void <= repeats:
+        found = _one_set(contenders, feeds, threads, rounds, random.Random(seed + valid + void))
+        if abs(_control(contenders[0].name, found) - 1) > CONTROL_LIMIT and void < repeats:
+            void += 1
+            continue
+        valid += 1
+        for name, times in found.items():
+            total[name].extend(times)
+    return Result(rounds_ms={name: tuple(times) for name, times in total.items()}, void_sets=void)
+
+
+def _control(first: str, found: Mapping[str, Sequence[float]]) -> float:
+    return statistics.median(a / b for a, b in zip(found[first], found[CONTROL], strict=True))
+
+
+def _one_set(
+    contenders: Sequence[Contender], feeds: Path, threads: int, rounds: int, rng: random.Random
+) -> dict[str, list[float]]:
+    named = {contender.name: contender for contender in contenders} | {CONTROL: contenders[0]}
+    found: dict[str, list[float]] = {name: [] for name in named}
+    with ExitStack() as stack:
+        running = {
+            name: stack.enter_context(_start(contender, feeds, threads)) for name, contender in named.items()
+        }
+        for name, process in running.items():
+            if process.stdout is None or process.stdout.readline().strip() != "ready":
+                raise RuntimeError(f"{name} did not start")
+        runs = {name: _runs(process) for name, process in running.items()}
+        for _ in range(rounds):
+            for name in rng.sample(list(running), len(running)):
+                found[name].append(statistics.median(_ask(running[name], 1, runs[name])))
+        for process in running.values():
+            process.kill()
+    return found
+
+
+def _start(contender: Contender, feeds: Path, threads: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "benchmarks.direct", contender.kind, str(contender.model), str(feeds)),
+            *(str(threads), json.dumps(dict(contender.options))),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **contender.environment},
+    )
+
+
+def _runs(process: subprocess.Popen[str]) -> int:
+    return max(1, min(100, round(ROUND_MS / statistics.median(_ask(process, 3, 3)))))
+
+
+def _ask(process: subprocess.Popen[str], warm: int, runs: int) -> list[float]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{warm} {runs}\n")
+    process.stdin.flush()
+    times: list[float] = json.loads(process.stdout.readline())
+    return times

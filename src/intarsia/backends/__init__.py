@@ -1,0 +1,1 @@
+"""The engines: one contract (`base`), one list (`registry`), one file for each engine."""

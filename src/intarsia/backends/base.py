@@ -1,0 +1,275 @@
+"""The engine contract: what one file under ``backends/`` must say and do.
+
+An engine is asked in this order: ``probe`` (are you here), ``capability`` (which nodes), ``compile`` (a sub-graph to
+an `EngineArtifact`), ``load`` (that to an `Executable`), ``bind`` (buffers), and then the bound call, many times.
+Failures of the foreign library are translated in one place, `guard`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from intarsia.errors import BackendError, ExecutionError, IntarsiaError, ModelError
+from intarsia.partition.capability import Capability
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel, Value
+    from intarsia.target import Target
+
+
+class GapReason(StrEnum):
+    """Whose move it is to close a gap."""
+
+    NOT_IMPLEMENTED = "not implemented here"
+    UPSTREAM = "not supported by the engine"
+    NEVER = "left out on purpose"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """One thing an engine cannot do, and whose move it is.
+
+    Attributes:
+        what: Operator or feature, e.g. ``LSTM[bidirectional]``.
+        why: Whose move it is.
+        evidence: The error it gives, or the upstream issue.
+        until: Version range in which the gap holds; ``None`` for all.
+    """
+
+    what: str
+    why: GapReason
+    evidence: str
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Availability:
+    """Whether an engine is usable here, or why not and what mends it."""
+
+    usable: bool
+    version: str | None = None
+    devices: tuple[str, ...] = ()
+    reason: str | None = None
+    mend: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """How an engine treats the buffers it is bound to.
+
+    Attributes:
+        writes_in_place: Outputs are computed straight into the bound arrays, not copied there.
+        mutates_inputs: The engine may overwrite its inputs, so it must be given arrays nobody else reads.
+        any_shape: It takes values whose shape is only known after they were computed, in and out.
+        spins: Its threads look for work for a while after a call unless they are told not to, so that `Spin.FREE`
+            and `Spin.CALL` differ.
+        dtypes: ONNX element types it takes at its borders, by numpy name.
+        max_opset: Newest default-domain opset it reads; newer models are lowered or refused.
+        max_ir: Newest ONNX IR version it reads.
+    """
+
+    writes_in_place: bool
+    mutates_inputs: bool = False
+    any_shape: bool = False
+    spins: bool = False
+    dtypes: frozenset[str] = frozenset({"float32"})
+    max_opset: int | None = None
+    max_ir: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineArtifact:
+    """What an engine compiled a sub-graph to.
+
+    Attributes:
+        files: Named contents, in the engine's own format.
+        weights: Names of the graph's weights that are handed over again at ``load`` instead of being copied into
+            ``files``, so that an artifact stores each weight once.
+        meta: JSON-able facts that ``load`` needs.
+    """
+
+    files: Mapping[str, bytes]
+    weights: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """Name, dtype (numpy name) and shape of one border value; a shape is ``None`` where only running tells it."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+
+
+def signature_rows(values: Iterable[Value]) -> list[list[Any]]:
+    """Border values as JSON-able rows, for ``EngineArtifact.meta``; `signatures` reads them back."""
+    return [[value.name, value.dtype, None if value.shape is None else list(value.shape)] for value in values]
+
+
+def signatures(rows: Iterable[Sequence[Any]]) -> tuple[Signature, ...]:
+    """What `signature_rows` wrote."""
+    return tuple(
+        Signature(name=name, dtype=dtype, shape=None if shape is None else tuple(shape)) for name, dtype, shape in rows
+    )
+
+
+class Slot:
+    """Stands for a value whose shape only running tells: the call that computes it puts a fresh array into ``array``."""
+
+    __slots__ = ("array",)
+
+    def __init__(self) -> None:
+        self.array: np.ndarray | None = None
+
+
+BoundCall = Callable[[], None]
+"""Runs once, from the bound inputs to the bound outputs."""
+
+
+class Executable(ABC):
+    """A loaded sub-graph. ``bind`` once, call many times; ``close`` frees the engine's memory."""
+
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
+
+    @abstractmethod
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Fix the buffers.
+
+        Arrays are C-contiguous, of the signature's dtype and shape, page-aligned, and outlive the call. Their
+        *contents* change between calls; each call reads the inputs afresh and fills every output. Slots only come to
+        engines with the trait ``any_shape``. The call raises `ExecutionError` if the engine fails (see `guarded`).
+        """
+
+    def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object
+        """Free what the engine holds. Calling it twice is fine."""
+
+
+class Backend(ABC):
+    """One engine. Class attributes are data, methods are stages; an instance holds no state of a graph."""
+
+    name: ClassVar[str]
+    """Stable id: equals the target kind and the file's name."""
+    extra: ClassVar[str]
+    """The pip extra that installs it."""
+    licence: ClassVar[str]
+    traits: ClassVar[Traits]
+    gaps: ClassVar[tuple[Gap, ...]] = ()
+
+    @abstractmethod
+    def probe(self) -> Availability:
+        """Say whether the engine is usable. Cheap; never raises."""
+
+    @abstractmethod
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """The reason why this node is not taken, or ``None``. Pure: compiles nothing, imports no engine."""
+
+    @abstractmethod
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Compile a sub-graph. Slow; no hidden inputs."""
+
+    @abstractmethod
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Make an artifact runnable. ``weights`` holds at least ``artifact.weights``; they may be mapped files."""
+
+    @abstractmethod
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """Write the sub-graph as the engine's native files plus the options it ran with; returns the paths."""
+
+    def variants(self, target: Target) -> tuple[Target, ...]:
+        """The target with each setting of its options that is worth timing; options the user stated stay."""
+        return (target,)
+
+    def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
+        """Variables that the library reads *while it loads*; ``None`` means: must be absent."""
+        return {}
+
+    def capability(self, graph: Graph, target: Target) -> Capability:
+        """Each node's acceptance or refusal with its reason."""
+        refusals = {}
+        for node in graph.nodes:
+            reason = (
+                self._border_refusal(node, graph)
+                or self._version_refusal(node, graph)
+                or self.refusal(node, graph, target)
+            )
+            if reason is not None:
+                refusals[node.id] = reason
+        return Capability(refusals=refusals)
+
+    def _border_refusal(self, node: Node, graph: Graph) -> str | None:
+        for name in filter(None, (*node.reads, *node.outputs)):
+            value = graph.values[name]
+            if value.dtype not in self.traits.dtypes and not value.is_weight:
+                return f"{self.name} takes no {value.dtype or 'untyped'} value ({name})"
+            if value.shape is None and not self.traits.any_shape:
+                return f"the shape of {name} is only known after it was computed"
+        return None
+
+    def _version_refusal(self, node: Node, graph: Graph) -> str | None:
+        newest = self.traits.max_opset
+        if newest is None or graph.opsets.get("", 0) <= newest:
+            return None
+        from intarsia.graph.opset import lowered
+
+        try:
+            lowered((node,), graph, newest, self.traits.max_ir)
+        except ModelError as error:
+            return str(error)
+        return None
+
+
+
+def thread_count(target: Target, settings: RunSettings) -> int:
+    """Threads an engine may use: the plan's budget, or less where the target caps it."""
+    cap = target["threads"]
+    return settings.threads if cap is None else min(int(cap), settings.threads)
+
+
+@contextmanager
+def guard(error: type[BackendError], backend: str) -> Iterator[None]:
+    """The one place where a foreign exception becomes ours: named by engine and stage, the cause kept."""
+    try:
+        yield
+    except IntarsiaError:
+        raise
+    except Exception as foreign:
+        raise _translated(error, backend, foreign) from foreign
+
+
+def guarded(call: BoundCall, backend: str, owners: tuple[object, ...] = ()) -> BoundCall:
+    """``call`` under the same guard, keeping alive the owners of memory that the engine knows only by pointer.
+
+    A plain ``try`` costs nothing while nothing fails; a context manager costs a microsecond.
+    """
+
+    def bound(_owners: tuple[object, ...] = owners) -> None:
+        try:
+            call()
+        except IntarsiaError:
+            raise
+        except Exception as foreign:
+            raise _translated(ExecutionError, backend, foreign) from foreign
+
+    return bound
+
+
+def _translated(error: type[BackendError], backend: str, foreign: Exception) -> BackendError:
+    text = str(foreign).strip() or type(foreign).__name__
+    return error(backend, text[:2000])

@@ -1,0 +1,322 @@
+"""MNN: its own converter, run in a child process, and its CPU sessions. Knows nothing of plans.
+
+Facts in comments were measured with MNN 3.6.1. The wheel's console scripts and ``MNN.tools`` are never touched: they
+install a logging package at run time. The converter itself is the extension module ``_tools``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from intarsia.backends.base import (
+    Availability,
+    Backend,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Signature,
+    Slot,
+    Traits,
+    guard,
+)
+from intarsia.backends.mnn_support import refusal
+from intarsia.errors import CompileError, ExecutionError, LoadError
+
+if TYPE_CHECKING:
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+SHARED_BYTES = 1024
+"""A weight smaller than this is not worth naming: it stays in the artifact's own files."""
+
+# Denormals stay as they are (by default the converter writes -0.0 as 0.0 too, and then no weight is found again),
+# and Gelu is computed with erf (the default approximation is wrong by 5e-4).
+CONVERTER_OPTIONS = ("--bizCode", "intarsia", "--alignDenormalizedValue", "0", "--useGeluApproximation", "0")
+
+Layout = list[tuple[str | None, int]]
+"""What a weight file is made of, in order: a weight's name, or ``None`` for bytes of the rest, and a byte count."""
+
+
+class MnnBackend(Backend):
+    """MNN on the CPU. Its threads sleep between calls (no processor time in an idle second), so it needs no variable."""
+
+    name: ClassVar[str] = "mnn"
+    extra: ClassVar[str] = "mnn"
+    licence: ClassVar[str] = "Apache-2.0"
+    # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
+    traits: ClassVar[Traits] = Traits(writes_in_place=False, dtypes=frozenset({"float32", "int32", "int64", "bool"}))
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(
+            what="RNN, GRU, LSTM",
+            why=GapReason.UPSTREAM,
+            evidence="Y_h comes with a fourth axis; reverse and bidirectional are refused or wrong; constant LSTM crashes",
+        ),
+        Gap(
+            what="quantised operators",
+            why=GapReason.UPSTREAM,
+            evidence="QuantizeLinear crashes; int8 tensors cannot be read from Python",
+        ),
+        Gap(what="control flow", why=GapReason.UPSTREAM, evidence="If and Loop: runSession returns 3; Scan crashes"),
+    )
+
+    def probe(self) -> Availability:
+        if util.find_spec("MNN") is None or util.find_spec("_tools") is None:
+            return Availability(
+                usable=False, reason="the Python package MNN is not installed", mend="pip install 'intarsia[mnn]'"
+            )
+        return Availability(usable=True, version=metadata.version("MNN"), devices=("cpu",))
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        return refusal(node, graph)
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        with guard(CompileError, self.name), TemporaryDirectory(prefix="intarsia-mnn-") as folder:
+            structure, weights = _convert(model, Path(folder), external=True)
+            layout, rest = cut(
+                np.memmap(weights, np.uint8, "r") if weights.exists() else np.empty(0, np.uint8),
+                _spans(structure),
+                {name: weight.array() for name, weight in model.weights.items() if weight.nbytes >= SHARED_BYTES},
+            )
+            files = {"model.mnn": structure.read_bytes(), "rest": rest}
+        return EngineArtifact(
+            files=files,
+            weights=tuple(dict.fromkeys(name for name, _ in layout if name is not None)),
+            meta={
+                "layout": layout,
+                "inputs": [(value.name, value.dtype, value.shape) for value in model.inputs],
+                "outputs": [(value.name, value.dtype, value.shape) for value in model.outputs],
+            },
+        )
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        # MNN opens files only by path, and has read them by the end of createSession.
+        with guard(LoadError, self.name), TemporaryDirectory(prefix="intarsia-mnn-") as folder:
+            model = Path(folder, "model.mnn")
+            model.write_bytes(artifact.files["model.mnn"])
+            with Path(folder, "weights").open("wb") as file:
+                for piece in restore(artifact.meta["layout"], artifact.files["rest"], weights):
+                    file.write(piece)
+            with _silence():
+                import MNN  # noqa: PLC0415 - prints to stdout
+
+                interpreter = MNN.Interpreter(str(model))
+                interpreter.setExternalFile(file.name)
+                session = interpreter.createSession(_options(target, settings))
+            return MnnExecutable(interpreter, session, artifact.meta)
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        with guard(CompileError, self.name):
+            native, weights = _convert(model, folder, external=sum(w.nbytes for w in model.weights.values()) > 2**30)
+            options = folder / "options.json"
+            options.write_text(json.dumps(_options(target, settings), indent=2) + "\n", encoding="utf-8")
+        return tuple(path for path in (native, weights, options) if path.exists())
+
+
+class MnnExecutable(Executable):
+    """A session whose input and output memory belongs to MNN: both are copied, 1 µs and the memory's speed.
+
+    The session keeps no state from call to call; ``runSession`` releases the interpreter lock.
+    """
+
+    def __init__(self, interpreter: Any, session: Any, meta: Mapping[str, Any]) -> None:
+        self.inputs = _signatures(meta["inputs"])
+        self.outputs = _signatures(meta["outputs"])
+        self._interpreter, self._session = interpreter, session
+        tensors = {**interpreter.getSessionInputAll(session), **interpreter.getSessionOutputAll(session)}
+        # MNN computes with 32 bits where ONNX says int64 or bool: the views are int32 then. An input that nothing
+        # reads is left out by the converter.
+        self._views = {
+            value.name: tensors[value.name].getNumpyData()
+            for value in (*self.inputs, *self.outputs)
+            if value.name in tensors
+        }
+        for value in (*self.inputs, *self.outputs):
+            view = self._views.get(value.name)
+            if view is None and value in self.outputs:
+                raise LoadError("mnn", f"the converter lost the output {value.name}")
+            if view is not None and view.shape != value.shape:
+                raise LoadError("mnn", f"{value.name} has the shape {view.shape} in MNN, {value.shape} in ONNX")
+
+    def bind(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        given = [(self._views[name], array) for name, array in inputs.items() if name in self._views]
+        wide = [pair for pair in given if pair[1].dtype == np.int64]
+        taken = [(array, self._views[name]) for name, array in outputs.items() if not isinstance(array, Slot)]
+        run, session, copy = self._interpreter.runSession, self._session, np.copyto
+
+        def call() -> None:
+            for view, array in given:
+                copy(view, array, casting="unsafe")
+            for view, array in wide:
+                if not np.array_equal(view, array):
+                    raise ExecutionError("mnn", "an int64 input holds a value that 32 bits cannot hold")
+            status = run(session)
+            if status != 0:
+                raise ExecutionError("mnn", f"runSession returned {status}")
+            for array, view in taken:
+                copy(array, view, casting="unsafe")
+
+        return call
+
+    def close(self) -> None:
+        self._views = {}
+        self._interpreter = self._session = None
+
+
+def cut(data: np.ndarray, spans: Iterable[tuple[int, int]], weights: Mapping[str, np.ndarray]) -> tuple[Layout, bytes]:
+    """Replace each span (offset, byte count) of ``data`` that equals a weight, byte by byte, by the weight's name.
+
+    Weights that the converter changed (a batch normalisation folded into a convolution) stay in the rest.
+    """
+    candidates: dict[tuple[int, bytes], list[tuple[str, np.ndarray]]] = {}
+    for name, array in weights.items():
+        raw = _raw(array)
+        candidates.setdefault((raw.nbytes, raw[:64].tobytes()), []).append((name, raw))
+    layout: Layout = []
+    rest: list[bytes] = []
+    position = 0
+    for offset, size in sorted(spans):
+        found = data[offset : offset + size]
+        alike = candidates.get((size, found[:64].tobytes()), ())
+        name = next((name for name, raw in alike if np.array_equal(found, raw)), None)
+        if name is None or offset < position:
+            continue
+        if offset > position:
+            layout.append((None, offset - position))
+            rest.append(data[position:offset].tobytes())
+        layout.append((name, size))
+        position = offset + size
+    if position < data.nbytes:
+        layout.append((None, data.nbytes - position))
+        rest.append(data[position:].tobytes())
+    return layout, b"".join(rest)
+
+
+def restore(
+    layout: Iterable[tuple[str | None, int]], rest: bytes, weights: Mapping[str, np.ndarray]
+) -> Iterator[memoryview]:
+    """The pieces of what `cut` was given, in order."""
+    position = 0
+    for name, size in layout:
+        if name is None:
+            yield memoryview(rest)[position : position + size]
+            position += size
+        else:
+            raw = _raw(weights[name])
+            if raw.nbytes != size:
+                raise LoadError("mnn", f"the weight {name} has {raw.nbytes} bytes, the artifact expects {size}")
+            yield memoryview(raw)
+
+
+def _raw(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _signatures(values: Iterable[tuple[str, str, Iterable[int]]]) -> tuple[Signature, ...]:
+    return tuple(Signature(name=name, dtype=dtype, shape=tuple(shape)) for name, dtype, shape in values)
+
+
+def _options(target: Target, settings: RunSettings) -> dict[str, Any]:
+    cap = target["threads"]
+    return {
+        "backend": "CPU",
+        "numThread": min(settings.threads, cap) if cap else settings.threads,
+        "precision": target["precision"],
+        "memory": target["memory"],
+        "power": target["power"],
+    }
+
+
+def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Path]:
+    """Write ``model.mnn``, and its weights beside it where ``external``; the second path exists only if there are any.
+
+    Flatbuffers end at 2 GB, so a larger model needs its weights outside.
+    """
+    source, native = folder / "model.onnx", folder / "model.mnn"
+    model.save(source)
+    log = _converter(
+        folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,
+        *(["--saveExternalData"] if external else []),
+    )  # fmt: skip
+    for written in folder.glob("model.onnx*"):
+        written.unlink()
+    # The return value is True in any case.
+    if "Converted Success" not in log or not native.exists():
+        raise CompileError("mnn", log[-1000:])
+    return native, folder / "model.mnn.weight"
+
+
+def _spans(native: Path) -> list[tuple[int, int]]:
+    """Where the tensors are in the weight file of ``native``: offsets and byte counts, as its JSON form tells."""
+    dump = native.with_suffix(".json")
+    _converter(native.parent, "-f", "MNN", "--modelFile", native.name, "--JsonFile", dump.name)
+    spans: list[tuple[int, int]] = []
+
+    def collect(fields: dict[str, Any]) -> dict[str, Any]:
+        offset, *sizes = fields.get("external") or (0,)
+        for size in sizes:
+            spans.append((offset, size))
+            offset += size
+        return fields
+
+    json.loads(dump.read_text(encoding="utf-8"), object_hook=collect)
+    return spans
+
+
+def _converter(folder: Path, *arguments: str) -> str:
+    """Run the converter in a process of its own and return what it printed.
+
+    It prints to stdout, keeps a scratch file in the working directory, and a model that it cannot take may end the
+    process.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, _tools; _tools.mnnconvert(sys.argv)", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    log = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        raise CompileError("mnn", f"the converter ended with status {done.returncode}: {log[-1000:]}")
+    return log
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Send what C code prints to nowhere: the product's stdout carries JSON, and MNN greets on it when imported."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [(stream, os.dup(stream)) for stream in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for stream, _ in kept:
+            os.dup2(nowhere, stream)
+        yield
+    finally:
+        for stream, copy in kept:
+            os.dup2(copy, stream)
+            os.close(copy)
+        os.close(nowhere)

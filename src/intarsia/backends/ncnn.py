@@ -1,0 +1,299 @@
+"""ncnn: the sub-graph is translated to its layers in memory, weights are streamed from the arrays they lie in.
+
+The translation is `intarsia.backends.ncnn_lowering`; this file holds the engine. ncnn 1.0.20261020 checks no shapes,
+keeps no array alive, and crashes where others raise, so shapes are fixed when a network is written and nothing reaches
+the engine unchecked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib import metadata, util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from intarsia.backends.base import (
+    Availability,
+    Backend,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Signature,
+    Slot,
+    Traits,
+    guard,
+    thread_count,
+)
+from intarsia.backends.ncnn_lowering import Border, lower, refusal
+from intarsia.backends.ncnn_lowering.stream import Source, chunks, describe
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.errors import CompileError, ExecutionError, LoadError
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+_ENVIRONMENT: Mapping[Spin, Mapping[str, str | None]] = {
+    Spin.FREE: {"OMP_WAIT_POLICY": None, "GOMP_SPINCOUNT": None},
+    Spin.CALL: {"OMP_WAIT_POLICY": None, "GOMP_SPINCOUNT": "2000"},
+    Spin.NEVER: {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"},
+}
+"""The wheel carries GNU's OpenMP. 2000 rounds of spinning (a few µs) bridge the gap between the loops of one call."""
+_FP16 = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic")
+_BF16 = ("use_bf16_packed", "use_bf16_storage")
+_DEFAULTS: Mapping[str, bool] = {"winograd": True, "sgemm": True, "packing": True, "fp16": False}
+"""Options of the ncnn kind, for a target of a device kind, which has none of them."""
+
+
+class NcnnBackend(Backend):
+    """Convolution networks, with Winograd's algorithm for layers of 3 by 3."""
+
+    name: ClassVar[str] = "ncnn"
+    extra: ClassVar[str] = "ncnn"
+    licence: ClassVar[str] = "BSD-3-Clause"
+    traits: ClassVar[Traits] = Traits(writes_in_place=False, spins=True)
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
+        Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
+        Gap(what="Softplus", why=GapReason.UPSTREAM, evidence="log(1 + exp(x)) is infinite from x = 89"),
+        Gap(what="LSTM", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+        Gap(what="GRU", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+        Gap(what="Conv[3-D]", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+    )
+
+    def probe(self) -> Availability:
+        """Looks for the package without loading it: its OpenMP reads its policy when it is loaded."""
+        if util.find_spec("ncnn") is None:
+            return Availability(usable=False, reason="ncnn is not installed", mend="pip install 'intarsia[ncnn]'")
+        return Availability(usable=True, version=metadata.version("ncnn"), devices=("cpu",))
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """The reason that the node's own lowering gives."""
+        return refusal(node, graph)
+
+    def variants(self, target: Target) -> tuple[Target, ...]:
+        """Without Winograd too: on small images it loses."""
+        if target.kind.name != self.name or "winograd" in target.options:
+            return (target,)
+        return (target, target.with_options({"winograd": False}))
+
+    def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
+        """How long the threads of GNU's OpenMP spin."""
+        return _ENVIRONMENT[settings.spin]
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Write the network; ncnn itself prepares the weights when it loads them."""
+        with guard(CompileError, self.name):
+            network = lower(model)
+            recipes, derived = describe(network)
+        return EngineArtifact(
+            files={"model.param": network.param.encode(), "derived.bin": derived},
+            weights=tuple(dict.fromkeys(recipe["weight"] for recipe in recipes if "weight" in recipe)),
+            meta={
+                "blocks": recipes,
+                "inputs": [_border_json(border) for border in network.inputs],
+                "outputs": [_border_json(border) for border in network.outputs],
+            },
+        )
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Load the network and stream its weights; ncnn keeps its own reordered copy of them."""
+        missing = [name for name in artifact.weights if name not in weights]
+        if missing:
+            raise LoadError(self.name, f"no array for the weights {', '.join(missing[:5])}")
+        with guard(LoadError, self.name):
+            import ncnn
+
+            engine = _Engine(ncnn, _options(target, settings))
+            source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
+            engine.load(artifact.files["model.param"].decode(), source)
+        return NcnnExecutable(
+            engine,
+            [_border_from(entry) for entry in artifact.meta["inputs"]],
+            [_border_from(entry) for entry in artifact.meta["outputs"]],
+        )
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """``model.param`` and ``model.bin`` as any ncnn reads them, and ``options.json``: options and blob names."""
+        artifact = self.compile(model, target, settings)
+        weights = {name: model.weights[name].array() for name in artifact.weights}
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = (folder / "model.param", folder / "model.bin", folder / "options.json")
+        paths[0].write_bytes(artifact.files["model.param"])
+        with paths[1].open("wb") as file:
+            for chunk in chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]):
+                file.write(chunk.data)
+        options = {"opt": _options(target, settings), "inputs": artifact.meta["inputs"]}
+        options |= {"outputs": artifact.meta["outputs"], "environment": self.environment(settings)}
+        paths[2].write_text(json.dumps(options, indent=2) + "\n", encoding="utf-8")
+        return paths
+
+
+class NcnnExecutable(Executable):
+    """A loaded network. Calls are made one at a time."""
+
+    def __init__(self, engine: _Engine, inputs: Sequence[Border], outputs: Sequence[Border]) -> None:
+        self.inputs = tuple(Signature(name=b.name, dtype="float32", shape=b.shape) for b in inputs)
+        self.outputs = tuple(Signature(name=b.name, dtype="float32", shape=b.shape) for b in outputs)
+        self._engine = engine
+        self._entries = tuple(inputs)
+        self._exits = tuple(outputs)
+
+    def bind(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Inputs are read where they lie if their readers allow it; outputs are copied out of ncnn's padded rows."""
+        engine = self._engine
+        feeds = [engine.feed(border, inputs[border.name].reshape(border.blob_shape)) for border in self._entries]
+        results = [(border.blob, _array(outputs[border.name]).reshape(border.blob_shape)) for border in self._exits]
+
+        def call() -> None:
+            with guard(ExecutionError, "ncnn"):
+                extractor = engine.extractor()
+                for blob, mat, view, array in feeds:
+                    if view is not None:
+                        np.copyto(view, array)
+                    _check(extractor.input(blob, mat), f"input {blob}")
+                for blob, array in results:
+                    code, mat = extractor.extract(blob)
+                    _check(code, f"output {blob}")
+                    computed = np.asarray(mat)
+                    if computed.shape != array.shape:
+                        raise ExecutionError("ncnn", f"output {blob} is {computed.shape}, not {array.shape}")
+                    np.copyto(array, computed)
+
+        return call
+
+    def close(self) -> None:
+        """Free the network; a call bound before raises from now on."""
+        self._engine.close()
+
+
+class _Engine:
+    """The network and the memory pools it must not outlive."""
+
+    def __init__(self, ncnn: Any, options: Mapping[str, bool | int]) -> None:
+        self._ncnn = ncnn
+        # Without pools of ours, ncnn copies each output once more and faults in fresh pages at every call.
+        self._pools = (ncnn.PoolAllocator(), ncnn.PoolAllocator())
+        self._net = ncnn.Net()
+        for name, value in options.items():
+            setattr(self._net.opt, name, value)
+        self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._pools
+
+    def load(self, param: str, source: Source) -> None:
+        """Read the network and its weights."""
+        _check(self._net.load_param_mem(param), "the layers")
+        reader = _reader(self._ncnn, source)
+        _check(self._net.load_model(reader), "the weights")
+        if reader.failure is not None:
+            raise reader.failure
+        if source.left_over:
+            raise LoadError("ncnn", "the network read fewer weights than it has")
+
+    def extractor(self) -> Any:
+        """What runs the network once."""
+        if self._net is None:
+            raise ExecutionError("ncnn", "the network was closed")
+        return self._net.create_extractor()
+
+    def feed(self, border: Border, array: np.ndarray) -> tuple[str, Any, np.ndarray | None, np.ndarray]:
+        """Blob, what to feed it with, where to copy the array to first (``None``: nowhere), and the array itself.
+
+        The array is part of the answer because ncnn does not keep it alive. Only x86 kernels were seen to stay inside
+        the memory they are given.
+        """
+        if border.shared and platform.machine().lower() in ("x86_64", "amd64"):
+            return border.blob, self._ncnn.Mat(array), None, array
+        mat = self._ncnn.Mat(*reversed(border.blob_shape))
+        return border.blob, mat, np.asarray(mat), array
+
+    def close(self) -> None:
+        """Free the network before its pools."""
+        self._net = None
+        self._pools = ()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def _reader(ncnn: Any, source: Source) -> Any:
+    """What ncnn reads a weight stream through."""
+
+    class Reader(ncnn.DataReader):  # type: ignore[misc]
+        """Copies bytes to where ncnn points. An exception must not pass through ncnn, so it is kept."""
+
+        failure: BaseException | None = None
+
+        def read(self, capsule: object, size: int) -> int:
+            try:
+                address = _capsule_pointer(capsule, _capsule_name(capsule))
+                return source.fill(np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8))
+            except BaseException as error:
+                self.failure = error
+                return 0
+
+    return Reader()
+
+
+def _options(target: Target, settings: RunSettings) -> dict[str, bool | int]:
+    """Members of ``ncnn.Option`` and their values."""
+    stated = target if target.kind.name == NcnnBackend.name else _DEFAULTS
+    return {
+        "num_threads": thread_count(target, settings),
+        "lightmode": True,
+        "use_vulkan_compute": False,
+        "use_winograd_convolution": bool(stated["winograd"]),
+        "use_sgemm_convolution": bool(stated["sgemm"]),
+        "use_packing_layout": bool(stated["packing"]),
+        **dict.fromkeys(_FP16, bool(stated["fp16"])),
+        **dict.fromkeys(_BF16, False),
+    }
+
+
+def _check(code: int, what: str) -> None:
+    if code != 0:
+        raise RuntimeError(f"{what}: code {code}")
+
+
+def _array(output: np.ndarray | Slot) -> np.ndarray:
+    if isinstance(output, Slot):
+        raise ExecutionError("ncnn", "an output of unknown shape was bound")
+    return output
+
+
+def _border_json(border: Border) -> dict[str, Any]:
+    return {
+        "name": border.name,
+        "shape": list(border.shape),
+        "blob": border.blob,
+        "blob_shape": list(border.blob_shape),
+        "shared": border.shared,
+    }
+
+
+def _border_from(entry: Mapping[str, Any]) -> Border:
+    return Border(
+        name=entry["name"],
+        shape=tuple(entry["shape"]),
+        blob=entry["blob"],
+        blob_shape=tuple(entry["blob_shape"]),
+        shared=entry["shared"],
+    )

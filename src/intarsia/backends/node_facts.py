@@ -1,0 +1,79 @@
+"""What the engines' refusal rules ask of a node, beyond its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.graph import Graph, Node
+
+Case = Callable[["Node", "Graph"], str | None]
+"""A rule on nodes of one operator: why it is not taken, or ``None``."""
+
+
+def inner_operators(node: Node) -> Iterator[tuple[str, str]]:
+    """Domain and type of each operator in the node's nested graphs, at any depth."""
+    graphs = [value for value in node.attributes.values() if hasattr(value, "node")]
+    while graphs:
+        for inner in graphs.pop().node:
+            yield inner.domain, inner.op_type
+            graphs += [graph for attribute in inner.attribute for graph in (attribute.g, *attribute.graphs)]
+
+
+def has_input(node: Node, position: int) -> bool:
+    """Whether an optional input is there."""
+    return len(node.inputs) > position and node.inputs[position] != ""
+
+
+def has_output(node: Node, position: int) -> bool:
+    """Whether an optional output is asked for."""
+    return len(node.outputs) > position and node.outputs[position] != ""
+
+
+def input_dtype(node: Node, graph: Graph, position: int) -> str | None:
+    """Element type of an input; ``None`` if it is left out or unknown."""
+    return graph.values[node.inputs[position]].dtype if has_input(node, position) else None
+
+
+def input_rank(node: Node, graph: Graph, position: int) -> int | None:
+    """Number of dimensions of an input; ``None`` if it is left out or unknown."""
+    shape = graph.values[node.inputs[position]].shape if has_input(node, position) else None
+    return None if shape is None else len(shape)
+
+
+def is_constant(node: Node, graph: Graph, position: int) -> bool:
+    """Whether an input is left out or a weight."""
+    return not has_input(node, position) or node.inputs[position] in graph.weights
+
+
+def constant(node: Node, graph: Graph, position: int) -> np.ndarray | None:
+    """The content of an input that is a weight."""
+    if not has_input(node, position) or node.inputs[position] not in graph.weights:
+        return None
+    return graph.weights[node.inputs[position]].array()
+
+
+def first_reason(case: Mapping[str, Case], node: Node, graph: Graph) -> str | None:
+    """What the rule for this operator says, if there is one."""
+    rule = case.get(node.op_type)
+    return None if rule is None else rule(node, graph)
+
+
+def resizes_by_part_of_a_pixel(node: Node, graph: Graph) -> bool:
+    """Whether a Resize aligns corners at scales that give no whole number of pixels.
+
+    There ONNX computes with the scale as given, and engines with the ratio of the rounded sizes.
+    """
+    if node.attributes.get("coordinate_transformation_mode") != "align_corners":
+        return False
+    if node.attributes.get("mode", "nearest") == "nearest" or not has_input(node, 2):
+        return False
+    scales, shape = constant(node, graph, 2), graph.values[node.inputs[0]].shape
+    if scales is None or shape is None:
+        return True
+    axes = node.attributes.get("axes") or range(len(shape))
+    sizes = [float(scale) * shape[axis] for axis, scale in zip(axes, scales.reshape(-1), strict=False)]
+    return any(abs(size - round(size)) > 1e-4 for size in sizes)

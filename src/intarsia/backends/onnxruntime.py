@@ -1,0 +1,276 @@
+"""ONNX Runtime on its CPU provider. Which operators it has kernels for is data, in `onnxruntime_rules`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from importlib import metadata, util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from intarsia.backends import onnxruntime_rules
+from intarsia.backends.base import (
+    Availability,
+    Backend,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Signature,
+    Slot,
+    Traits,
+    guard,
+    guarded,
+    signature_rows,
+    signatures,
+    thread_count,
+)
+from intarsia.config.settings import Spin
+from intarsia.errors import CompileError, LoadError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+_NAME = "onnxruntime"
+_PROVIDERS = ["CPUExecutionProvider"]
+"""Named at every session: left out, ORT takes what the wheel lists first, and an Azure provider is in that list."""
+_SMALL_BYTES = 1024
+_ELEMENT_TYPES = {
+    "bfloat16": 16,
+    "float8_e4m3fn": 17,
+    "float8_e4m3fnuz": 18,
+    "float8_e5m2": 19,
+    "float8_e5m2fnuz": 20,
+}
+"""ONNX's numbers for the types that numpy cannot name; ORT is given their memory by pointer."""
+_NUMPY_TYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool string"
+_PACKED = frozenset({"int4", "uint4", "int2", "uint2", "float4_e2m1fn"})
+_LEVELS = {
+    "all": "ORT_ENABLE_ALL",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "basic": "ORT_ENABLE_BASIC",
+    "disable": "ORT_DISABLE_ALL",
+}
+_MODES = {"sequential": "ORT_SEQUENTIAL", "parallel": "ORT_PARALLEL"}
+_SPIN = {
+    Spin.FREE: {},
+    Spin.CALL: {"session.force_spinning_stop": "1"},
+    Spin.NEVER: {"session.intra_op.allow_spinning": "0"},
+}
+
+
+class OnnxRuntimeBackend(Backend):
+    """Sessions with named providers, weights handed over by pointer, inputs and outputs bound by pointer."""
+
+    name = _NAME
+    extra = _NAME
+    licence = "MIT"
+    traits = Traits(
+        writes_in_place=True,
+        any_shape=True,
+        spins=True,
+        dtypes=frozenset({*_NUMPY_TYPES.split(), *_ELEMENT_TYPES}),
+        max_opset=26,
+        max_ir=13,
+    )
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(
+            what="GRU, LSTM, RNN[layout=1]",
+            why=GapReason.UPSTREAM,
+            evidence="Batchwise recurrent operations (layout == 1) are not supported",
+        ),
+        Gap(
+            what="Resize[align_corners, scale * size not whole]",
+            why=GapReason.UPSTREAM,
+            evidence="onnx node test resize_downsample_scales_linear_align_corners: 4 instead of 3.142857",
+        ),
+        Gap(
+            what="Attention[qk_matmul_output with a mask, window sizes]",
+            why=GapReason.UPSTREAM,
+            evidence="onnx node tests attention_4d_with_past_and_present_qk_matmul_bias_*: wrong fourth output",
+        ),
+        Gap(
+            what="MaxUnpool[output_shape]",
+            why=GapReason.UPSTREAM,
+            evidence="onnx node test maxunpool_export_with_output_shape: values at other places",
+        ),
+        Gap(
+            what="ConvInteger[zero point per channel]",
+            why=GapReason.UPSTREAM,
+            evidence="Non per-tensor quantization is not supported now",
+        ),
+        Gap(
+            what="operators of other domains",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="custom operator libraries are not registered",
+        ),
+        Gap(
+            what="4-bit values between engines",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="ORT packs two in a byte, numpy holds one; as weights they are taken",
+        ),
+    )
+
+    def probe(self) -> Availability:
+        """Version and presence of the wheel; the engine itself is not loaded."""
+        try:
+            if util.find_spec("onnxruntime") is None:
+                raise metadata.PackageNotFoundError("onnxruntime")
+            version = _version()
+        except (ImportError, ValueError, metadata.PackageNotFoundError):
+            return Availability(
+                usable=False, reason="onnxruntime is not installed", mend="pip install 'intarsia[onnxruntime]'"
+            )
+        return Availability(usable=True, version=version, devices=("cpu",))
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """By domain, kernel table and the cases known to come out wrong."""
+        return onnxruntime_rules.refusal(node, graph)
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Serialise; ORT optimises while it loads, which is fast and depends on the machine it runs on."""
+        # Packed types are stored two in a byte, so the array in memory is not what ORT wants: those stay inside.
+        outside = not any(weight.dtype in _PACKED for weight in model.weights.values())
+        weights = [w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES]
+        with guard(CompileError, _NAME):
+            content = model.to_bytes(
+                weights="external" if outside else "inline",
+                small_bytes=_SMALL_BYTES,
+                max_opset=self.traits.max_opset,
+                max_ir=self.traits.max_ir,
+            )
+        return EngineArtifact(
+            files={"model.onnx": content},
+            weights=tuple(weights),
+            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+        )
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """A session over the given weights, which are read where they lie."""
+        with guard(LoadError, _NAME):
+            ort = _engine()
+            options = _session_options(ort, target, settings)
+            held = {name: weights[name] for name in artifact.weights}
+            options.add_external_initializers(list(held), [_ort_value(ort, array) for array in held.values()])
+            session = ort.InferenceSession(artifact.files["model.onnx"], options, providers=_PROVIDERS)
+        return _Session(session, artifact.meta, tuple(held.values()))
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """``model.onnx``, and ``options.json`` with what to set on ``SessionOptions``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "model.onnx"
+        model.save(path, max_opset=self.traits.max_opset, max_ir=self.traits.max_ir)
+        options = folder / "options.json"
+        content = {"providers": _PROVIDERS, **_options(target, settings)}
+        options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        return (path, options)
+
+    def variants(self, target: Target) -> tuple[Target, ...]:
+        """Two levels: the blocked layout that ``all`` adds can cost more than it gives (onnxruntime#26992)."""
+        if "optimization-level" in target.options:
+            return (target,)
+        return tuple(target.with_options({"optimization-level": level}) for level in ("all", "extended"))
+
+
+class _Session(Executable):
+    """A session, and the arrays it reads its weights from."""
+
+    def __init__(self, session: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...]) -> None:
+        self.inputs = signatures(meta["inputs"])
+        self.outputs = signatures(meta["outputs"])
+        self._session = session
+        self._held = held
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Pointers are bound once; strings and late shapes go through a plain ``run`` and a copy."""
+        with guard(LoadError, _NAME):
+            if any(isinstance(value, Slot) or value.dtype.hasobject for value in (*inputs.values(), *outputs.values())):
+                return guarded(self._copying(inputs, outputs), _NAME, self._held)
+            return guarded(self._by_pointer(inputs, outputs), _NAME, self._held)
+
+    def close(self) -> None:
+        """Drop the session; calls bound to it keep it alive until they are dropped too."""
+        self._session = None
+        self._held = ()
+
+    def _by_pointer(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
+        binding = self._session.io_binding()
+        for sides, bind in ((self.inputs, binding.bind_input), (self.outputs, binding.bind_output)):
+            for value in sides:
+                array = inputs[value.name] if sides is self.inputs else outputs[value.name]
+                bind(value.name, "cpu", 0, _element_type(value, array), array.shape, array.ctypes.data)
+        return partial(self._session.run_with_iobinding, binding)
+
+    def _copying(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
+        run, names = self._session.run, list(outputs)
+
+        def call() -> None:
+            feeds = {name: value.array if isinstance(value, Slot) else value for name, value in inputs.items()}
+            for name, result in zip(names, run(names, feeds), strict=True):
+                place = outputs[name]
+                if isinstance(place, Slot):
+                    place.array = result
+                else:
+                    place[...] = result
+
+        return call
+
+
+def _engine() -> Any:
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    onnxruntime.set_default_logger_severity(4)
+    return onnxruntime
+
+
+def _version() -> str:
+    """Of the module, whichever of its wheels (onnxruntime, onnxruntime-gpu, ...) brought it."""
+    owners = metadata.packages_distributions().get("onnxruntime", ["onnxruntime"])
+    return metadata.version(owners[0])
+
+
+def _options(target: Target, settings: RunSettings) -> dict[str, Any]:
+    return {
+        "graph_optimization_level": _LEVELS[target["optimization-level"]],
+        "intra_op_num_threads": thread_count(target, settings),
+        "inter_op_num_threads": 1,
+        "execution_mode": _MODES[target["execution-mode"]],
+        "session_config": _SPIN[settings.spin],
+    }
+
+
+def _session_options(ort: Any, target: Target, settings: RunSettings) -> Any:
+    wanted = _options(target, settings)
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, wanted["graph_optimization_level"])
+    options.intra_op_num_threads = wanted["intra_op_num_threads"]
+    options.inter_op_num_threads = wanted["inter_op_num_threads"]
+    options.execution_mode = getattr(ort.ExecutionMode, wanted["execution_mode"])
+    for key, value in wanted["session_config"].items():
+        options.add_session_config_entry(key, value)
+    return options
+
+
+def _ort_value(ort: Any, array: np.ndarray) -> Any:
+    element_type = _ELEMENT_TYPES.get(array.dtype.name)
+    if element_type is None:
+        return ort.OrtValue.ortvalue_from_numpy(array)
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(f"uint{8 * array.itemsize}"), element_type)
+
+
+def _element_type(value: Signature, array: np.ndarray) -> Any:
+    return _ELEMENT_TYPES.get(value.dtype, array.dtype.type)

@@ -1,0 +1,247 @@
+"""OpenVINO's CPU plug-in. Which nodes it takes is data, in `openvino_rules`."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib import metadata, util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from intarsia.backends import openvino_rules
+from intarsia.backends.base import (
+    Availability,
+    Backend,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Slot,
+    Traits,
+    guard,
+    guarded,
+    signature_rows,
+    signatures,
+    thread_count,
+)
+from intarsia.errors import CompileError, LoadError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+_NAME = "openvino"
+_SMALL_BYTES = 1024
+_SHAREABLE = frozenset(
+    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+)
+"""Weights of these types are handed over as arrays; others stay inside the model."""
+
+
+class OpenVinoBackend(Backend):
+    """Weights become constants over the arrays they are mapped to; tensors are set once, over the plan's buffers.
+
+    After a call its worker looks for more work for about a millisecond (a constant of oneTBB, which no property or
+    variable changes), then sleeps; so the spin policy has nothing to set.
+    """
+
+    name = _NAME
+    extra = _NAME
+    licence = "Apache-2.0"
+    traits = Traits(
+        writes_in_place=True,
+        dtypes=frozenset("float16 float32 int8 int16 int32 int64 uint8 uint16 bool".split()),
+    )
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(
+            what="int64 beyond 32 bits",
+            why=GapReason.UPSTREAM,
+            evidence="Identity of 2**40 gives 0: the CPU plug-in holds 64-bit integers in 32",
+        ),
+        Gap(
+            what="integer division, modulo, power, reduction, product of matrices, Relu",
+            why=GapReason.UPSTREAM,
+            evidence="ReduceMax of int32 1058034504 gives 1058034496: computed in float32",
+        ),
+        Gap(
+            what="8- and 16-bit integer arithmetic",
+            why=GapReason.UPSTREAM,
+            evidence="int8 100 + 100 gives 127 instead of -56",
+        ),
+        Gap(what="float64", why=GapReason.UPSTREAM, evidence="1e300 squared gives 3.4e38: computed in float32"),
+        Gap(
+            what="bfloat16, float8, strings at the borders",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="set_tensor: precision f16, since the model input tensor precision is bf16",
+        ),
+        Gap(
+            what="values whose shape only running tells",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="the plug-in refuses dynamic ranks; onnxruntime takes these nodes",
+        ),
+        Gap(
+            what="DFT, STFT, Col2Im, BitShift, DynamicQuantizeLinear",
+            why=GapReason.UPSTREAM,
+            evidence="ONNX node tests dft_axis, dft_rfft, col2im_5d, bitshift_*_negative_*, dynamicquantizelinear fail",
+        ),
+        Gap(
+            what="GRU, LSTM, RNN[layout=1], LSTM[peepholes]",
+            why=GapReason.UPSTREAM,
+            evidence="ONNX node tests gru_batchwise, lstm_batchwise, lstm_with_peepholes come out wrong",
+        ),
+        Gap(
+            what="Resize[antialias, exclude_outside, keep_aspect_ratio_policy, tf_crop_and_resize]",
+            why=GapReason.UPSTREAM,
+            evidence="ONNX node tests resize_*_antialias, resize_*_not_larger come out wrong",
+        ),
+    )
+
+    def probe(self) -> Availability:
+        """Version and presence of the wheel; the engine itself is not loaded."""
+        try:
+            if util.find_spec("openvino") is None:
+                raise metadata.PackageNotFoundError("openvino")
+            version = metadata.version("openvino")
+        except (ImportError, ValueError, metadata.PackageNotFoundError):
+            return Availability(
+                usable=False, reason="openvino is not installed", mend="pip install 'intarsia[openvino]'"
+            )
+        return Availability(usable=True, version=version, devices=("cpu",))
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """By operator, and by the cases known to fail or to come out wrong."""
+        return openvino_rules.refusal(node, graph)
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Convert once, to see that it can be done; the plug-in compiles while it loads, faster than it imports."""
+        outside = all(weight.dtype in _SHAREABLE for weight in model.weights.values())
+        weights = tuple(w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES)
+        with guard(CompileError, _NAME):
+            content = model.to_bytes(weights="inputs" if outside else "inline", small_bytes=_SMALL_BYTES)
+            _core().read_model(content)
+        return EngineArtifact(
+            files={"model.onnx": content},
+            weights=weights,
+            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+        )
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Read the model, put constants over the mapped weights, compile for this machine."""
+        with guard(LoadError, _NAME):
+            model = _core().read_model(artifact.files["model.onnx"])
+            held = _fill(model, {name: weights[name] for name in artifact.weights})
+            places = [parameter.get_friendly_name() for parameter in model.get_parameters()]
+            compiled = _core().compile_model(model, "CPU", _properties(target, settings))
+        return _Compiled(compiled, artifact.meta, places, held)
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """OpenVINO's IR in full precision, and ``options.json`` with the properties to compile it with."""
+        folder.mkdir(parents=True, exist_ok=True)
+        artifact = self.compile(model, target, settings)
+        with guard(CompileError, _NAME):
+            converted = _core().read_model(artifact.files["model.onnx"])
+            held = _fill(converted, {name: model.weights[name].array() for name in artifact.weights})
+            path = folder / "model.xml"
+            _engine().save_model(converted, path, compress_to_fp16=False)
+            del held
+        options = folder / "options.json"
+        content = {"device": "CPU", "properties": _properties(target, settings)}
+        options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        return (path, path.with_suffix(".bin"), options)
+
+
+class _Compiled(Executable):
+    """A compiled model, and the arrays its constants lie over."""
+
+    def __init__(self, compiled: Any, meta: Mapping[str, Any], places: list[str], held: tuple[np.ndarray, ...]) -> None:
+        self.inputs = signatures(meta["inputs"])
+        self.outputs = signatures(meta["outputs"])
+        self._compiled = compiled
+        self._places = places
+        self._held = held
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Set each tensor once, over the given memory. By position: a name may be lost where a node vanishes."""
+        with guard(LoadError, _NAME):
+            request = self._compiled.create_infer_request()
+            for position, name in enumerate(self._places):
+                request.set_input_tensor(position, _tensor(inputs[name]))
+            for position, value in enumerate(self.outputs):
+                request.set_output_tensor(position, _tensor(outputs[value.name]))
+            # Without ``share_outputs`` every call would copy the outputs once more, into arrays nobody looks at.
+            call = partial(request.infer, share_outputs=True)
+        return guarded(call, _NAME, self._held)
+
+    def close(self) -> None:
+        """Drop the model; calls bound to it keep it alive until they are dropped too."""
+        self._compiled = None
+        self._held = ()
+
+
+def _engine() -> Any:
+    # Its telemetry client writes under the home folder and sends; an import that fails is what it is prepared for.
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
+@cache
+def _core() -> Any:
+    return _engine().Core()
+
+
+def _properties(target: Target, settings: RunSettings) -> dict[str, Any]:
+    return {
+        "INFERENCE_NUM_THREADS": thread_count(target, settings),
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": target["performance-hint"].upper(),
+        "INFERENCE_PRECISION_HINT": target["inference-precision"],
+        # Quantising activations behind our back is for the user to ask for.
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+    }
+
+
+def _fill(model: Any, weights: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Put a constant over each weight's memory where the model has an input of that name; the arrays to keep alive."""
+    from openvino import op
+
+    held = []
+    for parameter in model.get_parameters():
+        array = weights.get(parameter.get_friendly_name())
+        if array is None:
+            continue
+        shared = _writable(array)
+        constant = op.Constant(shared, shared_memory=True)
+        for reader in parameter.output(0).get_target_inputs():
+            reader.replace_source_output(constant.output(0))
+        model.remove_parameter(parameter)
+        held += [array, shared]
+    return tuple(held)
+
+
+def _tensor(array: Any) -> Any:
+    return _engine().Tensor(_writable(array), shared_memory=True)
+
+
+def _writable(array: np.ndarray) -> np.ndarray:
+    """The same memory without the read-only mark. OpenVINO shares no array that bears it, though it only reads."""
+    import numpy as np
+
+    if array.flags.writeable or not array.nbytes:
+        return array
+    memory = (ctypes.c_ubyte * array.nbytes).from_address(array.ctypes.data)
+    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)

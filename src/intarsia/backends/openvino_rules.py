@@ -1,0 +1,224 @@
+"""What OpenVINO's ONNX reader and CPU plug-in take, as data.
+
+An operator is in the table if every ONNX node test of it (onnx 1.23.2, openvino 2026.4.1) came out right, or all but those
+that a rule below describes. What is not in the table is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from intarsia.backends.node_facts import (
+    Case,
+    first_reason,
+    has_input,
+    has_output,
+    inner_operators,
+    input_dtype,
+    input_rank,
+    is_constant,
+    resizes_by_part_of_a_pixel,
+)
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node
+
+OPERATORS = frozenset(
+    # Element by element.
+    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu "
+    "Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN "
+    "LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink "
+    "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor Dropout "
+    # Layers.
+    "Attention AveragePool BatchNormalization Conv ConvInteger ConvTranspose Einsum GRU Gemm GlobalAveragePool "
+    "GlobalMaxPool GroupNormalization InstanceNormalization LRN LSTM LayerNormalization LogSoftmax LpNormalization "
+    "LpPool MatMul MatMulInteger MaxPool MeanVarianceNormalization NegativeLogLikelihoodLoss RMSNormalization RNN "
+    "RotaryEmbedding Softmax SoftmaxCrossEntropyLoss Hardmax "
+    # Reductions.
+    "ArgMax ArgMin CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+    "ReduceSum ReduceSumSquare TopK "
+    # Moving data.
+    "AffineGrid CenterCropPad Concat Constant ConstantOfShape DepthToSpace Expand EyeLike Flatten Gather GatherElements "
+    "GatherND GridSample OneHot Pad Reshape Resize ReverseSequence RoiAlign ScatterElements ScatterND Shape Size Slice "
+    "SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze BlackmanWindow HammingWindow HannWindow "
+    # Quantised, and control flow.
+    "DequantizeLinear QLinearConv QLinearMatMul QuantizeLinear If Loop Scan".split()
+)
+
+_MADE_OF_CONSTANTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        "AffineGrid": (1,),
+        "BlackmanWindow": (0,),
+        "CenterCropPad": (1,),
+        "ConstantOfShape": (0,),
+        "CumSum": (1,),
+        "Expand": (1,),
+        "HammingWindow": (0,),
+        "HannWindow": (0,),
+        "OneHot": (1,),
+        "Pad": (1, 3),
+        "ReduceL1": (1,),
+        "ReduceL2": (1,),
+        "ReduceLogSum": (1,),
+        "ReduceLogSumExp": (1,),
+        "ReduceMax": (1,),
+        "ReduceMean": (1,),
+        "ReduceMin": (1,),
+        "ReduceProd": (1,),
+        "ReduceSum": (1,),
+        "ReduceSumSquare": (1,),
+        "Reshape": (1,),
+        "Resize": (1, 2, 3),
+        "Slice": (1, 2, 3, 4),
+        "Split": (1,),
+        "Squeeze": (1,),
+        "Tile": (1,),
+        "TopK": (1,),
+        "Trilu": (1,),
+        "Unsqueeze": (1,),
+    }
+)
+"""Inputs that decide over shapes or axes: computed at run time, they make ranks dynamic, which the plug-in refuses."""
+
+_THROUGH_FLOAT = frozenset(
+    "Div Gemm MatMul Mod Pow ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+    "ReduceSum ReduceSumSquare Relu".split()
+)
+_SATURATING = frozenset("Add Mul Neg Sub Sum".split())
+_NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
+
+
+def refusal(node: Node, graph: Graph) -> str | None:
+    """Why OpenVINO does not take this node, or ``None``."""
+    for domain, op_type in ((node.domain, node.op_type), *inner_operators(node)):
+        if domain not in {"", "ai.onnx"}:
+            return f"openvino is used for ONNX's own operators only, not for the domain {domain!r}"
+        if op_type not in OPERATORS:
+            return f"openvino does not convert {op_type}, or computes it wrongly"
+    return (
+        _empty(node, graph)
+        or _computed_shape(node, graph)
+        or _integers(node, graph)
+        or first_reason(_CASES, node, graph)
+    )
+
+
+def _empty(node: Node, graph: Graph) -> str | None:
+    for name in filter(None, (*node.reads, *node.outputs)):
+        if 0 in (graph.values[name].shape or ()):
+            return f"openvino computes no empty tensors ({name})"
+    return None
+
+
+def _computed_shape(node: Node, graph: Graph) -> str | None:
+    for position in _MADE_OF_CONSTANTS.get(node.op_type, ()):
+        if not is_constant(node, graph, position):
+            return f"openvino wants input {position} of {node.op_type} as a constant"
+    return None
+
+
+def _integers(node: Node, graph: Graph) -> str | None:
+    dtype = input_dtype(node, graph, 0)
+    if dtype is None or not dtype.startswith(("int", "uint")):
+        return None
+    if node.op_type in _THROUGH_FLOAT:
+        return f"openvino computes {node.op_type} on integers in float32"
+    if node.op_type in _SATURATING and dtype in _NARROW:
+        return f"openvino's {node.op_type} on {dtype} stops at the limits of the type instead of wrapping around"
+    return None
+
+
+def _pool(node: Node, graph: Graph) -> str | None:
+    """ONNX leaves out a last window that starts in the padding; OpenVINO keeps it."""
+    source, result = graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape
+    if not node.attributes.get("ceil_mode", 0) or source is None or result is None:
+        return None
+    kernel = node.attributes["kernel_shape"]
+    rank = len(kernel)
+    strides = node.attributes.get("strides") or [1] * rank
+    dilations = node.attributes.get("dilations") or [1] * rank
+    pads = node.attributes.get("pads") or [0] * (2 * rank)
+    for axis in range(rank):
+        room = source[axis + 2] + pads[axis] + pads[axis + rank] - dilations[axis] * (kernel[axis] - 1) - 1
+        if -(-room // strides[axis]) + 1 != result[axis + 2]:
+            return f"openvino's {node.op_type} with ceil_mode keeps a window that lies in the padding"
+    return None
+
+
+def _recurrent(node: Node, graph: Graph) -> str | None:
+    if node.attributes.get("layout", 0):
+        return "openvino computes batch-first recurrence (layout=1) wrongly"
+    if node.op_type == "LSTM" and has_input(node, 7):
+        return "openvino ignores the peepholes of an LSTM"
+    return None
+
+
+def _resize(node: Node, graph: Graph) -> str | None:
+    attributes = node.attributes
+    if attributes.get("coordinate_transformation_mode") in {"tf_crop_and_resize", "half_pixel_symmetric"}:
+        return f"openvino's Resize knows no {attributes['coordinate_transformation_mode']}"
+    for name, usual in (("antialias", 0), ("exclude_outside", 0), ("keep_aspect_ratio_policy", "stretch")):
+        if attributes.get(name, usual) != usual:
+            return f"openvino's Resize ignores {name}"
+    if resizes_by_part_of_a_pixel(node, graph):
+        return "openvino aligns corners by rounded sizes, not by the scales given"
+    return None
+
+
+def _attention(node: Node, graph: Graph) -> str | None:
+    if has_output(node, 3):
+        return "openvino gives a wrong Attention when its fourth output is asked for"
+    if {"left_window_size", "right_window_size"} & node.attributes.keys():
+        return "openvino ignores the window of an Attention"
+    return None
+
+
+def _pad(node: Node, graph: Graph) -> str | None:
+    return "openvino's Pad does not wrap" if node.attributes.get("mode") == "wrap" else None
+
+
+def _mod(node: Node, graph: Graph) -> str | None:
+    return None if node.attributes.get("fmod", 0) else "openvino takes Mod on floats only as fmod"
+
+
+def _celu(node: Node, graph: Graph) -> str | None:
+    return None if input_dtype(node, graph, 0) == "float32" else "openvino takes Celu only on float32"
+
+
+def _grid_sample(node: Node, graph: Graph) -> str | None:
+    return None if input_rank(node, graph, 0) == 4 else "openvino's GridSample takes images only"
+
+
+def _roi_align(node: Node, graph: Graph) -> str | None:
+    return "openvino's RoiAlign takes another maximum than ONNX" if node.attributes.get("mode") == "max" else None
+
+
+def _space_to_depth(node: Node, graph: Graph) -> str | None:
+    return "openvino's SpaceToDepth knows only DCR" if node.attributes.get("mode", "DCR") != "DCR" else None
+
+
+def _dropout(node: Node, graph: Graph) -> str | None:
+    return "Dropout in training draws random numbers" if has_input(node, 2) else None
+
+
+_CASES: Mapping[str, Case] = MappingProxyType(
+    {
+        "Attention": _attention,
+        "AveragePool": _pool,
+        "Celu": _celu,
+        "Dropout": _dropout,
+        "GRU": _recurrent,
+        "GridSample": _grid_sample,
+        "LSTM": _recurrent,
+        "LpPool": _pool,
+        "MaxPool": _pool,
+        "Mod": _mod,
+        "Pad": _pad,
+        "RNN": _recurrent,
+        "Resize": _resize,
+        "RoiAlign": _roi_align,
+        "SpaceToDepth": _space_to_depth,
+    }
+)

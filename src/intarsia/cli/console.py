@@ -1,0 +1,73 @@
+"""What every verb prints with: one JSON object, aligned columns, a progress line with the time left."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from intarsia.cost.progress import Progress, Watcher
+
+PIPE_WIDTH = 200
+"""Columns where there is no terminal to ask: wide enough for target texts with several options."""
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on stdout."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
+    """Columns on stdout; those named in ``numbers`` are set flush right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in header:
+        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
+
+
+@contextmanager
+def progress_line() -> Iterator[Watcher]:
+    """Draws stage, count, time left and best latency on stderr; nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        from intarsia.cost.progress import unwatched
+
+        yield unwatched
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[note]}", markup=False),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, note="")
+        stage = ""
+
+        def show(now: Progress) -> None:
+            nonlocal stage
+            if now.stage != stage:  # the speed of another stage says nothing about this one
+                stage = now.stage
+                bar.reset(task)
+            best = "" if now.best_ms is None else f"best {now.best_ms:.3g} ms  "
+            bar.update(task, description=stage, completed=now.done, total=now.total, note=best + now.note)
+
+        yield show

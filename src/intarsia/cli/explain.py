@@ -1,0 +1,48 @@
+"""``intarsia explain``: what an artifact does and what it was measured against; loads no engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from intarsia.cli.console import print_json
+from intarsia.cli.options import FILE, json_option, verbose_option
+from intarsia.cli.tables import print_outcome
+
+if TYPE_CHECKING:
+    from intarsia.runtime import Artifact
+
+
+@click.command(short_help="Show an artifact's plan and why.")
+@click.argument("artifact", type=FILE)
+@click.option("--plan", is_flag=True, help="Print the plan file instead, to edit and hand to compile --plan.")
+@json_option
+@verbose_option
+def explain(artifact: Path, plan: bool, as_json: bool) -> None:
+    """Show which engine runs which part of ARTIFACT, and the measurements that decided it."""
+    from intarsia.runtime import Artifact
+
+    opened = Artifact(artifact)
+    if plan:
+        _print_plan(opened, as_json)
+        return
+    report = opened.report() | {"artifact": str(artifact), "engines": _engines(opened)}
+    if as_json:
+        print_json(report)
+        return
+    versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
+    click.echo(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
+    print_outcome(report)
+
+
+def _print_plan(opened: Artifact, as_json: bool) -> None:
+    if as_json:
+        print_json({"artifact": str(opened.path), "plan": opened.plan_text()})
+    else:
+        click.echo(opened.plan_text(), nl=False)
+
+
+def _engines(opened: Artifact) -> dict[str, dict[str, Any]]:
+    return {name: {"version": e.version, "licence": e.licence} for name, e in opened.manifest.engines.items()}

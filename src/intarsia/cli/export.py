@@ -1,0 +1,30 @@
+"""``intarsia export``: a single-engine plan as files that need no Intarsia to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from intarsia.cli.console import print_json
+from intarsia.cli.options import FILE, json_option, verbose_option
+
+
+@click.command(short_help="Write an engine's native files.")
+@click.argument("artifact", type=FILE)
+@click.argument("folder", metavar="DIR", type=FILE)
+@json_option
+@verbose_option
+def export(artifact: Path, folder: Path, as_json: bool) -> None:
+    """Write the engine's native files and options of a single-engine ARTIFACT into DIR."""
+    from intarsia.runtime import Artifact, CompiledModel
+    from intarsia.runtime import export as write
+
+    with CompiledModel(Artifact(artifact)) as model:
+        files = write(model, folder)
+        if as_json:
+            facts = {"artifact": str(artifact), "target": str(model.plan.partitions[0].target)}
+            print_json(facts | {"files": [str(path) for path in files]})
+            return
+    for path in files:
+        click.echo(path)

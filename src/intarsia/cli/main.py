@@ -1,0 +1,130 @@
+"""The ``intarsia`` command: its verbs, its exit codes, and how whatever goes wrong is told."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import click
+
+from intarsia import __version__
+from intarsia.cli.compare import compare
+from intarsia.cli.compile import compile_
+from intarsia.cli.console import print_json
+from intarsia.cli.doctor import doctor
+from intarsia.cli.explain import explain
+from intarsia.cli.export import export
+from intarsia.cli.run import run
+from intarsia.errors import BackendError, IntarsiaError
+
+UNEXPECTED = 1
+INTERRUPTED = 130
+
+
+class Verbs(click.Group):
+    """A group that ends every failure in one message on stderr and the error's own exit code."""
+
+    def main(self, args: Sequence[str] | None = None, **settings: Any) -> Any:  # type: ignore[override]
+        """Run a verb and leave the process, as `click.Command.main` does in its standalone mode."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        try:
+            code = super().main(arguments, **(settings | {"standalone_mode": False}))
+        except (Exception, click.Abort) as error:
+            code = _tell(error, as_json="--json" in arguments, verbose="--verbose" in arguments)
+        sys.exit(code or 0)
+
+
+@click.group(
+    cls=Verbs,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 ok, 1 unforeseen, 2 bad input, 3 engine missing, 4 engine failed, 5 wrong result.",
+)
+@click.version_option(__version__, package_name="intarsia", message="%(package)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Compile one ONNX model over every inference engine this machine has."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for _verb in (compile_, run, compare, explain, doctor, export):
+    cli.add_command(_verb)
+
+
+def main() -> None:
+    """The console script: prepares the process, then hands over to `cli`."""
+    _keep_stdout_clean()
+    logging.basicConfig(level=logging.INFO if "--verbose" in sys.argv else logging.WARNING, handlers=[_log_handler()])
+    warnings.showwarning = _show_warning
+    cli()
+
+
+def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
+    code, message = _judge(error)
+    if verbose:
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    click.echo(f"error: {message}", err=True)
+    if as_json:
+        facts: dict[str, object] = {"type": type(error).__name__, "message": message, "exit_code": code}
+        if isinstance(error, BackendError):
+            facts |= {"engine": error.backend, "stage": error.stage}
+        print_json({"error": facts})
+    return code
+
+
+def _judge(error: BaseException) -> tuple[int, str]:
+    match error:
+        case click.Abort():
+            return INTERRUPTED, "interrupted"
+        case click.UsageError(ctx=click.Context() as context):
+            return error.exit_code, f"{error.format_message()}\n({context.command_path} --help lists the options)"
+        case click.ClickException():
+            return error.exit_code, error.format_message()
+        case IntarsiaError():
+            return error.exit_code, str(error)
+        case _:
+            return UNEXPECTED, f"unexpected {type(error).__name__}: {error}\n(--verbose shows where it came from)"
+
+
+def _keep_stdout_clean() -> None:
+    """Keep stdout for what a verb prints, and send to stderr what engines print there.
+
+    Some engines write to file descriptor 1 from C++, in this process and in the workers that inherit it; that would
+    spoil ``--json``. So Python's stdout moves to a copy of the descriptor, and descriptor 1 becomes stderr.
+    """
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # started without one of the two
+        return
+    sys.stdout = open(kept, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: SIM115 - lives on
+
+
+def _log_handler() -> logging.Handler:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Line())
+    return handler
+
+
+class _Line(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.levelname.lower()}: {super().format(record)}"
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del category, filename, lineno, file, line  # where in our code a warning arose is nothing to the user
+    click.echo(f"warning: {message}", err=True)

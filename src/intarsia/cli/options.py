@@ -1,0 +1,94 @@
+"""Options that several verbs share, and the texts that only the command line has: ``NAME=VALUE``, dimensions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+
+class Binding(click.ParamType[tuple[str, Any]]):
+    """``NAME=VALUE`` as a pair; the first ``=`` divides."""
+
+    name = "binding"
+
+    def __init__(self, metavar: str, read: Callable[[str], Any], example: str) -> None:
+        self._metavar = metavar
+        self._read = read
+        self._example = example
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What ``--help`` shows for the value."""
+        return self._metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        """The pair, or a usage error that shows an example."""
+        name, _, text = value.partition("=")
+        try:
+            read = self._read(text) if name and text else None
+        except ValueError:
+            read = None
+        if read is None:
+            self.fail(f"{value!r} is not {self._metavar}, as in {self._example}", param, ctx)
+        return name, read
+
+
+def read_dims(text: str) -> tuple[int, ...] | int:
+    """``1x3x224x224`` is a shape, ``8`` the value of one symbolic dimension, ``8x`` the shape of a vector.
+
+    Raises:
+        ValueError: Anything else.
+    """
+    if not re.fullmatch(r"[0-9]+(x[0-9]+)*x?", text):
+        raise ValueError(text)
+    dims = tuple(int(part) for part in text.split("x") if part)
+    return dims if "x" in text else dims[0]
+
+
+SHAPE = Binding("NAME=DIMS", read_dims, "input=1x3x224x224 or N=8")
+ARRAY = Binding("NAME=FILE.npy", Path, "data=image.npy")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+verbose_option = click.option(
+    "--verbose", is_flag=True, expose_value=False, help="Say more on stderr, and show the traceback of an error."
+)
+target_option = click.option(
+    "--target", metavar="SPEC", help="Engines and their options, most preferred first. [default: every usable engine]"
+)
+measuring_options = (
+    target_option,
+    click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Threads for the model. [default: what this process may use]",
+    ),
+    click.option(
+        "--budget",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        default=60.0,
+        show_default=True,
+        help="Seconds to spend on measuring.",
+    ),
+    click.option(
+        "--store",
+        metavar="FILE",
+        type=FILE,
+        help="Record store of measurements. [default: one in the user's cache folder]",
+    ),
+    click.option("--shape", "shapes", type=SHAPE, multiple=True, help="Bind an input's shape or a symbolic dimension."),
+)
+
+
+def with_options(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
+    """Several option decorators as one, shown by ``--help`` in the order given."""
+    return lambda verb: reduce(lambda made, option: option(made), reversed(options), verb)

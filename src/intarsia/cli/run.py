@@ -1,0 +1,133 @@
+"""``intarsia run``: feeds from files or at random, outputs to files or as a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import click
+
+from intarsia.cli.console import print_json, print_table
+from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
+from intarsia.cli.tables import ms
+from intarsia.errors import FeedError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.runtime import CompiledModel
+
+RANDOM_SEED = 0
+
+
+@click.command(short_help="Run an artifact once.")
+@click.argument("artifact", type=FILE)
+@click.option("--input", "inputs", type=ARRAY, multiple=True, help="An input from a .npy file.")
+@click.option("--random", is_flag=True, help="Seeded random values for the inputs not given.")
+@click.option("--profile", is_flag=True, help="Also time each partition.")
+@click.option("--output", metavar="DIR", type=FILE, help="Write each output as DIR/NAME.npy.")
+@json_option
+@verbose_option
+def run(
+    artifact: Path,
+    inputs: tuple[tuple[str, Path], ...],
+    random: bool,
+    profile: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Run ARTIFACT once and show its outputs."""
+    from intarsia.runtime import load
+
+    with load(artifact) as model:
+        feeds = _feeds(model, dict(inputs), random)
+        results = model(feeds)
+        files = {} if output is None else _write(results, output)
+        outputs = [_describe(name, array) | files.get(name, {}) for name, array in results.items()]
+        report: dict[str, Any] = {"artifact": str(artifact), "outputs": outputs}
+        if profile:
+            report["profile"] = _profile(model, feeds)
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+
+
+def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dict[str, np.ndarray]:
+    from intarsia.runtime import random_feeds
+
+    feeds = {name: _read(name, path) for name, path in files.items()}
+    if random:
+        missing = [value for value in model.inputs if value.name not in feeds]
+        feeds |= random_feeds(missing, RANDOM_SEED)
+    return feeds
+
+
+def _read(name: str, path: Path) -> np.ndarray:
+    import numpy as np
+
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise FeedError(f"input {name}: cannot read {path} as a .npy file: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise FeedError(f"input {name}: {path} holds several arrays; save one with numpy.save")
+    return array
+
+
+def _write(results: Mapping[str, np.ndarray], folder: Path) -> dict[str, dict[str, str]]:
+    """One file per output. ONNX allows any character in a name, so those that a path cannot hold are quoted."""
+    import numpy as np
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for name, array in results.items():
+        path = folder / f"{quote(name, safe='')}.npy"
+        np.save(path, array)
+        files[name] = {"file": str(path)}
+    return files
+
+
+def _describe(name: str, array: np.ndarray) -> dict[str, Any]:
+    import numpy as np
+
+    facts: dict[str, Any] = {"name": name, "dtype": str(array.dtype), "shape": list(array.shape)}
+    if array.size and array.dtype.kind in "biuf":
+        numbers = array.astype(np.float64)
+        finite = numbers[np.isfinite(numbers)]
+        if finite.size:
+            facts |= {"min": float(finite.min()), "max": float(finite.max()), "mean": float(finite.mean())}
+        if finite.size < array.size:
+            facts["not_finite"] = int(array.size - finite.size)
+    return facts
+
+
+def _profile(model: CompiledModel, feeds: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    spent = model.profile(feeds)
+    return [
+        {"target": str(part.target), "nodes": len(part.nodes), "ms": taken}
+        for part, taken in zip(model.plan.partitions, spent, strict=True)
+    ]
+
+
+def _print(report: Mapping[str, Any]) -> None:
+    rows = [
+        (
+            each["name"],
+            f"{each['dtype']}[{','.join(map(str, each['shape']))}]",
+            *(f"{each[figure]:.4g}" if figure in each else "" for figure in ("min", "mean", "max")),
+            f"{each['not_finite']} values are not finite" if "not_finite" in each else each.get("file", ""),
+        )
+        for each in report["outputs"]
+    ]
+    print_table(("output", "type", "min", "mean", "max", ""), rows, numbers=("min", "mean", "max"))
+    if "profile" in report:
+        click.echo()
+        steps = report["profile"]
+        rows_ms = [
+            (str(i), step["target"], str(step["nodes"]), ms(step["ms"])) for i, step in enumerate(steps, start=1)
+        ]
+        total = ms(sum(step["ms"] for step in steps))
+        print_table(("part", "target", "nodes", "ms"), [*rows_ms, ("", "sum", "", total)], numbers=("nodes", "ms"))

@@ -1,0 +1,1 @@
+"""What a piece costs: measured in worker processes through the product's own runtime, kept in a store."""

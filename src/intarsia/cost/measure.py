@@ -1,0 +1,155 @@
+"""Look a piece up in the store, or measure it in a worker and record it. Equal pieces are measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from intarsia.backends import registry
+from intarsia.config.settings import RunSettings
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.lock import machine_lock
+from intarsia.cost.progress import Watcher, unwatched
+from intarsia.cost.protocol import Failed, Fragment, Measure, Measured, Piece
+from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
+from intarsia.cost.repro import Origin, write_repro
+from intarsia.cost.sampling import Effort
+from intarsia.cost.store import Store
+from intarsia.graph import Graph
+from intarsia.partition import Partition
+from intarsia.runtime.environment import load_environment
+from intarsia.runtime.machine import this_machine
+
+PROTOCOL = 1
+"""Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
+Timed = Literal["last", "all"]
+PATIENCE_S = 25.0
+SECONDS_PER_GIGABYTE = 40.0
+
+
+class Measurer:
+    """Costs of pieces of one graph on this machine.
+
+    Attributes:
+        measured: Pieces measured so far.
+        cached: Pieces found in the store.
+    """
+
+    def __init__(
+        self, graph: Graph, folder: Path, store: Store, engines: Iterable[str], origin: Origin, watch: Watcher = unwatched
+    ) -> None:
+        self.graph = graph
+        self.folder = folder
+        self.store = store
+        self.measured = 0
+        self.cached = 0
+        self._engines = tuple(engines)
+        self._origin = origin
+        self._watch = watch
+        self._workers: dict[RunSettings, WorkerClient] = {}
+        self._known: dict[str, Outcome] = {}
+        weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
+        self.timeout_s = PATIENCE_S + SECONDS_PER_GIGABYTE * weight_bytes / 1e9
+
+    def cost(
+        self,
+        piece: Partition,
+        settings: RunSettings,
+        after: Partition | None = None,
+        effort: Effort | None = None,
+    ) -> Outcome:
+        """What the piece costs, run right behind ``after`` if that is given.
+
+        Returns:
+            A `Measurement` of this piece alone, or a `Failure`; from the store if it is there.
+        """
+        return self._find((piece,) if after is None else (after, piece), "last", settings, effort or Effort())
+
+    def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+        """What a whole plan costs, as `cost` does for a piece."""
+        return self._find(tuple(partitions), "all", settings, effort)
+
+    def key(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings) -> Key:
+        """All that the time depends on; names of nodes and values are not part of it."""
+        union = self.graph.extract(node for piece in pieces for node in piece.nodes)
+        place = {node.id: index for index, node in enumerate(union.nodes)}
+        return Key(
+            facts={
+                "protocol": PROTOCOL,
+                "graph": union.fingerprint,
+                "pieces": [[str(piece.target), sorted(place[node] for node in piece.nodes)] for piece in pieces],
+                "timed": timed,
+                **run_facts({piece.target.kind.name for piece in pieces}, settings),
+            }
+        )
+
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+
+    def __enter__(self) -> Measurer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _find(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings, effort: Effort) -> Outcome:
+        key = self.key(pieces, timed, settings)
+        known = self._known.get(key.digest) or self._stored(key)
+        if known is None:
+            with machine_lock(self._watch):
+                known = self._stored(key)  # another process may have measured it while this one waited
+                if known is None:
+                    known = self._measure(pieces, timed, settings, effort)
+                    self.measured += 1
+                    self.store.put("piece", key, to_json(known), {"model": self._origin.model})
+        self._known[key.digest] = known
+        return known
+
+    def _stored(self, key: Key) -> Outcome | None:
+        data = self.store.get(key)
+        if data is None:
+            return None
+        self.cached += 1
+        return from_json(data)
+
+    def _measure(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings, effort: Effort) -> Outcome:
+        fragment = Fragment(pieces=tuple(map(Piece.of, pieces)), threads=settings.threads, spin=settings.spin)
+        request = Measure(
+            fragment=fragment,
+            timed=timed,
+            seconds=effort.seconds,
+            min_runs=effort.min_runs,
+            hopeless_ms=effort.hopeless_ms,
+        )
+        answer = self._worker(settings).ask(request, self.timeout_s)
+        match answer:
+            case Measured():
+                return Measurement(**answer.model_dump(exclude={"verb"}))
+            case Failed():
+                folder = self.store.folder / "repro"
+                repro = write_repro(folder, self._origin.on_disk(self.graph, folder), fragment, answer)
+                return Failure(stage=answer.stage, reason=answer.reason, repro=str(repro))
+            case _:
+                return Failure(stage="run", reason=f"the worker answered {answer.verb} to measure")
+
+    def _worker(self, settings: RunSettings) -> WorkerClient:
+        if settings not in self._workers:
+            environment = load_environment(self._engines, settings)
+            self._workers[settings] = WorkerClient(self.folder, environment)
+        return self._workers[settings]
+
+
+def run_facts(engines: Iterable[str], settings: RunSettings) -> Mapping[str, Any]:
+    """The part of a key that says where and how something ran."""
+    return {
+        "engines": {name: registry.require(name).version for name in sorted(set(engines))},
+        "threads": settings.threads,
+        "spin": settings.spin.value,
+        "bound": True,
+        "machine": this_machine().fingerprint,
+    }

@@ -1,0 +1,135 @@
+"""What driver and worker say to each other: one JSON object a line, over the worker's standard input and output."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.partition import Partition
+from intarsia.target import Target
+
+
+class Message(BaseModel):
+    """Frozen, and refuses what it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Piece(Message):
+    """Nodes on a target."""
+
+    target: str
+    nodes: tuple[str, ...]
+
+    @staticmethod
+    def of(partition: Partition) -> Piece:
+        """A partition, as text."""
+        return Piece(target=str(partition.target), nodes=partition.nodes)
+
+    def partition(self) -> Partition:
+        """The partition it stands for."""
+        return Partition(target=Target(self.target), nodes=self.nodes)
+
+
+class Fragment(Message):
+    """Partitions in running order, and the settings they obey."""
+
+    pieces: tuple[Piece, ...]
+    threads: int
+    spin: Spin
+
+    @property
+    def settings(self) -> RunSettings:
+        """Threads and spinning."""
+        return RunSettings(threads=self.threads, spin=self.spin)
+
+
+class Measure(Message):
+    """Compile, load and check a fragment; time all of it, or its last piece in its place behind the others."""
+
+    verb: Literal["measure"] = "measure"
+    fragment: Fragment
+    timed: Literal["last", "all"]
+    seconds: float
+    min_runs: int
+    hopeless_ms: float | None = None
+
+
+class Write(Message):
+    """Compile a whole plan and write its artifact."""
+
+    verb: Literal["write"] = "write"
+    fragment: Fragment
+    path: str
+
+
+class Open(Message):
+    """Load an artifact, feed it the recorded inputs, and check it."""
+
+    verb: Literal["open"] = "open"
+    path: str
+
+
+class Round(Message):
+    """Run the opened artifact: ``warm`` times untimed, then ``runs`` times timed."""
+
+    verb: Literal["round"] = "round"
+    warm: int
+    runs: int
+
+
+class Profile(Message):
+    """Median milliseconds of each step of the opened artifact."""
+
+    verb: Literal["profile"] = "profile"
+    runs: int
+
+
+class Measured(Message):
+    """Answer to `Measure`."""
+
+    verb: Literal["measured"] = "measured"
+    samples_ms: tuple[float, ...]
+    compile_s: float
+    load_s: float
+    error: float | None
+    is_complete: bool
+
+
+class Written(Message):
+    """Answer to `Write`."""
+
+    verb: Literal["written"] = "written"
+    compile_s: float
+
+
+class Opened(Message):
+    """Answer to `Open`."""
+
+    verb: Literal["opened"] = "opened"
+    load_s: float
+    error: float | None
+
+
+class Times(Message):
+    """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step)."""
+
+    verb: Literal["times"] = "times"
+    ms: tuple[float, ...]
+
+
+class Failed(Message):
+    """Any request can fail: the stage, and what was said."""
+
+    verb: Literal["failed"] = "failed"
+    stage: str
+    reason: str
+
+
+Request = Annotated[Measure | Write | Open | Round | Profile, Field(discriminator="verb")]
+Answer = Annotated[Measured | Written | Opened | Times | Failed, Field(discriminator="verb")]
+
+REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

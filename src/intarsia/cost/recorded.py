@@ -1,0 +1,47 @@
+"""The reference's values at the places where a model may be cut: what pieces are fed, and what they must answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+VALUES = "values"
+"""Name of the folder, or link to it, in a workspace."""
+_INDEX = "values.json"
+
+
+def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
+    """Write values, each as one ``.npy`` file, beside those already there; the index appears last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    index = _read_index(folder)
+    for name, array in values.items():
+        if array.dtype.hasobject:  # strings are generated again where they are needed
+            continue
+        index[name] = f"{len(index)}.npy"
+        np.save(folder / index[name], np.ascontiguousarray(array), allow_pickle=False)
+    temporary = folder / f"{_INDEX}.{os.getpid()}.tmp"
+    temporary.write_text(json.dumps(index), encoding="utf-8")
+    os.replace(temporary, folder / _INDEX)
+
+
+def recorded_names(folder: Path) -> frozenset[str]:
+    """The values that are there."""
+    return frozenset(_read_index(folder))
+
+
+def recorded_values(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Those of the named values that are there, mapped."""
+    index = _read_index(folder)
+    return {name: np.load(folder / index[name], mmap_mode="r") for name in names if name in index}
+
+
+def _read_index(folder: Path) -> dict[str, str]:
+    try:
+        index: dict[str, str] = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return index

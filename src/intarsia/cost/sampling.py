@@ -1,0 +1,70 @@
+"""How a loaded plan is timed inside a worker: warm up, then until the estimate is stable or the time is spent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from intarsia.cost.statistics import halves_agree, median_interval
+
+WARM_UP_S = 0.03
+WARM_UP_CALLS = 2
+STABLE = 0.01
+"""A window ends early once the interval's half-width is below this share of the median."""
+CONTROL = 0.05
+"""A window whose two halves differ by more is void and is taken again."""
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long one piece may be timed.
+
+    Attributes:
+        seconds: Time for one window, beyond ``min_runs``.
+        min_runs: Runs that are made in any case.
+        max_runs: Runs after which a window ends.
+        hopeless_ms: Give up after the warm-up if one run takes longer.
+    """
+
+    seconds: float = 0.3
+    min_runs: int = 7
+    max_runs: int = 100
+    hopeless_ms: float | None = None
+
+
+def sample(run_ms: Callable[[], float], effort: Effort) -> tuple[tuple[float, ...], bool]:
+    """Samples in milliseconds, and whether the window was completed (or given up as hopeless)."""
+    warm = _warm_up(run_ms)
+    if effort.hopeless_ms is not None and warm > effort.hopeless_ms:
+        return (run_ms(),), False
+    windows = []
+    for _ in range(ATTEMPTS):
+        window = _window(run_ms, effort)
+        if halves_agree(window, CONTROL):
+            return window, True
+        windows.append(window)
+    # A machine that never quietens: the window with the lowest median was disturbed least.
+    return min(windows, key=lambda samples: median_interval(samples).median), True
+
+
+def _warm_up(run_ms: Callable[[], float]) -> float:
+    end = time.perf_counter() + WARM_UP_S
+    calls, fastest = 0, float("inf")
+    while calls < WARM_UP_CALLS or time.perf_counter() < end:
+        fastest = min(fastest, run_ms())
+        calls += 1
+    return fastest
+
+
+def _window(run_ms: Callable[[], float], effort: Effort) -> tuple[float, ...]:
+    end = time.perf_counter() + effort.seconds
+    samples: list[float] = []
+    while len(samples) < effort.max_runs:
+        samples.append(run_ms())
+        if len(samples) < effort.min_runs:
+            continue
+        if time.perf_counter() >= end or median_interval(samples).half_width <= STABLE:
+            break
+    return tuple(samples)

@@ -1,0 +1,57 @@
+"""Medians and their intervals. Distribution-free, since latencies are skewed and have outliers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Z95 = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A median with its 95 % confidence interval, in the unit of the samples."""
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval, relative to the median."""
+        return (self.high - self.low) / 2 / self.median if self.median else 0.0
+
+
+def median(samples: Sequence[float]) -> float:
+    """The middle sample, or the mean of the middle two."""
+    ordered = sorted(samples)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def median_interval(samples: Sequence[float]) -> Interval:
+    """Median and 95 % interval by order statistics: the ranks n/2 ± 1.96·√n/2 (Conover, 1999, section 3.2)."""
+    ordered = sorted(samples)
+    count = len(ordered)
+    if count == 0:
+        raise ValueError("no samples")
+    reach = Z95 * math.sqrt(count) / 2
+    low = max(0, math.floor(count / 2 - reach) - 1)
+    high = min(count - 1, math.ceil(count / 2 + reach))
+    return Interval(median=median(ordered), low=ordered[low], high=ordered[high])
+
+
+def percentile(samples: Sequence[float], share: float) -> float:
+    """The sample below which ``share`` of all lie, by nearest rank."""
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1 if share else 0)]
+
+
+def halves_agree(samples: Sequence[float], tolerance: float) -> bool:
+    """The control of one window: its first half against its second, which time the same thing."""
+    half = len(samples) // 2
+    if half < 2:
+        return True
+    first, second = median(samples[:half]), median(samples[half:])
+    return abs(first / second - 1) <= tolerance if second else True

@@ -1,0 +1,84 @@
+"""The record store: one SQLite file, several writers, every measurement kept with what it depends on."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from intarsia.cost.record import Key
+from intarsia.errors import ConfigError
+
+SCHEMA = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS record (
+    key TEXT PRIMARY KEY,        -- digest of the facts
+    kind TEXT NOT NULL,          -- 'piece' or 'duel'
+    facts TEXT NOT NULL,         -- everything the figure depends on, canonical JSON
+    outcome TEXT NOT NULL,       -- samples or failure, JSON
+    provenance TEXT NOT NULL,    -- where it came from: model, configuration; not part of the key
+    made_at REAL NOT NULL        -- seconds since 1970
+) STRICT;
+"""
+
+
+def default_store() -> Path:
+    """The store in the user's cache folder."""
+    return Path(platformdirs.user_cache_dir("intarsia")) / "records.sqlite"
+
+
+class Store:
+    """Looks up and adds records. A record is added in one transaction: it is there whole, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with self._connection() as db:
+                db.execute("PRAGMA journal_mode=WAL")
+                version = db.execute("PRAGMA user_version").fetchone()[0]
+                if version not in (0, SCHEMA):
+                    raise ConfigError(f"{path}: record store of format {version}, this Intarsia reads {SCHEMA}")
+                db.executescript(_TABLES)
+                db.execute(f"PRAGMA user_version={SCHEMA}")
+        except (sqlite3.DatabaseError, OSError) as error:
+            raise ConfigError(f"{path}: not a usable record store ({error}); name another with --store") from error
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the records lie: reference values, repro scripts, work in progress."""
+        return self.path.with_name(f"{self.path.stem}.files")
+
+    def get(self, key: Key) -> Mapping[str, Any] | None:
+        """The outcome recorded for these facts."""
+        with self._connection() as db:
+            row = db.execute("SELECT outcome FROM record WHERE key=?", (key.digest,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def put(self, kind: str, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        """Add a record; the first one for a key stays, so that plans made from it stay explained."""
+        row = (key.digest, kind, key.text, json.dumps(outcome), json.dumps(provenance), time.time())
+        with self._connection() as db:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("INSERT OR IGNORE INTO record VALUES (?,?,?,?,?,?)", row)
+            db.execute("COMMIT")
+
+    def count(self) -> int:
+        """How many records there are."""
+        with self._connection() as db:
+            return int(db.execute("SELECT count(*) FROM record").fetchone()[0])
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        # A connection per use: a few are made per second at most, and none is held while a worker runs.
+        db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        try:
+            yield db
+        finally:
+            db.close()

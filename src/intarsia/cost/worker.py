@@ -1,0 +1,181 @@
+"""The child process in which engines compile and run: ``python -m intarsia.cost.worker FOLDER``.
+
+It times a fragment through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
+it, the parent only sees an answer that does not come. It dies with its parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from intarsia.cost.protocol import (
+    REQUEST,
+    Answer,
+    Failed,
+    Fragment,
+    Measure,
+    Measured,
+    Open,
+    Opened,
+    Profile,
+    Request,
+    Round,
+    Times,
+    Write,
+    Written,
+)
+from intarsia.cost.recorded import VALUES, recorded_values
+from intarsia.cost.sampling import Effort, sample
+from intarsia.cost.statistics import median
+from intarsia.errors import BackendError, IntarsiaError, MismatchError
+from intarsia.graph import Graph, open_graph
+from intarsia.runtime import Executor, Plan, build, load, load_build, plan_of, random_feeds, write_artifact
+from intarsia.runtime.verify import verify_plan
+
+PR_SET_PDEATHSIG = 1
+
+
+class Worker:
+    """Answers requests about one saved graph."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._opened: Executor | None = None
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
+
+    def answer(self, request: Request) -> Answer:
+        """Do what is asked; an engine's failure is an answer."""
+        try:
+            match request:
+                case Measure():
+                    return self._measure(request)
+                case Write():
+                    return self._write(request)
+                case Open():
+                    return self._open(request)
+                case Round():
+                    return self._round(request)
+                case Profile():
+                    return self._profile(request)
+        except MismatchError as error:
+            return Failed(stage="verify", reason=str(error))
+        except BackendError as error:
+            return Failed(stage=error.stage, reason=error.detail)
+        except IntarsiaError as error:
+            return Failed(stage="prepare", reason=str(error))
+        except Exception as error:  # an engine's exception that no guard caught is still only data
+            return Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000])
+
+    def _measure(self, request: Measure) -> Measured:
+        plan = self._plan(request.fragment)
+        start = time.perf_counter()
+        built = build(self._graph, plan)
+        compiled = time.perf_counter()
+        executor = load_build(self._graph, built)
+        loaded = time.perf_counter()
+        try:
+            error = self._check(executor)
+            effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
+            timed = slice(-1, None) if request.timed == "last" else slice(None)
+            samples, complete = sample(lambda: sum(executor.timed_call()[timed]) / 1e6, effort)
+        finally:
+            executor.close()
+        return Measured(
+            samples_ms=samples,
+            compile_s=compiled - start,
+            load_s=loaded - compiled,
+            error=error,
+            is_complete=complete,
+        )
+
+    def _write(self, request: Write) -> Written:
+        plan = self._plan(request.fragment)
+        start = time.perf_counter()
+        built = build(self._graph, plan)
+        compile_s = time.perf_counter() - start
+        write_artifact(Path(request.path), self._graph, built)
+        return Written(compile_s=compile_s)
+
+    def _open(self, request: Open) -> Opened:
+        start = time.perf_counter()
+        self._opened = load(request.path).load()
+        load_s = time.perf_counter() - start
+        return Opened(load_s=load_s, error=self._check(self._opened))
+
+    def _round(self, request: Round) -> Times:
+        executor = self._executor()
+        for _ in range(request.warm):
+            executor.call()
+        spent = []
+        for _ in range(request.runs):
+            start = time.perf_counter_ns()
+            executor.call()
+            spent.append((time.perf_counter_ns() - start) / 1e6)
+        return Times(ms=tuple(spent))
+
+    def _profile(self, request: Profile) -> Times:
+        executor = self._executor()
+        runs = [executor.timed_call() for _ in range(request.runs)]
+        return Times(ms=tuple(median([run[step] for run in runs]) / 1e6 for step in range(len(runs[0]))))
+
+    def _check(self, executor: Executor) -> float | None:
+        """Feed recorded values and compare all that has a recorded answer; the worst error of the outputs."""
+        plan = executor.plan
+        feeds = self._feeds(plan)
+        borders = {value.name for step in plan.steps for value in step.outputs}
+        reference = recorded_values(self._folder / VALUES, borders)
+        worst = verify_plan(executor, feeds, reference)
+        return worst if any(value.name in reference for value in plan.outputs) else None
+
+    def _feeds(self, plan: Plan) -> Mapping[str, np.ndarray]:
+        recorded = recorded_values(self._folder / VALUES, [value.name for value in plan.inputs])
+        missing = [value for value in plan.inputs if value.name not in recorded]
+        return {**recorded, **random_feeds(missing, seed=0)}
+
+    def _plan(self, fragment: Fragment) -> Plan:
+        return plan_of(self._graph, [piece.partition() for piece in fragment.pieces], fragment.settings)
+
+    def _executor(self) -> Executor:
+        if self._opened is None:
+            raise MismatchError("no artifact was opened")
+        return self._opened
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent ends, even by SIGKILL (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def private_output() -> IO[str]:
+    """The pipe to the parent, taken away from the libraries: what they print goes to standard error."""
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return pipe
+
+
+def main() -> None:
+    """Answer requests until the parent closes the pipe."""
+    die_with_parent()
+    pipe = private_output()
+    worker = Worker(Path(sys.argv[1]))
+    for line in sys.stdin:
+        pipe.write(worker.answer(REQUEST.validate_json(line)).model_dump_json() + "\n")
+        pipe.flush()
+
+
+if __name__ == "__main__":
+    main()

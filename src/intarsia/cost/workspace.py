@@ -1,0 +1,49 @@
+"""The folder of one compile: the saved graph and the reference's values, where workers find both."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection
+from pathlib import Path
+
+import psutil
+
+from intarsia.cost.recorded import VALUES
+from intarsia.cost.reference import reference_values
+from intarsia.cost.store import Store
+from intarsia.graph import Graph
+
+
+class Workspace:
+    """A folder beside the record store, named after its process; what dead processes left there is removed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        parent = store.folder / "work"
+        parent.mkdir(parents=True, exist_ok=True)
+        for left in parent.iterdir():
+            owner = left.name.partition("-")[0]
+            if owner.isdigit() and not psutil.pid_exists(int(owner)):
+                shutil.rmtree(left, ignore_errors=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+
+    def prepare(self, graph: Graph, borders: Collection[str], seed: int) -> None:
+        """Save the graph, and have the reference's values for its inputs, outputs and borders at hand."""
+        graph.save(self.folder)
+        values = reference_values(self._store.folder / "reference", graph, borders, seed)
+        (self.folder / VALUES).symlink_to(values, target_is_directory=True)
+
+    def keep_only(self, file: Path) -> None:
+        """Remove everything but one file."""
+        for path in self.folder.iterdir():
+            if path.is_symlink() or path.is_file():
+                if path != file:
+                    path.unlink()
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove the folder. Calling it twice is fine."""
+        shutil.rmtree(self.folder, ignore_errors=True)

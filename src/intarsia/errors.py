@@ -1,0 +1,122 @@
+"""The whole tree of errors.
+
+Leaves are raised, branches are caught. Each class carries the exit code that the command line gives for it::
+
+    IntarsiaError
+    ├── InputError                  2   something the user handed us
+    │   ├── SpecError                   a target or configuration text
+    │   ├── ConfigError                 settings that contradict each other
+    │   ├── ModelError                  missing, truncated, not ONNX, unbound dimension
+    │   ├── FeedError                   wrong name, shape or dtype of a model input
+    │   ├── PlanError                   a partitioning that does not cover the graph once, in order
+    │   └── ArtifactError               damaged, or built for another machine or engine version
+    ├── BackendUnavailableError     3   an engine that is not installed or does not start
+    ├── BackendError                4   an engine that failed, with its name and stage
+    │   ├── CompileError
+    │   ├── LoadError
+    │   ├── ExecutionError
+    │   ├── BackendTimeoutError
+    │   └── BackendCrashError
+    ├── NoCoverError                4   no engine takes some node of the model
+    └── MismatchError               5   a result that differs from the reference
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class IntarsiaError(Exception):
+    """Root of every error that Intarsia raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InputError(IntarsiaError):
+    """Something the user handed us is wrong; the message says what, where and what to do."""
+
+    exit_code = 2
+
+
+class SpecError(InputError, ValueError):
+    """A target or configuration text that does not parse or validate."""
+
+
+class ConfigError(InputError, ValueError):
+    """Settings that are well formed but contradict each other."""
+
+
+class ModelError(InputError, ValueError):
+    """A model that cannot be read, or whose shapes are not bound."""
+
+
+class FeedError(InputError, ValueError):
+    """An input array whose name, shape or dtype the model does not have."""
+
+
+class PlanError(InputError, ValueError):
+    """A partitioning that does not cover each node exactly once in a runnable order."""
+
+
+class ArtifactError(InputError, ValueError):
+    """An artifact that is damaged, or was built for another machine or engine version."""
+
+
+class BackendUnavailableError(IntarsiaError, ImportError):
+    """An engine that is not installed or does not start here."""
+
+    exit_code = 3
+
+
+class BackendError(IntarsiaError, RuntimeError):
+    """An engine failed. The first words of the message name the engine and the stage."""
+
+    exit_code = 4
+    stage: ClassVar[str] = "unknown"
+
+    def __init__(self, backend: str, detail: str) -> None:
+        super().__init__(f"{backend} failed at {self.stage}: {detail}")
+        self.backend = backend
+        self.detail = detail
+
+
+class CompileError(BackendError):
+    """An engine did not compile a sub-graph that it had accepted."""
+
+    stage = "compile"
+
+
+class LoadError(BackendError):
+    """An engine did not load what it had compiled."""
+
+    stage = "load"
+
+
+class ExecutionError(BackendError):
+    """An engine failed while it ran."""
+
+    stage = "run"
+
+
+class BackendTimeoutError(BackendError):
+    """An engine did not answer within its time limit, and its process was ended."""
+
+    stage = "timeout"
+
+
+class BackendCrashError(BackendError):
+    """An engine took its process down."""
+
+    stage = "crash"
+
+
+class NoCoverError(IntarsiaError, RuntimeError):
+    """Some node is taken by none of the engines in the target list."""
+
+    exit_code = 4
+
+
+class MismatchError(IntarsiaError, ArithmeticError):
+    """A result differs from the reference by more than its dtype allows."""
+
+    exit_code = 5

@@ -1,0 +1,101 @@
+"""Gives every dimension of every input a number: from the file, or from what the user states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import onnx_ir as ir
+
+from intarsia.errors import ModelError
+
+Shapes = Mapping[str, tuple[int, ...] | int]
+"""``{"input": (1, 3, 224, 224)}`` states a whole shape, ``{"N": 1}`` a named dimension wherever it occurs."""
+
+
+def bind_dimensions(model: ir.Model, shapes: Shapes) -> None:
+    """Replace symbolic dimensions by numbers, in inputs and wherever else the same name is used.
+
+    Raises:
+        ModelError: A name that the model does not have, a shape that contradicts the file, or a dimension left open.
+    """
+    inputs = {value.name or "": value for value in model.graph.inputs}
+    dims = {name: size for name, size in shapes.items() if isinstance(size, int)}
+    whole = {name: tuple(size) for name, size in shapes.items() if not isinstance(size, int)}
+    _check_names(model, inputs, dims, whole)
+    for name, shape in whole.items():
+        _unify(inputs[name], shape, dims)
+    for value in _values(model):
+        if value.shape is not None:
+            value.shape = ir.Shape([_bound(dim, dims) for dim in value.shape])
+    for value in inputs.values():
+        _check_bound(value)
+
+
+def _check_names(
+    model: ir.Model, inputs: Mapping[str, ir.Value], dims: Mapping[str, int], whole: Mapping[str, tuple[int, ...]]
+) -> None:
+    symbols = {dim.value for value in inputs.values() for dim in value.shape or () if isinstance(dim, ir.SymbolicDim)}
+    named = sorted(symbol for symbol in symbols if symbol)
+    for kind, given, known in (("input", whole, list(inputs)), ("dimension", dims, named)):
+        for name in given:
+            if name not in known:
+                nearest = get_close_matches(name, known, n=1)
+                has = f"did you mean {nearest[0]!r}?" if nearest else f"it has {', '.join(known) or 'none'}"
+                raise ModelError(f"a shape is given for {name!r}, but the model has no such {kind}; {has}")
+    for name, sizes in ((n, (s,) if isinstance(s, int) else s) for n, s in (*dims.items(), *whole.items())):
+        if any(size < 0 for size in sizes):
+            raise ModelError(f"the shape given for {name!r} has a negative dimension: {_text(sizes)}")
+
+
+def _unify(value: ir.Value, shape: tuple[int, ...], dims: dict[str, int]) -> None:
+    """Take a whole shape; what it says about named dimensions holds for the rest of the model too."""
+    declared = value.shape
+    if declared is None:
+        value.shape = ir.Shape(shape)
+        return
+    if len(declared) != len(shape):
+        raise ModelError(f"input {value.name!r} has {len(declared)} dimensions {declared}, but {_text(shape)} is given")
+    for axis, (own, given) in enumerate(zip(declared, shape, strict=True)):
+        if isinstance(own, int):
+            known: int | None = own
+        else:
+            known = dims.setdefault(own.value, given) if own.value else given
+        if known != given:
+            raise ModelError(
+                f"input {value.name!r}: dimension {axis} ({own}) is {known} in the model, but {_text(shape)} is given"
+            )
+    value.shape = ir.Shape(shape)
+
+
+def _bound(dim: int | ir.SymbolicDim, dims: Mapping[str, int]) -> int | ir.SymbolicDim:
+    return dims.get(dim.value, dim) if isinstance(dim, ir.SymbolicDim) and dim.value else dim
+
+
+def _check_bound(value: ir.Value) -> None:
+    if value.type is not None and not isinstance(value.type, ir.TensorType):
+        return  # a sequence or an optional: engines that take it need no shape
+    if value.shape is None:
+        raise ModelError(f"input {value.name!r} has no shape; state it, as in --shape {value.name}=1x3x224x224")
+    for axis, dim in enumerate(value.shape):
+        if isinstance(dim, int):
+            continue
+        example = _text(tuple(size if isinstance(size, int) else 1 for size in value.shape))
+        mends = [f"--shape {value.name}={example}"]
+        if dim.value:
+            mends.append(f"--shape {dim.value}=1")
+        called = f"{axis} ({dim.value!r})" if dim.value else str(axis)
+        raise ModelError(
+            f"input {value.name!r}: dimension {called} has no size; state it, for instance with {' or '.join(mends)}"
+        )
+
+
+def _values(model: ir.Model) -> list[ir.Value]:
+    graphs = list(model.graphs())
+    return [
+        value for graph in graphs for value in (*graph.inputs, *(output for node in graph for output in node.outputs))
+    ]
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "scalar"

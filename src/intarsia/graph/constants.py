@@ -1,0 +1,92 @@
+"""Makes constants the graph's own: `Constant` nodes and the large constants of nested graphs become its weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+_LARGE = 1024
+"""Bytes from which a constant of a nested graph is shared with the graph around it; smaller ones stay at their use."""
+
+
+def lift_constants(model: ir.Model) -> None:
+    """Turn `Constant` nodes into weights, and move large ones out of nested graphs."""
+    graph = model.graph
+    taken = _names(model)
+    for node in list(graph.all_nodes()):
+        if node.op_type != "Constant" or node.domain:
+            continue
+        tensor = constant_tensor(node)
+        if tensor is not None and (node.graph is graph or tensor.nbytes > _LARGE):
+            _replace(node, tensor, graph, taken)
+    for inner in graph.subgraphs():
+        for value in list(inner.initializers.values()):
+            if value.const_value is not None and value.const_value.nbytes > _LARGE:
+                del inner.initializers[value.name or ""]
+                _own(value, graph, taken)
+
+
+def constant_tensor(node: ir.Node) -> ir.TensorProtocol | None:
+    """What a `Constant` node holds; ``None`` for sparse tensors and references to a function's attributes."""
+    name, attribute = next(iter(node.attributes.items()), (None, None))
+    if attribute is None or attribute.is_ref():
+        return None
+    match name:
+        case "value":
+            return attribute.as_tensor()
+        case "value_float" | "value_floats":
+            return ir.Tensor(np.array(attribute.value, dtype=np.float32))
+        case "value_int" | "value_ints":
+            return ir.Tensor(np.array(attribute.value, dtype=np.int64))
+        case "value_string":
+            return ir.StringTensor([attribute.value.encode()], shape=ir.Shape([]))
+        case "value_strings":
+            return ir.StringTensor([item.encode() for item in attribute.value], shape=ir.Shape([len(attribute.value)]))
+        case _:
+            return None
+
+
+def add_weight(graph: ir.Graph, name: str, tensor: ir.TensorProtocol) -> ir.Value:
+    """A new weight of the graph under a name that is free."""
+    value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape), const_value=tensor)
+    graph.register_initializer(value)
+    return value
+
+
+def _replace(node: ir.Node, tensor: ir.TensorProtocol, graph: ir.Graph, taken: dict[str, int]) -> None:
+    output = node.outputs[0]
+    if output.is_graph_output():
+        return  # it stays a node: an output must have one
+    name = output.name or ""
+    if node.graph is not graph:
+        name = _free(name, taken)
+    assert node.graph is not None
+    value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape), const_value=tensor)
+    output.replace_all_uses_with(value)
+    node.graph.remove(node, safe=True)
+    graph.register_initializer(value)
+
+
+def _own(value: ir.Value, graph: ir.Graph, taken: dict[str, int]) -> None:
+    value.name = _free(value.name or "", taken)
+    graph.register_initializer(value)
+
+
+def _names(model: ir.Model) -> dict[str, int]:
+    """How often each value name is used, over all nested graphs."""
+    count: dict[str, int] = {}
+    for graph in model.graphs():
+        for value in (*graph.inputs, *graph.initializers.values(), *(out for node in graph for out in node.outputs)):
+            count[value.name or ""] = count.get(value.name or "", 0) + 1
+    return count
+
+
+def _free(name: str, taken: dict[str, int]) -> str:
+    """The name itself if nothing else has it, else with a number."""
+    if taken.get(name, 0) <= 1:
+        return name
+    number = 1
+    while f"{name}_{number}" in taken:
+        number += 1
+    taken[f"{name}_{number}"] = 1
+    return f"{name}_{number}"

@@ -1,0 +1,274 @@
+"""Computes what does not depend on the inputs, and finds the type and shape of all the rest, in one pass forward.
+
+Each node is inferred with the constants known so far, so shape arithmetic ends in plain constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import prod
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx import defs
+
+from intarsia.graph.constants import add_weight
+from intarsia.graph.detached import detached
+from intarsia.graph.dtypes import dtype_name, element_bytes
+from intarsia.graph.evaluator import EVALUATION_ERRORS, evaluate_node
+
+_SMALL = 1024
+"""Bytes up to which a constant's content is shown to inference, and equal constants are recognised."""
+_GROWTH_FLOOR = 4 << 20
+_LIMIT = 2 << 30
+"""Bytes that a folded constant may have at most; below, it may grow freely up to the floor, and to twice its inputs."""
+
+_KEPT = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+    | {"Constant", "Dropout", "ImageDecoder"}
+    | {"DequantizeLinear"}  # the integers are the weight: folded, it would be larger, and no longer look quantised
+)
+
+
+def fold_and_infer(model: ir.Model) -> None:
+    """Replace constant nodes by weights and complete types and shapes.
+
+    A shape that only the file declares is believed where inference does not know the operator, and nowhere else:
+    exporters leave stale ones behind.
+    """
+    _forget_shapes(model)
+    _Folder(model).run()
+    if _complete_by_propagation(model):
+        _Folder(model).run()
+
+
+class _Folder:
+    """The state of one pass: types by value, and the constants made so far."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._graph = model.graph
+        self._opsets = dict(model.opset_imports)
+        self._imports = [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in self._opsets.items()]
+        self._ir_version = model.ir_version
+        self._types: dict[ir.Value, onnx.TypeProto | None] = {}
+        self._made: dict[Hashable, ir.TensorProtocol] = {}
+
+    def run(self) -> None:
+        for node in list(self._graph):
+            reads = _reads(node)
+            schema = _schema(node, self._opsets)
+            if schema is not None:
+                self._infer(node, schema, reads)
+                self._fold(node, schema, reads)
+
+    def _infer(self, node: ir.Node, schema: defs.OpSchema, reads: dict[str, ir.Value]) -> None:
+        types = {name: self._type(value) for name, value in reads.items()}
+        known = {name: type_proto for name, type_proto in types.items() if type_proto is not None}
+        if any(value is not None and (value.name or "") not in known for value in node.inputs):
+            return
+        data = {}
+        for name, value in reads.items():
+            tensor = constant(value)
+            if tensor is not None and tensor.nbytes <= _SMALL:
+                data[name] = ir.to_proto(tensor)
+        try:
+            found = onnx.shape_inference.infer_node_outputs(
+                schema, ir.to_proto(node), known, data, None, self._imports, self._ir_version
+            )
+        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+            return  # an operator that its own schema cannot place; the engine may still take it
+        for output in node.outputs:
+            if output.name in found:
+                _adopt(output, found[output.name])
+
+    def _type(self, value: ir.Value) -> onnx.TypeProto | None:
+        if value not in self._types:
+            self._types[value] = type_proto(value)
+        return self._types[value]
+
+    def _fold(self, node: ir.Node, schema: defs.OpSchema, reads: dict[str, ir.Value]) -> None:
+        if any(output.is_graph_output() for output in node.outputs):
+            return
+        tensors = _static_extent(node) or self._evaluated(node, schema, reads)
+        if tensors is None:
+            return
+        for output, tensor in zip(node.outputs, tensors, strict=True):
+            if tensor is not None:
+                name = output.name or ""
+                output.name = None
+                output.replace_all_uses_with(add_weight(self._graph, name, tensor))
+        self._graph.remove(node, safe=True)
+
+    def _evaluated(
+        self, node: ir.Node, schema: defs.OpSchema, reads: dict[str, ir.Value]
+    ) -> list[ir.TensorProtocol | None] | None:
+        tensors = {name: constant(value) for name, value in reads.items()}
+        if not _is_foldable(node, schema) or not _fits(node, tensors):
+            return None
+        feeds = {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
+        if len(feeds) < len(tensors):
+            return None
+        key = _key(node, tensors)
+        if key in self._made:
+            return [self._made[key]]
+        proto = ir.to_proto(node)
+        try:
+            results = evaluate_node(proto, self._opsets, feeds, {n: self._type(v) for n, v in reads.items()})
+        except EVALUATION_ERRORS:
+            return None
+        outputs = [_tensor(result, output) for result, output in zip(results, node.outputs, strict=True)]
+        if any(made is None and output.name for made, output in zip(outputs, node.outputs, strict=True)):
+            return None
+        if len(outputs) == 1 and outputs[0] is not None:
+            self._made[key] = outputs[0]
+        return outputs
+
+
+def constant(value: ir.Value) -> ir.TensorProtocol | None:
+    """The content of a value that is a weight."""
+    return value.const_value if value.is_initializer() else None
+
+
+def type_proto(value: ir.Value) -> onnx.TypeProto | None:
+    """A value's type and shape as ONNX writes them."""
+    if value.type is None:
+        return None
+    proto = ir.serde.serialize_type(value.type)
+    if value.shape is not None:
+        ir.serde.serialize_shape_into(proto, value.shape)
+    return proto
+
+
+def captures(node: ir.Node) -> dict[str, ir.Value]:
+    """The values that a node's nested graphs take from around the node."""
+    found: dict[str, ir.Value] = {}
+    own: set[ir.Value] = set()
+    graphs = [graph for attribute in node.attributes.values() for graph in _graphs(attribute)]
+    for graph in graphs:
+        for inner in (graph, *graph.subgraphs()):
+            own.update(inner.inputs, inner.initializers.values())
+        for each in graph.all_nodes():
+            own.update(each.outputs)
+    for graph in graphs:
+        for inner in (graph, *graph.subgraphs()):
+            reads = (value for each in inner for value in each.inputs)
+            found.update((v.name or "", v) for v in (*reads, *inner.outputs) if v is not None and v not in own)
+    return found
+
+
+def _graphs(attribute: ir.Attr) -> tuple[ir.Graph, ...]:
+    if attribute.is_ref():
+        return ()
+    if attribute.type == ir.AttributeType.GRAPH:
+        return (attribute.as_graph(),)
+    return tuple(attribute.as_graphs()) if attribute.type == ir.AttributeType.GRAPHS else ()
+
+
+def _reads(node: ir.Node) -> dict[str, ir.Value]:
+    return {value.name or "": value for value in node.inputs if value is not None} | captures(node)
+
+
+def _schema(node: ir.Node, opsets: dict[str, int]) -> defs.OpSchema | None:
+    try:
+        return defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    except defs.SchemaError:
+        return None
+
+
+def _adopt(output: ir.Value, found: onnx.TypeProto) -> None:
+    output.type = ir.serde.deserialize_type_proto_for_type(found)
+    shape = ir.serde.deserialize_type_proto_for_shape(found)
+    if shape is not None and (output.shape is None or not output.shape.is_static()):
+        output.shape = shape
+
+
+def _static_extent(node: ir.Node) -> list[ir.TensorProtocol | None] | None:
+    """What `Shape` and `Size` give for an input whose shape is known, though its content is not."""
+    if node.domain or node.op_type not in {"Shape", "Size"}:
+        return None
+    source = node.inputs[0]
+    if source is None or source.shape is None or not source.shape.is_static():
+        return None
+    dims = [int(dim) for dim in source.shape]
+    if node.op_type == "Size":
+        return [ir.Tensor(np.array(prod(dims), dtype=np.int64))]
+    start, end = (node.attributes[key].as_int() if key in node.attributes else None for key in ("start", "end"))
+    return [ir.Tensor(np.array(dims[start:end], dtype=np.int64))]
+
+
+def _is_foldable(node: ir.Node, schema: defs.OpSchema) -> bool:
+    """Whether evaluating it now is the same as later. Below opset 21 the evaluator is trusted only with old news."""
+    if node.op_type in _KEPT or any(list(_graphs(attribute)) for attribute in node.attributes.values()):
+        return False
+    return all(isinstance(output.type, ir.TensorType) for output in node.outputs if output.name)
+
+
+def _fits(node: ir.Node, tensors: dict[str, ir.TensorProtocol | None]) -> bool:
+    size = sum(_nbytes(output) for output in node.outputs)
+    read = sum(tensor.nbytes for tensor in tensors.values() if tensor is not None)
+    grows = size > max(_GROWTH_FLOOR, 2 * read) and node.op_type != "ConstantOfShape"
+    return size <= _LIMIT and not grows
+
+
+def _nbytes(value: ir.Value) -> int:
+    if value.shape is None or not value.shape.is_static() or value.dtype is None:
+        return 0
+    return prod(int(dim) for dim in value.shape) * element_bytes(dtype_name(int(value.dtype)) or "int8")
+
+
+def _key(node: ir.Node, tensors: dict[str, ir.TensorProtocol | None]) -> Hashable:
+    def content(tensor: ir.TensorProtocol | None) -> Hashable:
+        if tensor is None or tensor.nbytes > _SMALL or tensor.dtype == ir.DataType.STRING:
+            return id(tensor)
+        return int(tensor.dtype), tuple(tensor.shape), tensor.tobytes()
+
+    inputs = tuple(content(tensors[value.name or ""]) if value is not None else None for value in node.inputs)
+    attributes = tuple(
+        ir.to_proto(node.attributes[name]).SerializeToString(deterministic=True) for name in sorted(node.attributes)
+    )
+    return node.domain, node.op_type, len(node.outputs), attributes, inputs
+
+
+def _tensor(result: Any, output: ir.Value) -> ir.TensorProtocol | None:
+    if not isinstance(result, np.ndarray | np.generic) or not output.name:
+        return None
+    array = np.ascontiguousarray(result).reshape(np.shape(result))
+    if array.dtype.kind in "OUS":
+        items = [item if isinstance(item, bytes) else str(item).encode() for item in array.flat]
+        return ir.StringTensor(items, shape=ir.Shape(array.shape))
+    if output.dtype is None or array.dtype != output.dtype.numpy():
+        return None
+    return ir.Tensor(array, dtype=output.dtype)
+
+
+def _forget_shapes(model: ir.Model) -> None:
+    for node in model.graph:
+        if _schema(node, dict(model.opset_imports)) is not None:
+            for output in node.outputs:
+                output.shape = None
+
+
+def _complete_by_propagation(model: ir.Model) -> bool:
+    """Fill in shapes that need partly known shape arithmetic followed across nodes; whether that found any."""
+    unknown = {
+        output.name: output
+        for node in model.graph
+        for output in node.outputs
+        if output.name and (output.shape is None or not output.shape.is_static())
+    }
+    if not unknown:
+        return False
+    with detached(model) as proto:
+        try:
+            inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+            return False
+    found = False
+    for info in (*inferred.graph.value_info, *inferred.graph.output):
+        if info.name in unknown:
+            output = unknown[info.name]
+            _adopt(output, info.type)
+            found |= output.shape is not None and output.shape.is_static()
+    return found

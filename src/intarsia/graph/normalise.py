@@ -1,0 +1,106 @@
+"""Brings a model into the one form that every later stage works on. `_STEPS` is the list; each is a file or less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass, RemoveInitializersFromInputsPass
+
+from intarsia.errors import ModelError
+from intarsia.graph.bind import Shapes, bind_dimensions
+from intarsia.graph.build import build
+from intarsia.graph.constants import lift_constants
+from intarsia.graph.dtypes import dtype_name, element_bytes
+from intarsia.graph.fold import fold_and_infer
+from intarsia.graph.graph import Graph
+from intarsia.graph.naming import own_outputs, state_names
+from intarsia.graph.opset import raise_opset
+from intarsia.graph.parts import Weight
+from intarsia.graph.read import ModelSource, read_model
+from intarsia.graph.tidy import drop_dead, drop_idle
+
+
+def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
+    """Read and normalise a model.
+
+    Args:
+        source: A path, the bytes of a file, or a model in memory, which is left as it is.
+        shapes: Sizes for inputs (``{"input": (1, 3, 224, 224)}``) or named dimensions (``{"N": 1}``).
+
+    Raises:
+        ModelError: It cannot be read, or an input's shape is not known in full.
+    """
+    model = read_model(source)
+    RemoveInitializersFromInputsPass()(model)
+    bind_dimensions(model, shapes or {})
+    try:
+        for step in _STEPS:
+            step(model)
+    except (ValueError, RuntimeError) as error:  # a graph with a cycle, two producers of one value, and the like
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"the model is not sound: {error}") from error
+    return _frozen(model)
+
+
+def _inline_functions(model: ir.Model) -> None:
+    if model.functions:
+        InlinePass()(model)
+        model.functions.clear()
+
+
+def _state_domains(model: ir.Model) -> None:
+    """``ai.onnx`` is another spelling of the empty domain."""
+    opsets = model.opset_imports
+    if "ai.onnx" in opsets:
+        opsets.setdefault("", opsets["ai.onnx"])
+        del opsets["ai.onnx"]
+    for node in model.graph.all_nodes():
+        if node.domain == "ai.onnx":
+            node.domain = ""
+
+
+def _sort(model: ir.Model) -> None:
+    model.graph.sort()
+
+
+_STEPS: tuple[Callable[[ir.Model], None], ...] = (
+    _inline_functions,
+    _state_domains,
+    _sort,
+    lift_constants,
+    raise_opset,
+    lift_constants,
+    fold_and_infer,
+    drop_idle,
+    own_outputs,
+    drop_dead,
+    state_names,
+)
+
+
+def _frozen(model: ir.Model) -> Graph:
+    weights = {name: _weight(value) for name, value in model.graph.initializers.items()}
+    model.graph.initializers.clear()
+    used = {node.domain for node in model.graph.all_nodes()}
+    for domain in [domain for domain in model.opset_imports if domain and domain not in used]:
+        del model.opset_imports[domain]
+    return build(ir.to_proto(model), weights)
+
+
+def _weight(value: ir.Value) -> Weight:
+    tensor = value.const_value
+    assert tensor is not None
+    dtype = dtype_name(int(tensor.dtype))
+    if dtype is None:
+        raise ModelError(f"weight {value.name!r} has the unknown element type {tensor.dtype}")
+    shape = tuple(int(dim) for dim in tensor.shape)
+    return Weight(
+        name=value.name or "",
+        dtype=dtype,
+        shape=shape,
+        nbytes=prod(shape) * element_bytes(dtype),
+        source=tensor,
+    )

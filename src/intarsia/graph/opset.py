@@ -1,0 +1,120 @@
+"""Operator-set versions: raised once when a model is read, lowered by relabelling when an engine asks for less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import onnx
+import onnx_ir as ir
+from onnx import defs
+
+from intarsia.errors import ModelError
+from intarsia.graph.detached import detached
+
+if TYPE_CHECKING:
+    from intarsia.graph.graph import Graph
+    from intarsia.graph.parts import Node
+
+OPSET = 21
+"""The oldest version of ONNX's own operators that later stages see: what its evaluator computes correctly."""
+
+
+def raise_opset(model: ir.Model) -> None:
+    """Convert to `OPSET` if the model is older. A model that cannot be converted stays as it is."""
+    version = model.opset_imports.get("", OPSET)
+    if version >= OPSET:
+        _raise_ir(model, version)
+        return
+    _raise_ir(model, version)
+    with detached(model) as proto:
+        converted = _converted(proto)
+    if converted is not None:
+        _take_over(model, ir.from_proto(converted))
+    _raise_ir(model, model.opset_imports[""])
+
+
+def lowered(nodes: Iterable[Node], graph: Graph, max_opset: int | None, max_ir: int | None) -> tuple[int | None, int]:
+    """The opset and IR version to write for a reader that knows no newer ones.
+
+    An opset is only relabelled, never converted: every operator must be the same in both.
+
+    Raises:
+        ModelError: Some operator is not, or needs a newer IR version.
+    """
+    opset = graph.opsets.get("")
+    if opset is not None and max_opset is not None and opset > max_opset:
+        for node in nodes:
+            _check_unchanged(node, opset, max_opset)
+        opset = max_opset
+    version = graph.ir_version
+    if max_ir is not None and version > max_ir:
+        if max_ir < 4:
+            raise ModelError(f"IR version {max_ir} has no constants apart from inputs; 4 is the oldest we write")
+        version = max_ir
+    return opset, version
+
+
+def _check_unchanged(node: Node, opset: int, max_opset: int) -> None:
+    for op_type in _own_operators(node.proto):
+        try:
+            since = defs.get_schema(op_type, opset).since_version
+        except defs.SchemaError:
+            continue
+        if since > max_opset:
+            inner = "" if op_type == node.op_type else f" (inside {node.op_type})"
+            raise ModelError(
+                f"node {node.id!r}: {op_type}{inner} changed in opset {since}, and the reader knows only {max_opset}"
+            )
+
+
+def _own_operators(node: onnx.NodeProto) -> Iterator[str]:
+    if node.domain == "":
+        yield node.op_type
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                yield from _own_operators(inner)
+
+
+def _converted(proto: onnx.ModelProto) -> onnx.ModelProto | None:
+    """The model at `OPSET`, or ``None``. Some adapters need shapes, so those come first."""
+    try:
+        inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        converted = onnx.version_converter.convert_version(inferred, OPSET)
+    except (onnx.version_converter.ConvertError, RuntimeError, ValueError, IndexError):
+        return None
+    return converted if all(map(_is_known, converted.graph.node)) else None
+
+
+def _is_known(node: onnx.NodeProto) -> bool:
+    for op_type in _own_operators(node):
+        try:
+            if defs.get_schema(op_type, OPSET).deprecated:
+                return False
+        except defs.SchemaError:
+            return False
+    return True
+
+
+def _take_over(model: ir.Model, converted: ir.Model) -> None:
+    """Replace the graph, and give the constants, which came along as inputs or small tensors, their content back."""
+    weights = {name: value.const_value for name, value in model.graph.initializers.items()}
+    count = len(model.graph.inputs)
+    graph = converted.graph
+    for value in graph.inputs[count:]:
+        tensor = weights.get(value.name)
+        if tensor is not None and value.uses():
+            value.const_value = tensor
+    rest = list(graph.inputs[count:])
+    del graph.inputs[count:]
+    for value in rest:
+        if value.const_value is not None and value.name not in graph.initializers:
+            graph.register_initializer(value)
+    model.graph = graph
+
+
+def _raise_ir(model: ir.Model, opset: int) -> None:
+    """The IR version that belongs to the opset; below 4, constants would have to be inputs."""
+    fitting = onnx.helper.OP_SET_ID_VERSION_MAP.get(("ai.onnx", opset), 4)
+    model.ir_version = max(model.ir_version or 4, fitting, 4)

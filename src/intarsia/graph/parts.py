@@ -1,0 +1,112 @@
+"""What a graph is made of: nodes, values, weights. Frozen data; `intarsia.graph.build` makes them from ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import onnx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One operator application.
+
+    Attributes:
+        id: Unique in the graph; the node's own name where that is unique, else ``<op>_<index>``.
+        index: Position in ``Graph.nodes``.
+        op_type: Operator name.
+        domain: Operator domain; ``""`` is ONNX's own.
+        inputs: Value names by position; ``""`` where an optional input is left out.
+        outputs: Value names by position; ``""`` where an optional output is left out.
+        reads: The names that must exist before it runs: inputs, then what nested graphs capture; each once.
+        attributes: Attribute values: int, float, str, lists of them as tuples, tensors as arrays, nested graphs as
+            ``onnx.GraphProto``.
+        has_subgraph: Whether some attribute is a graph, as in ``If``, ``Loop`` and ``Scan``.
+        proto: The node as ONNX writes it. Shared: never change it.
+    """
+
+    id: str
+    index: int
+    op_type: str
+    domain: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    reads: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(compare=False)
+    has_subgraph: bool
+    proto: onnx.NodeProto = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """One value that flows between nodes.
+
+    Attributes:
+        name: Unique in the graph.
+        dtype: numpy or ml_dtypes name, or ``"string"``; ``None`` where unknown, and for sequences and optionals.
+        shape: ``None`` where the rank or some dimension is unknown.
+        producer: Index of the node that computes it; ``None`` for inputs and weights.
+        consumers: Indices of the nodes that read it, ascending.
+        is_input: Whether it is an input of the graph.
+        is_output: Whether it is an output of the graph.
+        is_weight: Whether it is a constant.
+        nbytes: Size in memory; 0 where unknown.
+        type_proto: Its ONNX type, ``None`` where unknown. Shared: never change it.
+    """
+
+    name: str
+    dtype: str | None
+    shape: tuple[int, ...] | None
+    producer: int | None
+    consumers: tuple[int, ...]
+    is_input: bool
+    is_output: bool
+    is_weight: bool
+    nbytes: int
+    type_proto: onnx.TypeProto | None = field(repr=False, compare=False)
+
+
+class Tensor(Protocol):
+    """Where a weight's content comes from: an array in memory, a mapped file, or one that is read on demand."""
+
+    def numpy(self) -> np.ndarray:
+        """The content; the same memory at each call where that is possible."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """A constant. Its content stays where it is (usually a mapped file) until ``array`` asks for it.
+
+    Attributes:
+        name: The value's name.
+        dtype: numpy or ml_dtypes name, or ``"string"``.
+        shape: Its dimensions.
+        nbytes: Size in memory (sub-byte types count one byte per element, strings nothing).
+        source: Where the content comes from.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    source: Tensor = field(repr=False, compare=False)
+
+    def array(self) -> np.ndarray:
+        """The content, read-only by agreement: all users share it."""
+        array: np.ndarray = self.source.numpy()
+        return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayTensor:
+    """A `Tensor` that is there already."""
+
+    content: np.ndarray
+
+    def numpy(self) -> np.ndarray:
+        """The array itself."""
+        return self.content

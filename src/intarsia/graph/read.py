@@ -1,0 +1,127 @@
+"""Reads a model from wherever it is. Large external data is left in its file and mapped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from google.protobuf.message import DecodeError
+
+from intarsia.errors import ModelError
+
+ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
+
+_SMALL = 1024
+"""Bytes up to which external data is read into memory: shapes and axes, which inference must see."""
+
+
+def read_model(source: ModelSource) -> ir.Model:
+    """The model, of which the caller owns everything but the tensors' content.
+
+    Raises:
+        ModelError: No such file, not ONNX, cut short, or external data missing or cut short.
+    """
+    proto, where, folder = _proto(source)
+    if proto is None:
+        assert isinstance(source, ir.Model)
+        model = source.clone()
+    else:
+        _check(proto, where)
+        try:
+            model = ir.from_proto(proto)
+        except (ValueError, TypeError, KeyError, RuntimeError) as error:
+            raise ModelError(f"{where} is not a sound ONNX model: {error}") from error
+    _settle_external(model, where, folder)
+    return model
+
+
+def _proto(source: ModelSource) -> tuple[onnx.ModelProto | None, str, Path | None]:
+    if isinstance(source, ir.Model):
+        return None, "the model", None
+    if isinstance(source, onnx.ModelProto):
+        return source, "the model", None
+    if isinstance(source, bytes):
+        return _parse(source, "the model"), "the model", None
+    path = Path(source)
+    return _parse(_content(path), str(path)), str(path), path.parent
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ModelError(f"there is no model file {path}") from error
+    except IsADirectoryError as error:
+        raise ModelError(f"{path} is a folder; name the .onnx file in it") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _parse(content: bytes, where: str) -> onnx.ModelProto:
+    if not content:
+        raise ModelError(f"{where} is empty")
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(content)
+    except DecodeError as error:
+        raise ModelError(f"{where} is not an ONNX model, or is cut short: it does not parse") from error
+    return proto
+
+
+def _check(proto: onnx.ModelProto, where: str) -> None:
+    if not proto.HasField("graph") or not proto.ir_version:
+        raise ModelError(f"{where} is not an ONNX model: it holds no graph")
+    if not proto.graph.node and not proto.graph.output:
+        raise ModelError(f"{where} holds an empty graph, without nodes and outputs")
+    if not proto.opset_import and not proto.graph.node:
+        raise ModelError(f"{where} says no operator-set version")
+    for tensor in proto.graph.initializer:
+        if not _is_whole(tensor):
+            raise ModelError(
+                f"{where} is cut short or damaged: weight {tensor.name!r} has fewer bytes than its shape says"
+            )
+
+
+def _is_whole(tensor: onnx.TensorProto) -> bool:
+    """Whether raw content has the size that the shape asks for. Typed fields are checked where they are read."""
+    if not tensor.HasField("raw_data"):
+        return True
+    try:
+        bits = ir.DataType(tensor.data_type).bitwidth
+    except (TypeError, ValueError):
+        return False
+    count = int(np.prod(tensor.dims, dtype=np.int64))
+    return len(tensor.raw_data) == (count * bits + 7) // 8
+
+
+def _settle_external(model: ir.Model, where: str, folder: Path | None) -> None:
+    """Point external tensors to their folder, check that their bytes are there, and read the small ones."""
+    for value in _constants(model):
+        tensor = value.const_value
+        if not isinstance(tensor, ir.ExternalTensor):
+            continue
+        if folder is not None:
+            tensor.base_dir = folder
+        _check_external(tensor, where)
+        if tensor.nbytes <= _SMALL:
+            value.const_value = ir.Tensor(np.array(tensor.numpy()), dtype=tensor.dtype, name=tensor.name)
+
+
+def _check_external(tensor: ir.ExternalTensor, where: str) -> None:
+    path = Path(tensor.path)
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise ModelError(f"{where} keeps weight {tensor.name!r} in {path}, which is missing") from error
+    end = (tensor.offset or 0) + tensor.nbytes
+    if size < end:
+        raise ModelError(f"{path} is cut short: weight {tensor.name!r} of {where} ends at byte {end} of {size}")
+
+
+def _constants(model: ir.Model) -> Iterator[ir.Value]:
+    for graph in model.graphs():
+        yield from graph.initializers.values()

@@ -1,0 +1,65 @@
+"""What a graph computes, by definition: ONNX's own evaluator, one node after the other. Slow; used to judge engines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intarsia.errors import FeedError, ModelError
+from intarsia.graph.evaluator import EVALUATION_ERRORS, evaluate_node
+
+if TYPE_CHECKING:
+    from intarsia.graph.graph import Graph
+    from intarsia.graph.parts import Node
+    from intarsia.graph.submodel import SubModel
+
+
+def evaluate(
+    graph: Graph | SubModel, feeds: Mapping[str, np.ndarray], keep: Collection[str] = ()
+) -> dict[str, np.ndarray]:
+    """Compute the outputs.
+
+    Args:
+        graph: A graph, or a piece of one.
+        feeds: An array for each input.
+        keep: Names of further values to return. All others are freed after their last use.
+
+    Raises:
+        FeedError: An input is missing, or ``keep`` names a value that is not computed here.
+        ModelError: The evaluator does not know an operator, or fails at it; the message names the node.
+    """
+    whole = graph.extract(graph.position) if hasattr(graph, "extract") else graph
+    names = [value.name for value in whole.inputs]
+    if isinstance(names, list) and (missing := [name for name in names if name not in feeds]):
+        raise FeedError(f"no array for input {', '.join(missing)}")
+    wanted = dict.fromkeys([*(value.name for value in whole.outputs), *keep])
+    live: dict[str, np.ndarray] = {name: feeds[name] for name in names}
+    return _run(whole, live, list(wanted))
+
+
+def _run(model: SubModel, live: dict[str, np.ndarray], wanted: list[str]) -> dict[str, np.ndarray]:
+    uses = Counter(name for node in model.nodes for name in node.reads)
+    uses.update(wanted)
+    for node in model.nodes:
+        for name, array in zip(node.outputs, _outputs(model, node, live), strict=True):
+            if name and uses[name]:
+                live[name] = array
+        for name in node.reads:
+            uses[name] -= 1
+            if not uses[name]:
+                live.pop(name, None)
+    if absent := [name for name in wanted if name not in live and name not in model.weights]:
+        raise FeedError(f"the graph computes no value {', '.join(absent)}")
+    return {name: live[name] if name in live else model.weights[name].array() for name in wanted}
+
+
+def _outputs(model: SubModel, node: Node, live: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    feeds = {name: live[name] if name in live else model.weights[name].array() for name in node.reads}
+    types = {name: model.graph.values[name].type_proto for name in node.reads}
+    try:
+        return list(evaluate_node(node.proto, model.graph.opsets, feeds, types))
+    except EVALUATION_ERRORS as error:
+        raise ModelError(f"the reference cannot compute node {node.id!r} ({node.op_type}): {error}") from error

@@ -1,0 +1,148 @@
+"""Faster forms of the operators over sliding windows, in which ONNX's evaluator spends nearly all its time.
+
+The definition is ONNX's, and so is the arithmetic (averages are even summed in double precision); what differs is that
+numpy walks over windows instead of Python over pixels. Where the evaluator strays from the standard (windows shifted by
+``ceil_mode``, ``SAME_LOWER`` padded like ``SAME_UPPER``), these follow the standard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops import op_max_pool
+
+_Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Windows:
+    """Where windows lie over the spatial axes.
+
+    Attributes:
+        kernel: Elements of a window along each axis.
+        strides: From one window to the next.
+        dilations: From one element of a window to the next.
+        pads: Elements put before and after each axis, as the operator states them.
+        reach: Elements that the last window reaches beyond the padding, along each axis.
+        counts: Number of windows along each axis.
+    """
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: _Pairs
+    reach: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, extent: Sequence[int], kernel: Sequence[int], attributes: dict[str, Any]) -> _Windows:
+        """From the attributes that convolutions and pools share."""
+        ones = (1,) * len(kernel)
+        strides = tuple(attributes.get("strides") or ones)
+        dilations = tuple(attributes.get("dilations") or ones)
+        spans = tuple((k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True))
+        pads = _pads(extent, spans, strides, attributes)
+        counts, reach = [], []
+        for size, span, stride, (before, after) in zip(extent, spans, strides, pads, strict=True):
+            whole = size + before + after
+            count = (whole - span) // stride + 1
+            if attributes.get("ceil_mode"):
+                count = ceil((whole - span) / stride) + 1
+                count -= (count - 1) * stride >= size + before  # no window starts in the padding behind
+            counts.append(count)
+            reach.append(max((count - 1) * stride + span - whole, 0))
+        return cls(
+            kernel=tuple(kernel),
+            strides=strides,
+            dilations=dilations,
+            pads=pads,
+            reach=tuple(reach),
+            counts=tuple(counts),
+        )
+
+    def padded(self, x: np.ndarray, inside: float, beyond: float) -> np.ndarray:
+        """``x`` with the stated padding, and with what the last windows reach beyond it."""
+        none = ((0, 0), (0, 0))
+        x = np.pad(x, (*none, *self.pads), constant_values=inside)
+        return np.pad(x, (*none, *((0, reach) for reach in self.reach)), constant_values=beyond)
+
+    def elements(self, padded: np.ndarray) -> Iterator[np.ndarray]:
+        """For each element of the window, its value in every window."""
+        for position in product(*map(range, self.kernel)):
+            starts = [p * d for p, d in zip(position, self.dilations, strict=True)]
+            axes = (
+                slice(start, start + (count - 1) * stride + 1, stride)
+                for start, count, stride in zip(starts, self.counts, self.strides, strict=True)
+            )
+            yield padded[(slice(None), slice(None), *axes)]
+
+
+class Conv(OpRun):
+    """Convolution as one matrix product per group."""
+
+    def _run(self, x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None, **attributes: Any) -> tuple[np.ndarray]:
+        windows = _Windows.of(x.shape[2:], w.shape[2:], attributes)
+        groups = attributes.get("group") or 1
+        if x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
+            raise ValueError(f"{groups} groups do not fit an input of shape {x.shape} and weights of shape {w.shape}")
+        columns = np.stack(list(windows.elements(windows.padded(x, 0, 0))), axis=2)
+        columns = columns.reshape(x.shape[0], groups, -1, int(np.prod(windows.counts)))
+        y = w.reshape(groups, w.shape[0] // groups, -1) @ columns
+        y = y.reshape(x.shape[0], w.shape[0], *windows.counts)
+        if b is not None:
+            y = y + b.reshape(-1, *(1,) * len(windows.counts))
+        return (y.astype(x.dtype, copy=False),)
+
+
+class MaxPool(op_max_pool.MaxPool):  # type: ignore[misc]
+    """Maximum over windows; where the position of the maximum is asked for too, the evaluator's own."""
+
+    def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
+        if len(self.output) > 1:
+            outputs: tuple[np.ndarray, ...] = super()._run(x, **attributes)
+            return outputs
+        windows = _Windows.of(x.shape[2:], attributes["kernel_shape"], attributes)
+        least = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
+        elements = windows.elements(windows.padded(x, least, least))
+        y = next(elements).copy()
+        for element in elements:
+            np.maximum(y, element, out=y)
+        return (y,)
+
+
+class AveragePool(OpRun):
+    """Average over windows, over the elements that lie inside."""
+
+    def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray]:
+        windows = _Windows.of(x.shape[2:], attributes["kernel_shape"], attributes)
+        total = sum(windows.elements(windows.padded(x.astype(np.float64), 0, 0)))
+        ones = np.ones((1, 1, *x.shape[2:]))
+        counted = 1 if attributes.get("count_include_pad") else 0
+        count = sum(windows.elements(windows.padded(ones, counted, 0)))
+        return ((total / count).astype(x.dtype),)
+
+
+FASTER: tuple[type[OpRun], ...] = (Conv, MaxPool, AveragePool)
+
+
+def _pads(extent: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: dict[str, Any]) -> _Pairs:
+    """Padding before and after each axis, stated or from ``auto_pad``."""
+    kind = attributes.get("auto_pad") or "NOTSET"
+    rank = len(spans)
+    if kind == "NOTSET":
+        pads = tuple(attributes.get("pads") or (0,) * 2 * rank)
+        return tuple(zip(pads[:rank], pads[rank:], strict=True))
+    if kind == "VALID":
+        return ((0, 0),) * rank
+    pairs = []
+    for size, span, stride in zip(extent, spans, strides, strict=True):
+        total = max((-(-size // stride) - 1) * stride + span - size, 0)
+        less, more = total // 2, total - total // 2
+        pairs.append((less, more) if kind == "SAME_UPPER" else (more, less))
+    return tuple(pairs)

@@ -1,0 +1,175 @@
+"""Keeps a normalised graph on disk: one small structure, and one file of raw weights that is mapped when it is opened.
+
+The two files together are an ordinary ONNX model with external data, but opening one here repeats no normalisation.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+
+from intarsia.errors import ModelError
+from intarsia.graph.build import build
+from intarsia.graph.dtypes import dtype_name, element_bytes, numpy_dtype
+from intarsia.graph.export import ALIGNMENT, add_external, add_inline, is_mappable, raw, serialise, skeleton
+from intarsia.graph.fingerprint import weight_digest
+from intarsia.graph.parts import ArrayTensor, Weight
+
+if TYPE_CHECKING:
+    from intarsia.graph.graph import Graph
+
+STRUCTURE = "graph.onnx"
+WEIGHTS = "weights.bin"
+_SMALL = 1024
+"""Bytes up to which a weight is inside the structure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mapped:
+    """A weight inside a mapped file."""
+
+    file: np.ndarray
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def numpy(self) -> np.ndarray:
+        """A read-only view of the file."""
+        end = self.offset + prod(self.shape) * self.dtype.itemsize
+        return self.file[self.offset : end].view(self.dtype).reshape(self.shape)
+
+
+def weight_index(graph: Graph) -> tuple[tuple[str, int, int], ...]:
+    """``(name, offset, nbytes)`` of each weight that is in ``weights.bin``, aligned, equal content once."""
+    if "weight_index" not in graph.memo:
+        graph.memo["weight_index"] = tuple(_laid_out(graph))
+    index: tuple[tuple[str, int, int], ...] = graph.memo["weight_index"]
+    return index
+
+
+def structure(graph: Graph) -> bytes:
+    """The graph with small weights inside and the others by their place in ``weights.bin``."""
+    whole = graph.extract(graph.position)
+    model = skeleton(whole, graph.opsets.get(""), graph.ir_version)
+    model.graph.ClearField("input")
+    model.graph.input.extend(_info(graph, name) for name in graph.inputs)
+    model.graph.ClearField("output")
+    model.graph.output.extend(_info(graph, name) for name in graph.outputs)
+    for key, text in graph.metadata.items():
+        model.metadata_props.add(key=key, value=text)
+    offsets = {name: offset for name, offset, _ in weight_index(graph)}
+    for name, weight in graph.weights.items():
+        if name in offsets:
+            add_external(model, weight, location=WEIGHTS, offset=offsets[name])
+        else:
+            add_inline(model, weight)
+    return serialise(model)
+
+
+def save(graph: Graph, folder: Path) -> None:
+    """Write both files into a folder that appears whole, in place of any earlier one."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = folder.with_name(f".{folder.name}.{os.getpid()}.new")
+    former = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    try:
+        draft.mkdir()
+        (draft / STRUCTURE).write_bytes(structure(graph))
+        with (draft / WEIGHTS).open("wb") as stream:
+            for name, offset, _ in weight_index(graph):
+                if offset >= stream.tell():
+                    stream.write(bytes(offset - stream.tell()))
+                    stream.write(raw(graph.weights[name]))
+        if folder.exists():
+            folder.rename(former)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)
+
+
+def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Graph:
+    """The graph that ``structure()`` described, over mapped weights.
+
+    Args:
+        structure: What ``graph.structure()`` returned.
+        weights_file: The file that holds the weights; it must not change while the graph is in use.
+        base_offset: Where in that file ``weights.bin`` begins.
+
+    Raises:
+        ModelError: The structure does not parse, or the file is missing or too short for it.
+    """
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(structure)
+    except DecodeError as error:
+        raise ModelError("the stored graph is damaged: it does not parse") from error
+    tensors = list(model.graph.initializer)
+    places = {tensor.name: _place(tensor) for tensor in tensors if tensor.external_data}
+    file = _mapped(weights_file) if places else np.empty(0, np.uint8)
+    weights = {}
+    for tensor in tensors:
+        place = places.get(tensor.name)
+        weight = _inline(tensor) if place is None else _external(tensor, file, base_offset + place[0])
+        if place is not None and base_offset + sum(place) > file.size:
+            raise ModelError(f"{weights_file} is cut short: weight {tensor.name!r} lies beyond its end")
+        weights[tensor.name] = weight
+    model.graph.ClearField("initializer")
+    graph = build(model, weights)
+    graph.memo["weight_index"] = tuple((name, *place) for name, place in places.items())
+    return graph
+
+
+def _laid_out(graph: Graph) -> list[tuple[str, int, int]]:
+    large = [weight for weight in graph.weights.values() if weight.nbytes > _SMALL and is_mappable(weight)]
+    sizes = Counter(weight.nbytes for weight in large)
+    places: dict[tuple[int, bytes], int] = {}
+    index = []
+    end = 0
+    for weight in large:
+        alone = sizes[weight.nbytes] == 1
+        key = (weight.nbytes, weight.name.encode() if alone else weight_digest(graph, weight))
+        if key not in places:
+            places[key] = end + -end % ALIGNMENT
+            end = places[key] + weight.nbytes
+        index.append((weight.name, places[key], weight.nbytes))
+    return index
+
+
+def _info(graph: Graph, name: str) -> onnx.ValueInfoProto:
+    return onnx.ValueInfoProto(name=name, type=graph.values[name].type_proto)
+
+
+def _place(tensor: onnx.TensorProto) -> tuple[int, int]:
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    return int(entries.get("offset", 0)), int(entries.get("length", 0))
+
+
+def _mapped(path: Path) -> np.ndarray:
+    try:
+        return np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError) as error:  # missing, or empty
+        raise ModelError(f"the weights of the stored graph are not in {path}: {error}") from error
+
+
+def _inline(tensor: onnx.TensorProto) -> Weight:
+    return _weight(tensor, ArrayTensor(content=onnx.numpy_helper.to_array(tensor)))
+
+
+def _external(tensor: onnx.TensorProto, file: np.ndarray, offset: int) -> Weight:
+    dtype = numpy_dtype(dtype_name(tensor.data_type) or "")
+    return _weight(tensor, _Mapped(file=file, offset=offset, dtype=dtype, shape=tuple(tensor.dims)))
+
+
+def _weight(tensor: onnx.TensorProto, source: ArrayTensor | _Mapped) -> Weight:
+    dtype = dtype_name(tensor.data_type) or ""
+    shape = tuple(tensor.dims)
+    return Weight(name=tensor.name, dtype=dtype, shape=shape, nbytes=prod(shape) * element_bytes(dtype), source=source)

@@ -1,0 +1,117 @@
+"""Some nodes of a graph as a model of their own, that shares the graph's weights, and its ONNX form for an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from intarsia.errors import ModelError
+from intarsia.graph import export
+from intarsia.graph.fingerprint import fingerprint
+from intarsia.graph.opset import lowered
+
+if TYPE_CHECKING:
+    from intarsia.graph.graph import Graph
+    from intarsia.graph.parts import Node, Value, Weight
+
+WeightPlace = Literal["inline", "external", "inputs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SubModel:
+    """A piece of a graph. Inputs and outputs keep the names that the values have in the graph.
+
+    Attributes:
+        nodes: In the graph's order.
+        inputs: Values read but not computed here, weights aside, in order of first use.
+        outputs: Values computed here and read outside, or outputs of the graph, in the order they are computed.
+        weights: The constants used here.
+        graph: The graph it was cut from.
+    """
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    weights: Mapping[str, Weight]
+    graph: Graph = field(repr=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex digest of what the piece computes and on what class of weights.
+
+        Free of names and ids, so equal blocks of a network have equal fingerprints.
+        """
+        return fingerprint(self)
+
+    def to_bytes(
+        self,
+        *,
+        weights: WeightPlace,
+        small_bytes: int = 1024,
+        max_opset: int | None = None,
+        max_ir: int | None = None,
+    ) -> bytes:
+        """The piece as an ONNX model.
+
+        Args:
+            weights: Where constants larger than ``small_bytes`` are. ``inline``: inside. ``external``: outside, by
+                name, in a file called ``weights`` that does not exist: the engine is handed the arrays. ``inputs``:
+                they are inputs of the model.
+            small_bytes: Constants up to this size are inside in any case, where engines see them while they compile.
+            max_opset: Newest version of ONNX's own operators that the reader knows.
+            max_ir: Newest IR version that the reader knows.
+
+        Raises:
+            ModelError: An operator has no equal in the older opset, or the model is too large for one message.
+        """
+        opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
+        model = export.skeleton(self, opset, ir_version)
+        for weight in self.weights.values():
+            if weight.nbytes <= small_bytes or weights == "inline":
+                export.add_inline(model, weight)
+            elif weights == "external":
+                export.add_external(model, weight, location="weights")
+            else:
+                export.add_input(model, weight)
+        return export.serialise(model)
+
+    def save(self, path: str | Path, max_opset: int | None = None, max_ir: int | None = None) -> None:
+        """Write a stand-alone ``.onnx`` file; above 1.5 GB the weights go to ``<name>.data`` beside it.
+
+        Raises:
+            ModelError: An operator has no equal in the older opset.
+        """
+        opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
+        export.write(self, Path(path), export.skeleton(self, opset, ir_version))
+
+
+def cut(graph: Graph, node_ids: Iterable[str]) -> SubModel:
+    """The sub-model of these nodes; each id may come once or more, in any order.
+
+    Raises:
+        PlanError: An id is not in the graph.
+        ModelError: There are no nodes.
+    """
+    inside = sorted({graph.node(id_).index for id_ in node_ids})
+    if not inside:
+        raise ModelError("a sub-model needs at least one node")
+    nodes = tuple(graph.nodes[index] for index in inside)
+    members = frozenset(inside)
+    reads = dict.fromkeys(name for node in nodes for name in node.reads)
+    made = (graph.values[name] for node in nodes for name in node.outputs if name)
+    return SubModel(
+        nodes=nodes,
+        inputs=tuple(
+            graph.values[name]
+            for name in reads
+            if name not in graph.weights and graph.values[name].producer not in members
+        ),
+        outputs=tuple(
+            value for value in made if value.is_output or any(index not in members for index in value.consumers)
+        ),
+        weights=MappingProxyType({name: graph.weights[name] for name in reads if name in graph.weights}),
+        graph=graph,
+    )

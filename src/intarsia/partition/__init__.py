@@ -1,0 +1,54 @@
+"""Partitioning: which nodes may go together, who takes which, and whether the result covers the graph in order.
+
+Pure graph algebra: no engine, no clock and no ONNX library is needed here.
+"""
+
+from __future__ import annotations
+
+from intarsia.partition.capability import Capability
+from intarsia.partition.greedy import greedy
+from intarsia.partition.groups import fused_groups, indivisible
+from intarsia.partition.linear import Cut, cut_points, cuts, linear_order
+from intarsia.partition.partitioning import Partition, Partitioning, merge_adjacent
+from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
+from intarsia.partition.region import Boundary, boundaries, is_convex, maximal_regions
+from intarsia.partition.rules import (
+    CandidatePartition,
+    Intervals,
+    IntervalTable,
+    MaximalRegions,
+    PartitionRule,
+    PartitionSpec,
+    WholeModel,
+)
+from intarsia.partition.segments import character, segments
+
+__all__ = [
+    "Boundary",
+    "CandidatePartition",
+    "Capability",
+    "Cut",
+    "IntervalTable",
+    "Intervals",
+    "MaximalRegions",
+    "Partition",
+    "PartitionRule",
+    "PartitionSpec",
+    "Partitioning",
+    "PlanFile",
+    "WholeModel",
+    "boundaries",
+    "character",
+    "cut_points",
+    "cuts",
+    "dump_plan",
+    "fused_groups",
+    "greedy",
+    "indivisible",
+    "is_convex",
+    "linear_order",
+    "maximal_regions",
+    "merge_adjacent",
+    "parse_plan",
+    "segments",
+]

@@ -1,0 +1,111 @@
+"""Partitioning by priority alone: each target takes the largest regions that it can of what the earlier ones left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from intarsia.errors import NoCoverError
+from intarsia.partition.groups import indivisible
+from intarsia.partition.partitioning import SHOWN, Partitioning, listing, merge_adjacent
+from intarsia.partition.quotient import members
+from intarsia.partition.region import maximal_regions
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node
+    from intarsia.partition.capability import Capability
+    from intarsia.partition.groups import CrossingOk
+    from intarsia.target import Target
+
+
+def greedy(
+    graph: Graph,
+    targets: Sequence[Target],
+    capabilities: Mapping[Target, Capability],
+    min_nodes: int | Mapping[Target, int] = 1,
+    min_flops: float | Mapping[Target, float] = 0,
+    *,
+    crossing_ok: CrossingOk | None = None,
+) -> Partitioning:
+    """Cover the graph in the order of the targets, and merge what can be merged.
+
+    Args:
+        graph: The graph.
+        targets: Most preferred first.
+        capabilities: What each target takes.
+        min_nodes: A smaller region is left to a later target; one number, or one for some targets.
+        min_flops: The same, in floating-point operations.
+        crossing_ok: Asked for each value that is no tensor of known shape; without it its ends stay in one partition.
+
+    Raises:
+        NoCoverError: Some nodes are taken by nobody. Nodes of small regions are never among them: what no later target
+            takes goes back, in the order of the targets and with no regard to size.
+    """
+    rest = {node.id for node in graph.nodes}
+    parts: list[tuple[Target, frozenset[str]]] = []
+    for keep_small in (False, True):
+        for target in targets:
+            accepted = {id_ for id_ in rest if capabilities[target].takes(id_)}
+            if not accepted:
+                continue
+            settled = [region for _, region in parts]
+            for region in maximal_regions(graph, accepted, fixed=settled, crossing_ok=crossing_ok):
+                large = len(region) >= _limit(min_nodes, target, 1) and _has_work(
+                    graph, region, _limit(min_flops, target, 0)
+                )
+                if large or keep_small:
+                    parts.append((target, region))
+                    rest -= region
+    if rest:
+        raise NoCoverError(_uncovered(graph, rest, targets, capabilities, crossing_ok))
+    return merge_adjacent(graph, Partitioning.of(graph, parts, crossing_ok=crossing_ok))
+
+
+def _limit(limit: float | Mapping[Target, float], target: Target, default: float) -> float:
+    return limit.get(target, default) if isinstance(limit, Mapping) else limit
+
+
+def _has_work(graph: Graph, region: frozenset[str], least: float) -> bool:
+    if least <= 0:
+        return True
+    # Here, since the graph folder loads the ONNX libraries, and all else in this folder does without.
+    from intarsia.graph.work import flops
+
+    return sum(flops(graph, graph.node(id_)) for id_ in region) >= least
+
+
+def _uncovered(
+    graph: Graph,
+    rest: set[str],
+    targets: Sequence[Target],
+    capabilities: Mapping[Target, Capability],
+    crossing_ok: CrossingOk | None,
+) -> str:
+    """Say for one node of each operator why no target takes it."""
+    nodes = [node for node in graph.nodes if node.id in rest]
+    labels = indivisible(graph, crossing_ok)
+    groups = members(labels)
+    counts = Counter(node.op_type for node in nodes)
+    first_of: dict[str, Node] = {}
+    for node in nodes:
+        first_of.setdefault(node.op_type, node)
+    examples = list(first_of.values())
+    lines = [f"no target takes {len(nodes)} of {len(graph.nodes)} nodes:"]
+    for node in examples[:SHOWN]:
+        others = f" (and {counts[node.op_type] - 1} more {node.op_type})" if counts[node.op_type] > 1 else ""
+        lines.append(f"  {node.op_type} {node.id!r}{others}")
+        group = [graph.nodes[index] for index in groups[labels[node.index]]]
+        lines += [f"    {target}: {_reason(node, group, capabilities[target])}" for target in targets]
+    if len(examples) > SHOWN:
+        lines.append(f"  and nodes of other operators: {listing([node.op_type for node in examples[SHOWN:]])}")
+    lines.append("add a target that takes them; 'reference' takes what ONNX defines, slowly")
+    return "\n".join(lines)
+
+
+def _reason(node: Node, group: Sequence[Node], capability: Capability) -> str:
+    reason = capability.refusals.get(node.id)
+    if reason is not None:
+        return reason
+    refused = next(other for other in group if not capability.takes(other.id))
+    return f"takes it, but not {refused.id!r}, which must stay with it: {capability.refusals[refused.id]}"

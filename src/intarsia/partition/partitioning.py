@@ -1,0 +1,199 @@
+"""A cover of the graph by partitions in a runnable order, validated as a whole when it is made."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from intarsia.errors import PlanError
+from intarsia.partition.groups import fused_groups, may_cross
+from intarsia.partition.quotient import (
+    Contraction,
+    edges,
+    join,
+    members,
+    renumber,
+    runnable_order,
+    strong_components,
+)
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+    from intarsia.partition.groups import CrossingOk
+    from intarsia.target import Target
+
+SHOWN = 5
+"""How many names a message lists before it only counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """Nodes that one engine runs in one call: ids in the order of the graph."""
+
+    target: Target
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partitioning:
+    """Partitions that hold each node of a graph exactly once, each after all that it reads. Made by `of`."""
+
+    partitions: tuple[Partition, ...]
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        parts: Iterable[tuple[Target, Iterable[str]]],
+        *,
+        crossing_ok: CrossingOk | None = None,
+    ) -> Partitioning:
+        """Validate the parts against the graph and put them in a runnable order, by first node where free to choose.
+
+        Args:
+            graph: The graph.
+            parts: Target and node ids of each partition; messages number them from 1.
+            crossing_ok: Asked for each crossing value that is no tensor of known shape; without it these may not cross.
+
+        Raises:
+            PlanError: A node is missing, unknown or held twice; a partition is empty; partitions wait for each other;
+                a quantised group is cut; or a value crosses that may not.
+        """
+        listed = [(target, tuple(ids)) for target, ids in parts]
+        labels = _cover(graph, listed)
+        titles = [f"partition {number} ({target})" for number, (target, _) in enumerate(listed, start=1)]
+        _check_runnable(graph, labels, titles)
+        _check_groups(graph, labels, titles)
+        _check_crossings(graph, labels, titles, crossing_ok)
+        return _assemble(graph, labels, [target for target, _ in listed])
+
+
+def merge_adjacent(graph: Graph, partitioning: Partitioning) -> Partitioning:
+    """Merge partitions of one target that read each other or run one after the other, if no path leads around."""
+    targets = [partition.target for partition in partitioning.partitions]
+    labels = [0] * len(graph.nodes)
+    for label, partition in enumerate(partitioning.partitions):
+        for id_ in partition.nodes:
+            labels[graph.node(id_).index] = label
+    while True:
+        count = len(targets)
+        labels, targets = _merged(labels, targets, _neighbours(graph, labels, targets))
+        labels, targets = _merged(labels, targets, _runs(graph, labels, targets))
+        if len(targets) == count:
+            return _assemble(graph, labels, targets)
+
+
+def _neighbours(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> list[int]:
+    contraction = Contraction(edges(graph, labels))
+    contraction.contract(targets)
+    return contraction.labels()
+
+
+def _runs(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> list[int]:
+    order = runnable_order(edges(graph, labels))
+    # Nothing stands between two that follow each other in a runnable order, so no path can lead around.
+    return join(len(order), (pair for pair in pairwise(order) if targets[pair[0]] == targets[pair[1]]))
+
+
+def _merged(labels: Sequence[int], targets: Sequence[Target], into: Sequence[int]) -> tuple[list[int], list[Target]]:
+    """Labels by node and targets by label, numbered by first node, after each part went into another."""
+    places = [into[label] for label in labels]
+    numbers = renumber(places)
+    target_of = {number: targets[label] for number, label in zip(numbers, labels, strict=True)}
+    return numbers, [target_of[number] for number in range(len(target_of))]
+
+
+def _assemble(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> Partitioning:
+    labels, targets = _merged(labels, targets, range(len(targets)))
+    parts = members(labels)
+    return Partitioning(
+        partitions=tuple(
+            Partition(target=targets[part], nodes=tuple(graph.nodes[index].id for index in parts[part]))
+            for part in runnable_order(edges(graph, labels))
+        )
+    )
+
+
+def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> list[int]:
+    """The part of each node."""
+    index_of = {node.id: node.index for node in graph.nodes}
+    holder: dict[str, str] = {}
+    labels = [-1] * len(graph.nodes)
+    for number, (target, ids) in enumerate(parts, start=1):
+        title = f"partition {number} ({target})"
+        if not ids:
+            raise PlanError(f"{title} holds no node: remove it")
+        for id_ in ids:
+            if id_ not in index_of:
+                near = difflib.get_close_matches(id_, index_of, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ": take it out"
+                raise PlanError(f"{title} holds {id_!r}, which is no node of the model{hint}")
+            if id_ in holder:
+                raise PlanError(f"node {id_!r} is held by {holder[id_]} and by {title}: leave it in one, once")
+            holder[id_] = title
+            labels[index_of[id_]] = number - 1
+    missing = [node.id for node in graph.nodes if labels[node.index] < 0]
+    if missing:
+        raise PlanError(f"{len(missing)} of {len(labels)} nodes are in no partition: {listing(missing)}; add them")
+    return labels
+
+
+def _check_runnable(graph: Graph, labels: Sequence[int], titles: Sequence[str]) -> None:
+    after = edges(graph, labels)
+    components = members(strong_components(after))
+    cycle = next((set(component) for component in components if len(component) > 1), None)
+    if cycle is None:
+        return
+    first = min(cycle)
+    second = min(after[first] & cycle)
+    value = _crossing(graph, labels, first, second)
+    raise PlanError(
+        f"{titles[first]} and {titles[second]} wait for each other: the second reads {value!r} of the first, and the "
+        "first reads, at once or through others, what the second computes; move nodes, or split one of the partitions"
+    )
+
+
+def _crossing(graph: Graph, labels: Sequence[int], first: int, second: int) -> str:
+    """A value that the first part computes and the second reads; there must be one."""
+    return next(
+        value.name
+        for value in graph.values.values()
+        if value.producer is not None
+        and labels[value.producer] == first
+        and any(labels[consumer] == second for consumer in value.consumers)
+    )
+
+
+def _check_groups(graph: Graph, labels: Sequence[int], titles: Sequence[str]) -> None:
+    for group in fused_groups(graph):
+        ids = sorted(group, key=lambda id_: graph.node(id_).index)
+        parts = sorted({labels[graph.node(id_).index] for id_ in ids})
+        if len(parts) > 1:
+            raise PlanError(
+                f"{titles[parts[0]]} and {titles[parts[1]]} cut a quantised group; keep these nodes together: "
+                f"{listing(ids)}"
+            )
+
+
+def _check_crossings(
+    graph: Graph, labels: Sequence[int], titles: Sequence[str], crossing_ok: CrossingOk | None
+) -> None:
+    for value in graph.values.values():
+        if value.producer is None or may_cross(value, crossing_ok):
+            continue
+        source = labels[value.producer]
+        other = next((labels[consumer] for consumer in value.consumers if labels[consumer] != source), None)
+        if other is not None:
+            raise PlanError(
+                f"value {value.name!r} would pass from {titles[source]} to {titles[other]}, but it is no tensor whose "
+                "shape is known before it runs: keep what computes and what reads it in one partition"
+            )
+
+
+def listing(names: Sequence[str]) -> str:
+    """The first few names, and the number of the others."""
+    rest = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

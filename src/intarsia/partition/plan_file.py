@@ -1,0 +1,184 @@
+"""Plan files: a partitioning and its run settings as YAML that a person can read, edit and replay.
+
+Says where a file is wrong, by line; whether its nodes cover a model is left to `Partitioning.of`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+import yaml
+
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.errors import PlanError, SpecError
+from intarsia.partition.partitioning import Partition, Partitioning
+from intarsia.target import Target
+
+VERSION = 1
+
+_HEADER = """\
+# A plan of Intarsia: which target runs which nodes.
+# Change a target, or move node ids from one partition to another, and replay it:
+#   intarsia compile MODEL --partition manual --plan THIS_FILE
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFile:
+    """What a plan file says.
+
+    Attributes:
+        partitions: As listed: not yet checked against a model.
+        model: Fingerprint of the graph that the plan was made for.
+        threads: Threads that compute at one time.
+        spin: What idle threads may do.
+    """
+
+    partitions: tuple[Partition, ...]
+    model: str | None = None
+    threads: int | None = None
+    spin: Spin | None = None
+
+
+def dump_plan(partitioning: Partitioning, settings: RunSettings, *, model: str | None = None) -> str:
+    """The text of a plan file; equal plans have equal text.
+
+    Args:
+        partitioning: The plan.
+        settings: The run settings that it was made for.
+        model: Fingerprint of its graph.
+    """
+    document = {
+        "version": VERSION,
+        **({} if model is None else {"model": model}),
+        "threads": settings.threads,
+        "spin": settings.spin.value,
+        "partitions": [
+            {"target": str(partition.target), "nodes": list(partition.nodes)} for partition in partitioning.partitions
+        ],
+    }
+    # Node ids may be long; a folded line would be hard to move about.
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100_000)
+    return _HEADER + text
+
+
+def parse_plan(text: str, source: str = "plan") -> PlanFile:
+    """Read a plan file.
+
+    Args:
+        text: Its contents.
+        source: What messages call it, such as its path.
+
+    Raises:
+        PlanError: The text is no YAML, or says what a plan file cannot say.
+    """
+    return _Reader(source).plan(text)
+
+
+class _Reader:
+    """Walks the YAML nodes, not the values they stand for: the nodes know their lines, and ``1e3`` stays a name."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def plan(self, text: str) -> PlanFile:
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            self._fail(f"this is no YAML: {error.problem or error.context}", error.problem_mark)
+        except (yaml.YAMLError, RecursionError) as error:
+            self._fail(f"this is no YAML: {error}", None)
+        fields = self._fields(root, "a plan", ("version", "partitions"), ("model", "threads", "spin"))
+        self._version(fields["version"])
+        return PlanFile(
+            partitions=tuple(self._partitions(fields["partitions"])),
+            model=self._text(fields["model"], "'model'") if "model" in fields else None,
+            threads=self._count(fields["threads"], "'threads'") if "threads" in fields else None,
+            spin=self._spin(fields["spin"]) if "spin" in fields else None,
+        )
+
+    def _version(self, node: yaml.Node) -> None:
+        version = self._count(node, "'version'")
+        if version != VERSION:
+            self._fail(f"version {version} of the plan format is not known here, only {VERSION}", node.start_mark)
+
+    def _partitions(self, node: yaml.Node) -> Iterator[Partition]:
+        for item in self._items(node, "'partitions'"):
+            fields = self._fields(item, "a partition", ("target", "nodes"), ())
+            text = self._text(fields["target"], "'target'")
+            try:
+                target = Target(text)
+            except SpecError as error:
+                raise PlanError(f"{self._place(fields['target'].start_mark)}{error}") from error
+            ids = self._items(fields["nodes"], "'nodes'")
+            yield Partition(target=target, nodes=tuple(self._text(id_, "a node id") for id_ in ids))
+
+    def _spin(self, node: yaml.Node) -> Spin:
+        text = self._text(node, "'spin'")
+        known = [spin.value for spin in Spin]
+        if text not in known:
+            self._fail(f"'spin' cannot be {text!r}{_nearest(text, known)}", node.start_mark)
+        return Spin(text)
+
+    def _fields(
+        self, node: yaml.Node | None, what: str, required: Collection[str], optional: Collection[str]
+    ) -> Mapping[str, yaml.Node]:
+        if not isinstance(node, yaml.MappingNode):
+            known = ", ".join((*required, *optional))
+            self._fail(
+                f"{what} is a mapping with the keys {known}; this is {_kind(node)}", getattr(node, "start_mark", None)
+            )
+        fields: dict[str, yaml.Node] = {}
+        for key_node, value in node.value:
+            key = self._text(key_node, "a key")
+            if key not in (*required, *optional):
+                self._fail(f"{what} has no key {key!r}{_nearest(key, (*required, *optional))}", key_node.start_mark)
+            if key in fields:
+                self._fail(f"{key!r} is there twice", key_node.start_mark)
+            fields[key] = value
+        missing = [key for key in required if key not in fields]
+        if missing:
+            self._fail(f"{what} needs {' and '.join(map(repr, missing))}", node.start_mark)
+        return fields
+
+    def _items(self, node: yaml.Node, what: str) -> list[yaml.Node]:
+        if not isinstance(node, yaml.SequenceNode):
+            self._fail(f"{what} is a list; this is {_kind(node)}", node.start_mark)
+        if not node.value:
+            self._fail(f"{what} is empty", node.start_mark)
+        items: list[yaml.Node] = node.value
+        return items
+
+    def _text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
+            self._fail(f"{what} is text; this is {_kind(node)}", node.start_mark)
+        text: str = node.value
+        return text
+
+    def _count(self, node: yaml.Node, what: str) -> int:
+        text = self._text(node, what)
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
+            self._fail(f"{what} is a whole number above zero, not {text!r}", node.start_mark)
+        return int(text)
+
+    def _fail(self, problem: str, mark: yaml.Mark | None) -> NoReturn:
+        raise PlanError(f"{self._place(mark)}{problem}")
+
+    def _place(self, mark: yaml.Mark | None) -> str:
+        return f"{self._source}: " if mark is None else f"{self._source}, line {mark.line + 1}: "
+
+
+def _kind(node: yaml.Node | None) -> str:
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    return "nothing" if node is None or not node.value else f"{node.value!r}"
+
+
+def _nearest(word: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}"

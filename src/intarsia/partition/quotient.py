@@ -1,0 +1,210 @@
+"""Graphs of node groups: their edges, their order, their cycles, and the contraction of their edges.
+
+A *label* says which part a node belongs to; labels are dense and numbered by each part's first node. What the parts
+mean (a quantised group, a region, a partition) is left to the callers.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+
+
+def join(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Labels of ``count`` things after each pair was put together."""
+    root = list(range(count))
+
+    def find(thing: int) -> int:
+        while root[thing] != thing:
+            root[thing] = root[root[thing]]
+            thing = root[thing]
+        return thing
+
+    for one, other in pairs:
+        first, second = sorted((find(one), find(other)))
+        root[second] = first
+    return renumber([find(thing) for thing in range(count)])
+
+
+def renumber(labels: Iterable[int]) -> list[int]:
+    """The same labels, dense and numbered by first appearance."""
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(label, len(numbers)) for label in labels]
+
+
+def members(labels: Sequence[int]) -> list[list[int]]:
+    """The things of each part, in order."""
+    parts: list[list[int]] = [[] for _ in range(max(labels, default=-1) + 1)]
+    for thing, label in enumerate(labels):
+        parts[label].append(thing)
+    return parts
+
+
+def edges(graph: Graph, labels: Sequence[int]) -> list[set[int]]:
+    """For each part the parts that read a value of it; a part's own values do not count."""
+    after: list[set[int]] = [set() for _ in range(max(labels, default=-1) + 1)]
+    for node in graph.nodes:
+        here = labels[node.index]
+        for name in node.reads:
+            producer = graph.values[name].producer
+            if producer is not None and labels[producer] != here:
+                after[labels[producer]].add(here)
+    return after
+
+
+def runnable_order(after: Sequence[set[int]]) -> list[int]:
+    """Parts such that each comes after what it reads, the smallest number first; without those on or behind a cycle."""
+    waits = [0] * len(after)
+    for successors in after:
+        for successor in successors:
+            waits[successor] += 1
+    ready = [part for part, count in enumerate(waits) if count == 0]
+    order = []
+    while ready:
+        part = heapq.heappop(ready)
+        order.append(part)
+        for successor in after[part]:
+            waits[successor] -= 1
+            if waits[successor] == 0:
+                heapq.heappush(ready, successor)
+    return order
+
+
+def strong_components(after: Sequence[set[int]]) -> list[int]:
+    """Labels of the strongly connected components (Tarjan 1972; its own stack, as graphs are deeper than Python's)."""
+    index = [-1] * len(after)
+    low = [0] * len(after)
+    component = [-1] * len(after)
+    open_parts: list[int] = []
+    visited = 0
+    for start in range(len(after)):
+        if index[start] >= 0:
+            continue
+        path = [(start, iter(after[start]))]
+        while path:
+            part, successors = path[-1]
+            if index[part] < 0:
+                index[part] = low[part] = visited
+                visited += 1
+                open_parts.append(part)
+            deeper = _next_unseen(part, successors, index, low, component)
+            if deeper is not None:
+                path.append((deeper, iter(after[deeper])))
+                continue
+            path.pop()
+            if path:
+                parent = path[-1][0]
+                low[parent] = min(low[parent], low[part])
+            if low[part] == index[part]:
+                while component[part] < 0:
+                    component[open_parts.pop()] = part
+    return renumber(component)
+
+
+def _next_unseen(
+    part: int, successors: Iterable[int], index: list[int], low: list[int], component: list[int]
+) -> int | None:
+    for successor in successors:
+        if index[successor] < 0:
+            return successor
+        if component[successor] < 0:
+            low[part] = min(low[part], index[successor])
+    return None
+
+
+class Contraction:
+    """An acyclic graph of parts whose edges are contracted one at a time, as long as it stays acyclic.
+
+    Keeps a topological order and searches only between the places of the two parts (as XLA's ``GraphCycles`` does), so
+    that neighbours merge in time of the distance between them, not of the graph.
+    """
+
+    def __init__(self, after: Sequence[set[int]]) -> None:
+        self._after = [set(successors) for successors in after]
+        self._before: list[set[int]] = [set() for _ in after]
+        for part, successors in enumerate(after):
+            for successor in successors:
+                self._before[successor].add(part)
+        self._root = list(range(len(after)))
+        self._order = runnable_order(after)
+        self._place = [0] * len(after)
+        for place, part in enumerate(self._order):
+            self._place[part] = place
+
+    def labels(self) -> list[int]:
+        """The merged part of each original part."""
+        return renumber(self._find(part) for part in range(len(self._root)))
+
+    def contract(self, kinds: Sequence[object]) -> None:
+        """Merge neighbours of equal kind (``None`` never merges) until none is left that can merge."""
+        changed = True
+        while changed:
+            changed = False
+            for part in [part for part in self._order if part >= 0 and kinds[part] is not None]:
+                here = self._find(part)
+                # The nearest first: a path around it would otherwise refuse the farther ones for good.
+                for earlier in sorted(self._before[here], key=self._place.__getitem__, reverse=True):
+                    if kinds[earlier] == kinds[here] and self._merge(self._find(earlier), self._find(here)):
+                        changed = True
+
+    def _find(self, part: int) -> int:
+        while self._root[part] != part:
+            self._root[part] = self._root[self._root[part]]
+            part = self._root[part]
+        return part
+
+    def _merge(self, first: int, second: int) -> bool:
+        """Make one part of two, of which ``first`` is the earlier; ``False`` if a path leads around."""
+        if first == second:
+            return False
+        behind = self._reached(first, second)
+        if behind is None:
+            return False
+        keep, gone = first, second
+        if len(self._after[gone]) + len(self._before[gone]) > len(self._after[keep]) + len(self._before[keep]):
+            keep, gone = gone, keep
+        self._reorder(first, second, behind, keep)
+        self._absorb(keep, gone)
+        return True
+
+    def _reached(self, first: int, second: int) -> set[int] | None:
+        """What follows ``first`` before the place of ``second``; ``None`` if ``second`` is reached through it."""
+        end = self._place[second]
+        found = {part for part in self._after[first] if self._place[part] < end}
+        stack = list(found)
+        while stack:
+            for part in self._after[stack.pop()]:
+                if part == second:
+                    return None
+                if self._place[part] < end and part not in found:
+                    found.add(part)
+                    stack.append(part)
+        return found
+
+    def _reorder(self, first: int, second: int, behind: set[int], merged: int) -> None:
+        start, end = self._place[first], self._place[second] + 1
+        places = [place for place in range(start, end) if self._order[place] >= 0]
+        window = [self._order[place] for place in places]
+        ahead = [part for part in window if part not in behind and part not in (first, second)]
+        sequence = [*ahead, merged, *(part for part in window if part in behind)]
+        # One place becomes free, at the front: the merged part grows towards the end, where its next neighbours are.
+        self._order[places[0]] = -1
+        for place, part in zip(places[1:], sequence, strict=True):
+            self._order[place] = part
+            self._place[part] = place
+
+    def _absorb(self, keep: int, gone: int) -> None:
+        self._root[gone] = keep
+        for links, back in ((self._after, self._before), (self._before, self._after)):
+            for part in links[gone]:
+                back[part].discard(gone)
+                if part != keep:
+                    back[part].add(keep)
+                    links[keep].add(part)
+            links[gone] = set()
+        self._after[keep].discard(keep)
+        self._before[keep].discard(keep)

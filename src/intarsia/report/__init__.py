@@ -1,0 +1,1 @@
+"""What the stages recorded, put together for people and programs."""

@@ -1,0 +1,113 @@
+"""What a compile measured and decided, as the one JSON object that users, files and renderers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from intarsia.cost.record import Failure
+from intarsia.cost.statistics import Interval, median, percentile
+from intarsia.runtime import this_machine
+from intarsia.search import Candidate, CollageResult, Decision, Single
+
+
+def compile_report(
+    *,
+    model: str,
+    strategy: str,
+    singles: Sequence[Single],
+    collage: CollageResult | None,
+    decision: Decision,
+    seconds: float,
+    measured: int,
+    cached: int,
+) -> dict[str, Any]:
+    """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it."""
+    chosen, verdict = decision.chosen, decision.verdict
+    times = verdict.rounds_ms[chosen.name] if chosen.name in verdict.rounds_ms else ()
+    profile = verdict.profile_ms.get(chosen.name, (None,) * len(chosen.partitions))
+    return {
+        "artifact": None,
+        "model": model,
+        "strategy": strategy,
+        "latency_ms": _latency(times),
+        "singles": [_single(single, decision) for single in singles],
+        "best_single": None if decision.best_single is None else decision.best_single.name,
+        "speedup_vs_best_single": _interval(decision.speedup),
+        "chosen": chosen.name,
+        "reason": decision.reason,
+        "predicted_ms": chosen.total_ms,
+        "partitions": [
+            {
+                "target": str(partition.target),
+                "nodes": list(partition.nodes),
+                "predicted_ms": predicted,
+                "measured_ms": measured_ms,
+            }
+            for partition, predicted, measured_ms in zip(
+                chosen.partitions, chosen.predicted_ms, profile, strict=True
+            )
+        ],
+        "switches": _switches(chosen),
+        "spin": chosen.settings.spin.value,
+        "max_rel_error": decision.error,
+        "mixes": [] if collage is None else [_mix(mix.candidate, mix.measured_ms, decision) for mix in collage.mixes],
+        "search": {
+            "seconds": round(seconds, 3),
+            "measured": measured,
+            "cached": cached,
+            "atoms": 0 if collage is None else collage.atoms,
+            "finished": collage is None or collage.is_finished,
+            "control_void": verdict.is_void,
+        },
+        "threads": chosen.settings.threads,
+        "machine": {**asdict(this_machine()), "fingerprint": this_machine().fingerprint},
+    }
+
+
+def _latency(times: Sequence[float]) -> dict[str, float] | None:
+    if not times:
+        return None
+    return {"median": median(times), "min": min(times), "p90": percentile(times, 0.9)}
+
+
+def _single(single: Single, decision: Decision) -> dict[str, Any]:
+    name = str(single.target)
+    if isinstance(single.outcome, Failure):
+        failure = {"stage": single.outcome.stage, "reason": single.outcome.reason, "repro": single.outcome.repro}
+        return {"target": name, "failure": failure}
+    assert single.candidate is not None
+    failed = decision.verdict.failed.get(single.candidate.name)
+    if failed is not None:
+        return {"target": name, "failure": {"stage": failed[0], "reason": failed[1], "repro": None}}
+    times = decision.verdict.rounds_ms.get(single.candidate.name)
+    return {
+        "target": name,
+        "tuned": str(single.tuned),
+        "spin": single.candidate.settings.spin.value,
+        "latency_ms": median(times) if times else single.outcome.cost_ms,
+        "max_rel_error": single.outcome.error,
+        "compile_s": single.outcome.compile_s,
+        "load_s": single.outcome.load_s,
+    }
+
+
+def _mix(mix: Candidate, measured_ms: float, decision: Decision) -> dict[str, Any]:
+    times = decision.verdict.rounds_ms.get(mix.name)
+    return {
+        "name": mix.name,
+        "targets": [str(partition.target) for partition in mix.partitions],
+        "switches": _switches(mix),
+        "predicted_ms": mix.total_ms,
+        "latency_ms": median(times) if times else measured_ms,
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else asdict(interval)
+
+
+def _switches(candidate: Candidate) -> int:
+    kinds = [partition.target.kind.name for partition in candidate.partitions]
+    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))

@@ -1,0 +1,279 @@
+"""The artifact: plan, engine blobs, graph and weights in one file, with what it was built on and how to read it.
+
+Weights are stored once, page-aligned, and mapped when it is loaded; engine blobs refer to them by name. The graph
+travels too, so that a plan can be explained, edited and rebuilt from the artifact alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from intarsia.backends import registry
+from intarsia.backends.base import EngineArtifact, Signature
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.errors import ArtifactError, SpecError
+from intarsia.graph import Graph, open_graph
+from intarsia.partition import Partitioning, dump_plan
+from intarsia.runtime.build import Build
+from intarsia.runtime.container import Reader, append, create
+from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.machine import Machine, this_machine
+from intarsia.runtime.plan import Plan, Step
+from intarsia.target import Target
+
+VERSION = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Border(_Record):
+    """`Signature`, as stored."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+
+
+class StoredStep(_Record):
+    """`Step` and its `EngineArtifact`, as stored."""
+
+    target: str
+    nodes: tuple[str, ...]
+    inputs: tuple[Border, ...]
+    outputs: tuple[Border, ...]
+    files: tuple[str, ...]
+    weights: tuple[str, ...]
+    meta: dict[str, Any]
+
+
+class StoredWeight(_Record):
+    """Where a weight's bytes lie in ``weights.bin``."""
+
+    offset: int
+    nbytes: int
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class StoredMachine(_Record):
+    """`Machine`, as stored."""
+
+    architecture: str
+    isa: tuple[str, ...]
+    cpu: str
+    cores: int
+    system: str
+
+
+class Engine(_Record):
+    """An engine the artifact needs."""
+
+    version: str
+    licence: str
+
+
+class Manifest(_Record):
+    """``manifest.json``: everything but graph, weights and blobs."""
+
+    version: int
+    machine: StoredMachine
+    engines: dict[str, Engine]
+    threads: int
+    spin: Spin
+    inputs: tuple[Border, ...]
+    outputs: tuple[Border, ...]
+    steps: tuple[StoredStep, ...]
+    weights: dict[str, StoredWeight]
+
+
+class Artifact:
+    """An artifact file, read and checked; nothing of an engine is loaded yet."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader = Reader(path)
+        try:
+            raw = json.loads(self._reader.read("manifest.json"))
+            if raw.get("version") != VERSION:
+                raise ArtifactError(f"{path}: artifact format {raw.get('version')}, this Intarsia reads {VERSION}")
+            self.manifest = Manifest.model_validate(raw)
+            self.plan = _plan(self.manifest)
+        except (ValidationError, SpecError, ValueError, AttributeError) as error:
+            if isinstance(error, ArtifactError):
+                raise
+            raise ArtifactError(f"{path}: its manifest is not understood: {error}") from error
+
+    @property
+    def machine(self) -> Machine:
+        """The machine it was built and measured on."""
+        return Machine(**self.manifest.machine.model_dump())
+
+    def report(self) -> dict[str, Any]:
+        """What the compile that made it reported."""
+        report: dict[str, Any] = json.loads(self._reader.read("report.json"))
+        return {**report, "artifact": str(self.path)}
+
+    def plan_text(self) -> str:
+        """The plan file that gives this plan again."""
+        return self._reader.read("plan.yaml").decode()
+
+    def graph(self) -> Graph:
+        """The normalised graph, its weights mapped from this file."""
+        start, _ = self._reader.locate("weights.bin")
+        return open_graph(self._reader.read("graph.onnx"), self.path, start)
+
+    def build(self) -> Build:
+        """The plan with its engine artifacts."""
+        artifacts = tuple(
+            EngineArtifact(
+                files={name: self._reader.read(f"steps/{number}/{name}") for name in step.files},
+                weights=step.weights,
+                meta=step.meta,
+            )
+            for number, step in enumerate(self.manifest.steps)
+        )
+        return Build(plan=self.plan, artifacts=artifacts)
+
+    def weights(self) -> Mapping[str, np.ndarray]:
+        """The weights that engine blobs refer to, as read-only views of the mapped file."""
+        start, _ = self._reader.locate("weights.bin")
+        return {
+            name: np.ndarray(
+                weight.shape, numpy_dtype(weight.dtype), buffer=self._reader.buffer, offset=start + weight.offset
+            )
+            for name, weight in self.manifest.weights.items()
+        }
+
+    def check_machine(self) -> list[str]:
+        """Differences that only change times.
+
+        Raises:
+            ArtifactError: If it was built for a machine that this one cannot stand in for.
+        """
+        here = this_machine()
+        blocking = here.blocking(self.machine)
+        if blocking:
+            raise ArtifactError(f"{self.path}: built for another machine class: {'; '.join(blocking)}; recompile here")
+        return here.remarks(self.machine)
+
+    def changed_engines(self) -> list[str]:
+        """Engines whose version here is not the one it was built with, as ``openvino 2026.4 → 2027.0``."""
+        changes = []
+        for name, built in self.manifest.engines.items():
+            version = registry.require(name).version or "none"
+            if version != built.version:
+                changes.append(f"{name} {built.version} → {version}")
+        return changes
+
+
+def attach_report(path: Path, report: Mapping[str, Any]) -> None:
+    """Put what a compile reported into its finished artifact, before anyone else sees the file."""
+    append(path, "report.json", json.dumps(report, indent=1))
+
+
+def write_artifact(path: Path, graph: Graph, built: Build) -> None:
+    """Write everything needed to run, explain and rebuild the plan. The file appears whole or not at all."""
+    plan = built.plan
+    index = {name: (offset, nbytes) for name, offset, nbytes in graph.weight_index}
+    needed = sorted({name for artifact in built.artifacts for name in artifact.weights})
+    with create(path) as out:
+        with out.open("weights.bin") as stream:
+            places = _write_weights(stream, graph, index, needed)
+        manifest = Manifest(
+            version=VERSION,
+            machine=StoredMachine(**asdict(this_machine())),
+            engines={name: _engine(name) for name in plan.engines},
+            threads=plan.settings.threads,
+            spin=plan.settings.spin,
+            inputs=tuple(map(_border, plan.inputs)),
+            outputs=tuple(map(_border, plan.outputs)),
+            steps=tuple(map(_stored_step, plan.steps, built.artifacts)),
+            weights={
+                name: StoredWeight(
+                    offset=places[name],
+                    nbytes=graph.weights[name].nbytes,
+                    dtype=graph.weights[name].dtype,
+                    shape=graph.weights[name].shape,
+                )
+                for name in needed
+            },
+        )
+        for number, artifact in enumerate(built.artifacts):
+            for name, content in artifact.files.items():
+                out.add(f"steps/{number}/{name}", content)
+        out.add("graph.onnx", graph.structure())
+        out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
+        out.add("manifest.json", manifest.model_dump_json(indent=1))
+
+
+def _write_weights(
+    stream: IO[bytes], graph: Graph, index: Mapping[str, tuple[int, int]], needed: list[str]
+) -> dict[str, int]:
+    """The graph's own weight file, then the small weights that engines want handed over; offset of each."""
+    places: dict[str, int] = {}
+    written = 0
+    for name, (offset, nbytes) in sorted(index.items(), key=lambda item: item[1]):
+        places[name] = offset
+        if offset < written:  # equal bytes, stored once
+            continue
+        stream.write(bytes(offset - written))
+        stream.write(graph.weights[name].array().reshape(-1).view(np.uint8).data)
+        written = offset + nbytes
+    for name in needed:
+        if name not in places:
+            padding = -written % 64
+            array = np.ascontiguousarray(graph.weights[name].array())
+            stream.write(bytes(padding) + array.tobytes())
+            places[name] = written + padding
+            written = places[name] + array.nbytes
+    return places
+
+
+def _engine(name: str) -> Engine:
+    return Engine(version=registry.require(name).version or "none", licence=registry.get(name).licence)
+
+
+def _border(value: Signature) -> Border:
+    return Border(name=value.name, dtype=value.dtype, shape=value.shape)
+
+
+def _stored_step(step: Step, artifact: EngineArtifact) -> StoredStep:
+    return StoredStep(
+        target=str(step.target),
+        nodes=step.nodes,
+        inputs=tuple(map(_border, step.inputs)),
+        outputs=tuple(map(_border, step.outputs)),
+        files=tuple(artifact.files),
+        weights=artifact.weights,
+        meta=dict(artifact.meta),
+    )
+
+
+def _signatures(borders: tuple[Border, ...]) -> tuple[Signature, ...]:
+    return tuple(Signature(name=value.name, dtype=value.dtype, shape=value.shape) for value in borders)
+
+
+def _plan(manifest: Manifest) -> Plan:
+    return Plan(
+        steps=tuple(
+            Step(
+                target=Target(step.target),
+                nodes=step.nodes,
+                inputs=_signatures(step.inputs),
+                outputs=_signatures(step.outputs),
+            )
+            for step in manifest.steps
+        ),
+        settings=RunSettings(threads=manifest.threads, spin=manifest.spin),
+        inputs=_signatures(manifest.inputs),
+        outputs=_signatures(manifest.outputs),
+    )

@@ -1,0 +1,77 @@
+"""The check at the door: no engine ever sees an input of the wrong name, dtype or shape."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from intarsia.backends.base import Signature
+from intarsia.errors import FeedError
+from intarsia.graph import Graph
+from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.plan import signature
+
+
+def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The feeds as arrays, or all that is wrong with them in one error.
+
+    Raises:
+        FeedError: Naming each missing, unknown or ill-formed feed.
+    """
+    problems = []
+    known = {value.name: value for value in inputs}
+    for name in feeds:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the inputs are {', '.join(known) or '(none)'}"
+            problems.append(f"the model has no input {name!r}; {hint}")
+    arrays = {}
+    for name, value in known.items():
+        if name not in feeds:
+            problems.append(f"input {describe(value)} is missing")
+            continue
+        array = np.asarray(feeds[name])
+        if array.dtype != numpy_dtype(value.dtype) and not (value.dtype == "string" and array.dtype.kind in "OUS"):
+            problems.append(f"input {describe(value)} was given as {array.dtype}; convert it, e.g. .astype(...)")
+        elif value.shape is not None and array.shape != value.shape:
+            problems.append(f"input {describe(value)} was given the shape {_text(array.shape)}")
+        arrays[name] = array
+    if problems:
+        raise FeedError("; ".join(problems))
+    return arrays
+
+
+def describe(value: Signature) -> str:
+    """``data float32[1,3,224,224]``."""
+    return f"{value.name} {value.dtype}{_text(value.shape) if value.shape is not None else '[?]'}"
+
+
+def random_feeds(inputs: Sequence[Signature], seed: int) -> dict[str, np.ndarray]:
+    """Seeded inputs with spread: normal floats, small non-negative integers, mixed booleans."""
+    rng = np.random.default_rng(seed)
+    feeds = {}
+    for value in inputs:
+        if value.shape is None:
+            raise FeedError(f"no random value for input {value.name}: its shape is unknown; state it with --shape")
+        dtype = numpy_dtype(value.dtype)
+        if dtype.kind == "b":
+            array = rng.random(value.shape) < 0.5
+        elif dtype.kind in "iu":
+            array = rng.integers(0, 2, value.shape)
+        elif dtype.hasobject:
+            array = np.full(value.shape, "", dtype)
+        else:
+            array = rng.standard_normal(value.shape)
+        feeds[value.name] = np.asarray(array).astype(dtype)
+    return feeds
+
+
+def graph_feeds(graph: Graph, seed: int) -> dict[str, np.ndarray]:
+    """The seeded inputs that a graph is checked and timed with."""
+    return random_feeds([signature(graph.values[name]) for name in graph.inputs], seed)
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, shape))}]"

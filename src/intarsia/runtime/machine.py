@@ -1,0 +1,89 @@
+"""What this machine is, as far as a measured time or a compiled blob depends on it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from intarsia.runtime.threads import thread_budget
+
+ISA_FEATURES = frozenset(
+    "sse4_1 sse4_2 avx avx2 fma f16c bmi2 avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 avx512_fp16 "
+    "avx_vnni amx_tile amx_int8 amx_bf16 asimd asimdhp asimddp fphp sve sve2 i8mm bf16".split()
+)
+"""The instruction-set features that inference engines choose kernels by, by their Linux names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """The facts that a time or a blob depends on.
+
+    Attributes:
+        architecture: As ``uname -m`` says.
+        isa: Instruction-set features that engines choose kernels by, sorted.
+        cpu: Model name.
+        cores: Threads this process may use.
+        system: Operating system.
+    """
+
+    architecture: str
+    isa: tuple[str, ...]
+    cpu: str
+    cores: int
+    system: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Short stable name of the machine, a part of every measurement's key."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+
+    def blocking(self, built_on: Machine) -> list[str]:
+        """Why something built on ``built_on`` must not run here; empty if it may."""
+        if built_on.architecture != self.architecture:
+            return [f"architecture: built for {built_on.architecture}, this machine is {self.architecture}"]
+        missing = sorted(set(built_on.isa) - set(self.isa))
+        return [f"instruction sets: built with {', '.join(missing)}, which this machine lacks"] if missing else []
+
+    def remarks(self, built_on: Machine) -> list[str]:
+        """Differences that may change times but not results."""
+        pairs = (("CPU", built_on.cpu, self.cpu), ("cores", built_on.cores, self.cores))
+        return [f"{what}: measured on {then}, here {now}" for what, then, now in pairs if then != now]
+
+
+@functools.cache
+def this_machine() -> Machine:
+    """The machine that runs this process."""
+    model, flags = _cpuinfo(_read_lines(Path("/proc/cpuinfo")))
+    return Machine(
+        architecture=platform.machine(),
+        isa=tuple(sorted(ISA_FEATURES & flags)),
+        cpu=model or platform.processor() or "unknown",
+        cores=thread_budget(),
+        system=platform.system(),
+    )
+
+
+def _cpuinfo(lines: Iterable[str]) -> tuple[str, frozenset[str]]:
+    model, flags = "", frozenset[str]()
+    for line in lines:
+        key, _, value = line.partition(":")
+        match key.strip():
+            case "model name" if not model:
+                model = value.strip()
+            case "flags" | "Features":
+                return model, frozenset(value.split())
+            case _:
+                pass
+    return model, flags
+
+
+def _read_lines(path: Path) -> list[str]:
+    if not os.path.exists(path):
+        return []
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,0 +1,104 @@
+"""The execution plan: ordered steps, each a sub-graph on one target, and the settings all of them obey."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from intarsia.backends.base import Signature
+from intarsia.config.settings import RunSettings
+from intarsia.graph import Graph, Value
+from intarsia.partition import Partition
+from intarsia.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One partition with its border: the values it reads and the values that leave it."""
+
+    target: Target
+    nodes: tuple[str, ...]
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Steps in running order. It may cover a whole model or a fragment of one, which runs by the same code.
+
+    Attributes:
+        steps: Each step reads graph inputs and what earlier steps wrote.
+        settings: Threads and spinning.
+        inputs: What must be fed.
+        outputs: What it yields.
+    """
+
+    steps: tuple[Step, ...]
+    settings: RunSettings
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """The steps as partitions: what a plan file holds."""
+        return tuple(Partition(target=step.target, nodes=step.nodes) for step in self.steps)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Engines in order of first use."""
+        return tuple(dict.fromkeys(step.target.kind.name for step in self.steps))
+
+    @property
+    def switches(self) -> int:
+        """How often one engine hands over to another during one run."""
+        return sum(a.target.kind.name != b.target.kind.name for a, b in zip(self.steps, self.steps[1:], strict=False))
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable name of what is run where and how."""
+        facts = {
+            "steps": [[str(step.target), step.nodes] for step in self.steps],
+            "threads": self.settings.threads,
+            "spin": self.settings.spin,
+        }
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings) -> Plan:
+    """Work out the borders of partitions that are already in a runnable order."""
+    steps = []
+    for partition in partitions:
+        piece = graph.extract(partition.nodes)
+        steps.append(
+            Step(
+                target=partition.target,
+                nodes=tuple(node.id for node in piece.nodes),
+                inputs=tuple(map(signature, piece.inputs)),
+                outputs=tuple(map(signature, piece.outputs)),
+            )
+        )
+    made = {value.name for step in steps for value in step.outputs}
+    covered = {node for step in steps for node in step.nodes}
+    if len(covered) == len(graph.nodes):
+        inputs = tuple(signature(graph.values[name]) for name in graph.inputs)
+        outputs = tuple(signature(graph.values[name]) for name in graph.outputs)
+    else:
+        inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
+        outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
+    return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
+
+
+def signature(value: Value) -> Signature:
+    """A graph value as engines see it at their border."""
+    return Signature(name=value.name, dtype=value.dtype or "unknown", shape=value.shape)
+
+
+def _leaves(graph: Graph, name: str, covered: set[str]) -> bool:
+    value = graph.values[name]
+    return value.is_output or any(graph.nodes[index].id not in covered for index in value.consumers)
+
+
+def _unique(values: Iterable[Signature]) -> tuple[Signature, ...]:
+    return tuple({value.name: value for value in values}.values())

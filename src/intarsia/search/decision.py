@@ -1,0 +1,228 @@
+"""The final decision: finished artifacts of the finalists and of every single engine that is close, in a duel.
+
+A mix ships only if the interval of its speed-up lies above 1. Inside the noise the single engine ships: it is simpler,
+and nothing was shown to be faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
+from intarsia.cost.lock import machine_lock
+from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.progress import Progress, Watcher
+from intarsia.cost.protocol import Fragment, Open, Opened, Piece, Write, Written
+from intarsia.cost.record import Failure, Key
+from intarsia.cost.statistics import Interval, median
+from intarsia.graph import Graph
+from intarsia.runtime import plan_of
+from intarsia.runtime.environment import load_environment
+from intarsia.search.predict import failure_error
+from intarsia.search.problem import Candidate, Problem
+
+CLOSE = 1.10
+"""Single engines within this factor of the best take part in the duel."""
+MAX_SINGLES = 3
+MAX_MIXES = 2
+_VERDICT = TypeAdapter(Verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What ships, and what it was measured against.
+
+    Attributes:
+        chosen: The plan that ships.
+        artifact: Its file, still in the work folder.
+        best_single: The fastest plan with one engine; ``None`` if no engine can run the model alone.
+        verdict: The duel's figures.
+        error: Largest max|a-b| / max|b| of the shipped artifact's outputs against the reference; ``None`` without one.
+        reason: One sentence.
+    """
+
+    chosen: Candidate
+    artifact: Path
+    best_single: Candidate | None
+    verdict: Verdict
+    error: float | None
+    reason: str
+
+    @property
+    def speedup(self) -> Interval | None:
+        """How many times faster than the best single engine, with its 95 % interval."""
+        if self.best_single is None:
+            return None
+        if self.chosen.name != self.best_single.name:
+            return self.verdict.speedup(self.chosen.name, self.best_single.name)
+        return self.verdict.speedup(CONTROL_NAME, self.chosen.name)
+
+
+def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
+    """The single engines that are close to the best of them, fastest first, then the best mixes."""
+    ranked = sorted(singles, key=lambda single: single.total_ms or 0.0)
+    close = [s for s in ranked if (s.total_ms or 0.0) <= CLOSE * (ranked[0].total_ms or 0.0)][:MAX_SINGLES]
+    names = {single.name for single in close}
+    return [*close, *(mix for mix in mixes[:MAX_MIXES] if mix.name not in names)]
+
+
+def decide(
+    problem: Problem,
+    measurer: Measurer,
+    singles: Sequence[Candidate],
+    mixes: Sequence[Candidate],
+    wanted: Candidate | None,
+    watch: Watcher,
+) -> Decision:
+    """Build the finalists, let them race, and choose.
+
+    Args:
+        problem: What is being planned.
+        measurer: Whose store keeps the duel, and whose folder holds the saved graph.
+        singles: Plans with one engine.
+        mixes: Mixed plans, fastest first.
+        wanted: The plan that ships whatever the duel says, because the user asked for it or there is no other.
+        watch: Told of each step.
+
+    Raises:
+        CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
+    """
+    builder = _Builder(measurer, watch)
+    field = finalists(singles, [wanted] if wanted else mixes)
+    verdict = _verdict(problem, measurer, builder, field, watch)
+    standing = [single for single in singles if single.name in verdict.rounds_ms]
+    best_single = _fastest(standing, verdict)
+    if wanted is not None:
+        chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
+    else:
+        chosen, reason = _choose(mixes, best_single, verdict)
+    built = builder.build(chosen)
+    if isinstance(built, Failure):
+        raise failure_error(chosen.partitions[0], built)
+    with machine_lock(watch):
+        error = builder.check(chosen, built)
+    return Decision(
+        chosen=chosen, artifact=built, best_single=best_single, verdict=verdict, error=error, reason=reason
+    )
+
+
+def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: Verdict) -> tuple[Candidate, str]:
+    standing = [mix for mix in mixes if mix.name in verdict.rounds_ms]
+    if best_single is None:
+        fastest = _fastest(standing, verdict)
+        if fastest is None:
+            stage, why = next(iter(verdict.failed.values()), ("run", "nothing ran"))
+            raise failure_error(mixes[0].partitions[0], Failure(stage=stage, reason=why))
+        return fastest, "no engine alone can run the whole model"
+    if not standing:
+        reason = "no mix of engines promised to be faster" if not mixes else "every mix was clearly slower, or failed"
+        return best_single, reason
+    if verdict.is_void:
+        return best_single, "the machine was too noisy to show that a mix is faster"
+    speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
+    best = max(standing, key=lambda mix: speedups[mix.name].median)
+    gain = speedups[best.name]
+    if gain.low > 1.0:
+        return best, f"the mix is {gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
+    return best_single, f"the best mix is {gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f}): no gain"
+
+
+def _fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
+    standing = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
+    return min(standing, key=lambda candidate: median(verdict.rounds_ms[candidate.name]), default=None)
+
+
+def _verdict(
+    problem: Problem, measurer: Measurer, builder: _Builder, field: Sequence[Candidate], watch: Watcher
+) -> Verdict:
+    """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
+    key = _duel_key(problem.graph, field)
+    with machine_lock(watch):
+        stored = measurer.store.get(key)
+        if stored is not None:
+            measurer.cached += 1
+            return _VERDICT.validate_python(stored)
+        contenders = []
+        failed = {}
+        for candidate in field:
+            built = builder.build(candidate)
+            if isinstance(built, Failure):
+                failed[candidate.name] = (built.stage, built.reason)
+            else:
+                plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
+                contenders.append(Contender(name=candidate.name, path=built, plan=plan))
+        measurer.measured += 1
+        verdict = duel(measurer.folder, contenders, Effort(), problem.settings.seed, watch)
+    verdict = replace(verdict, failed={**failed, **verdict.failed})
+    if not verdict.is_void:  # a void duel is told, but the next compile tries again
+        measurer.store.put("duel", key, asdict(verdict), {})
+    return verdict
+
+
+class _Builder:
+    """Writes candidates' artifacts in worker processes, each once."""
+
+    def __init__(self, measurer: Measurer, watch: Watcher) -> None:
+        self._measurer = measurer
+        self._watch = watch
+        self._built: dict[str, Path | Failure] = {}
+
+    def build(self, candidate: Candidate) -> Path | Failure:
+        if candidate.name not in self._built:
+            self._watch(Progress(stage="build", done=len(self._built), note=candidate.name))
+            with machine_lock(self._watch):
+                self._built[candidate.name] = self._write(candidate)
+        return self._built[candidate.name]
+
+    def check(self, candidate: Candidate, path: Path) -> float | None:
+        """Load the artifact in a fresh process and compare its outputs with the reference."""
+        with self._worker(candidate) as worker:
+            answer = worker.ask(Open(path=str(path)), 2 * self._measurer.timeout_s)
+        if not isinstance(answer, Opened):
+            raise failure_error(candidate.partitions[0], _failure(answer))
+        return answer.error
+
+    def _write(self, candidate: Candidate) -> Path | Failure:
+        path = self._measurer.folder / f"finalist-{len(self._built)}.intarsia"
+        fragment = Fragment(
+            pieces=tuple(map(Piece.of, candidate.partitions)),
+            threads=candidate.settings.threads,
+            spin=candidate.settings.spin,
+        )
+        with self._worker(candidate) as worker:
+            answer = worker.ask(Write(fragment=fragment, path=str(path)), 4 * self._measurer.timeout_s)
+        return path if isinstance(answer, Written) else _failure(answer)
+
+    def _worker(self, candidate: Candidate) -> WorkerClient:
+        engines = {partition.target.kind.name for partition in candidate.partitions}
+        return WorkerClient(self._measurer.folder, load_environment(engines, candidate.settings))
+
+
+def _failure(answer: object) -> Failure:
+    stage, reason = getattr(answer, "stage", "run"), getattr(answer, "reason", repr(answer))
+    return Failure(stage=stage, reason=reason)
+
+
+def _duel_key(graph: Graph, field: Sequence[Candidate]) -> Key:
+    place = {node.id: node.index for node in graph.nodes}
+    engines = {partition.target.kind.name for c in field for partition in c.partitions}
+    return Key(
+        facts={
+            "duel": asdict(Effort()),
+            "graph": graph.fingerprint,
+            "plans": [
+                {
+                    "name": c.name,
+                    "pieces": [[str(p.target), sorted(place[node] for node in p.nodes)] for p in c.partitions],
+                    "spin": c.settings.spin.value,
+                }
+                for c in field
+            ],
+            **run_facts(engines, field[0].settings),
+        }
+    )

@@ -1,0 +1,81 @@
+"""What a search is given: the graph, who takes which of its nodes, and how the answer is run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from intarsia.config.settings import RunSettings, SearchSettings
+from intarsia.graph import Graph
+from intarsia.partition import Capability, Partition
+from intarsia.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One model to be planned.
+
+    Attributes:
+        graph: The normalised graph.
+        targets: Engine targets, most preferred first.
+        capabilities: What each target takes.
+        settings: What the search may spend, and its seed.
+        threads: Threads of every plan.
+        atoms: The pieces that the search never cuts, in linear order.
+    """
+
+    graph: Graph
+    targets: tuple[Target, ...]
+    capabilities: Mapping[Target, Capability]
+    settings: SearchSettings
+    threads: int
+    atoms: tuple[tuple[str, ...], ...]
+
+    def whole(self, target: Target) -> Partition:
+        """All nodes on one target."""
+        return Partition(target=target, nodes=tuple(node.id for node in self.graph.nodes))
+
+    def refused(self, target: Target) -> Mapping[str, str]:
+        """Nodes that a target does not take, with its reasons."""
+        return self.capabilities[target].refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A plan that may be shipped.
+
+    Attributes:
+        name: How reports call it.
+        partitions: In running order.
+        settings: Threads and spinning.
+        predicted_ms: Cost of each partition in its place, as far as it is known; the sum is the plan's.
+    """
+
+    name: str
+    partitions: tuple[Partition, ...]
+    settings: RunSettings
+    predicted_ms: tuple[float | None, ...]
+
+    @property
+    def total_ms(self) -> float | None:
+        """The predicted cost of the plan, if every part of it has one."""
+        known = [ms for ms in self.predicted_ms if ms is not None]
+        return sum(known) if len(known) == len(self.predicted_ms) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When the search has to come to an end."""
+
+    seconds: float
+    start: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.start
+
+    def is_over(self, share: float = 1.0) -> bool:
+        """Whether this share of the time is spent."""
+        return self.spent >= self.seconds * share

@@ -1,0 +1,89 @@
+"""Every engine alone, each tuned alike: its options that matter, times its spin policies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from intarsia.backends import registry
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.measure import Measurer
+from intarsia.cost.progress import Progress, Watcher
+from intarsia.cost.record import Failure, Outcome
+from intarsia.cost.sampling import Effort
+from intarsia.search.problem import Candidate, Problem
+from intarsia.target import Target
+
+EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=60)
+HOPELESS = 3.0
+"""A first look that is this many times slower than the best so far ends the measurement: it cannot win."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Single:
+    """The whole model on one engine.
+
+    Attributes:
+        target: The target as the user gave it.
+        outcome: What the best of its settings costs, or why none works.
+        candidate: The plan with those settings; ``None`` if none works.
+    """
+
+    target: Target
+    outcome: Outcome
+    candidate: Candidate | None = None
+
+    @property
+    def tuned(self) -> Target:
+        """The target with the options it did best with."""
+        return self.candidate.partitions[0].target if self.candidate else self.target
+
+
+def tune_singles(problem: Problem, measurer: Measurer, watch: Watcher) -> tuple[Single, ...]:
+    """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``."""
+    best_ms = math.inf
+    singles = []
+    for number, target in enumerate(problem.targets, start=1):
+        single = _tune(problem, measurer, target, HOPELESS * best_ms)
+        best_ms = min(best_ms, single.outcome.cost_ms)
+        singles.append(single)
+        watch(Progress(stage="engines", done=number, total=len(problem.targets), best_ms=best_ms, note=str(target)))
+    return tuple(singles)
+
+
+def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: float) -> Single:
+    refused = problem.refused(target)
+    if refused:
+        node, reason = next(iter(refused.items()))
+        more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
+        return Single(target=target, outcome=Failure(stage="capability", reason=f"{node}: {reason}{more}"))
+    best: Single | None = None
+    for variant, settings in _settings(problem, target):
+        effort = replace(EFFORT, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
+        outcome = measurer.cost(problem.whole(variant), settings, effort=effort)
+        hopeless_ms = min(hopeless_ms, HOPELESS * outcome.cost_ms)
+        if best is None or outcome.cost_ms < best.outcome.cost_ms:
+            best = _single(problem, target, variant, settings, outcome)
+    assert best is not None, "an engine has at least one variant and one policy"
+    return best
+
+
+def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSettings]]:
+    backend = registry.get(target.kind.name)
+    policies = (Spin.FREE, Spin.CALL) if backend.traits.spins else (Spin.CALL,)
+    for variant in backend.variants(target):
+        for spin in policies:
+            yield variant, RunSettings(threads=problem.threads, spin=spin)
+
+
+def _single(problem: Problem, stated: Target, variant: Target, settings: RunSettings, outcome: Outcome) -> Single:
+    if isinstance(outcome, Failure):
+        return Single(target=stated, outcome=outcome)
+    candidate = Candidate(
+        name=stated.kind.name,
+        partitions=(problem.whole(variant),),
+        settings=settings,
+        predicted_ms=(outcome.cost_ms,),
+    )
+    return Single(target=stated, outcome=outcome, candidate=candidate)

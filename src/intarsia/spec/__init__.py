@@ -1,0 +1,33 @@
+"""The spec language: kinds with typed options, read from and printed as text and JSON, with tags and exact errors."""
+
+from __future__ import annotations
+
+from intarsia.spec.reader import read, read_list
+from intarsia.spec.registry import Registry
+from intarsia.spec.schema import Kind, Option, schema
+from intarsia.spec.spec import Level, Placed, Spec
+from intarsia.spec.tags import Tag
+from intarsia.spec.types import Bool, Enum, Float, Int, ListOf, MapOf, Order, SpecOf, Str, list_of_specs
+
+__all__ = [
+    "Bool",
+    "Enum",
+    "Float",
+    "Int",
+    "Kind",
+    "Level",
+    "ListOf",
+    "MapOf",
+    "Option",
+    "Order",
+    "Placed",
+    "Registry",
+    "Spec",
+    "SpecOf",
+    "Str",
+    "Tag",
+    "list_of_specs",
+    "read",
+    "read_list",
+    "schema",
+]

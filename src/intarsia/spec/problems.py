@@ -1,0 +1,117 @@
+"""What is wrong with a spec: collected while reading goes on, then raised together as one `SpecError`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from intarsia.errors import SpecError
+from intarsia.spec.syntax import Piece, unclosed
+
+_LINE = 100
+_LONGEST_COMPARED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in what the user handed over.
+
+    Attributes:
+        path: Such as ``targets[1].host.mcpu``; empty at the top.
+        piece: The characters, where the form is text.
+        depth: How many specs stand around this one.
+    """
+
+    path: str = ""
+    piece: Piece | None = None
+    depth: int = 0
+
+    def field(self, name: str) -> Where:
+        """The option ``name`` of the spec that stands here."""
+        return replace(self, path=f"{self.path}.{name}" if self.path else name)
+
+    def item(self, index: int) -> Where:
+        """The element at ``index`` of the list that stands here."""
+        return replace(self, path=f"{self.path}[{index}]")
+
+    def on(self, piece: Piece | None) -> Where:
+        """The same path, at these characters."""
+        return replace(self, piece=piece)
+
+    def deeper(self) -> Where:
+        """The spec that stands here is nested."""
+        return replace(self, depth=self.depth + 1)
+
+
+class Problems:
+    """Collects problems, each with its place."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, where: Where, what: str) -> None:
+        """Note that something is wrong at this place; reading goes on."""
+        lines = [f"{where.path}: {what}" if where.path else what]
+        if where.piece is not None:
+            lines += _caret(where.piece)
+        self._found.append("\n".join(lines))
+
+    def are_quotes_open(self, where: Where, piece: Piece) -> bool:
+        """Whether a quote or escape does not end; if so it is noted."""
+        mark = unclosed(piece)
+        if mark is None:
+            return False
+        what = (
+            "a backslash at the end escapes nothing; write '\\\\'" if mark.text == "\\" else "this quote never closes"
+        )
+        self.add(where.on(mark), f"mismatched quotes: {what}")
+        return True
+
+    def raise_any(self) -> None:
+        """Raise all that was found as one error.
+
+        Raises:
+            SpecError: With every problem, its place, and the nearest legal spelling.
+        """
+        if not self._found:
+            return
+        head = [] if len(self._found) == 1 else [f"{len(self._found)} problems:"]
+        raise SpecError("\n".join([*head, *self._found]))
+
+
+def nearest(name: str, legal: Iterable[str], otherwise: str = "") -> str:
+    """``; did you mean …?`` with the legal spelling that is nearest, else the text of ``otherwise``."""
+    if len(name) <= _LONGEST_COMPARED:
+        import difflib  # slow to import, and needed for errors only
+
+        folded = {word.lower().replace("_", "-"): word for word in legal}
+        close = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1, cutoff=0.6)
+        if close:
+            return f"; did you mean {folded[close[0]]!r}?"
+    return f"; {otherwise}" if otherwise else ""
+
+
+def shown(value: object) -> str:
+    """A value as messages quote it: with its type, and short."""
+    if isinstance(value, int | float | bool | type(None)):
+        text = "a very large number" if isinstance(value, int) and value.bit_length() > 200 else repr(value)
+    elif isinstance(value, str):
+        text = repr(value if len(value) <= 60 else f"{value[:57]}…")
+    else:
+        return f"a {type(value).__name__}"
+    return f"{text} ({type(value).__name__})"
+
+
+def _caret(piece: Piece) -> tuple[str, str]:
+    start, stop = piece.span
+    line_start = piece.source.rfind("\n", 0, start) + 1
+    line_stop = piece.source.find("\n", start)
+    line_stop = len(piece.source) if line_stop < 0 else line_stop
+    if line_stop - line_start > _LINE:
+        line_start = max(line_start, start - _LINE // 2)
+        line_stop = min(line_stop, line_start + _LINE)
+    line = "".join(char if char.isprintable() else " " for char in piece.source[line_start:line_stop])
+    return f"  {line}", f"  {' ' * (start - line_start)}{'^' * max(1, min(stop, line_stop) - start)}"

@@ -1,0 +1,358 @@
+"""Any form of a spec to its value: text, JSON text, a dict, an existing value. Tags are looked up on the way.
+
+What characters mean is left to `intarsia.spec.syntax`, what option values mean to `intarsia.spec.types`.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from intarsia.spec.problems import Problems, Where, nearest, shown
+from intarsia.spec.schema import Kind, Option
+from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
+from intarsia.spec.statements import Statement, read_statements
+from intarsia.spec.syntax import Piece, layer, split_specs, words
+from intarsia.spec.tags import Tag
+from intarsia.spec.types import Bool, Value
+
+_DEEPEST = 8
+"""Specs within specs. Each text layer may double the escapes, so this bounds the size of canonical text too."""
+
+
+def read(level: Level, form: object, *, path: str = "") -> Spec[Any]:
+    """The value of one spec of this level, in any form.
+
+    Raises:
+        SpecError: With every problem, its place, and the nearest legal spelling.
+    """
+    reader = SpecReader(level)
+    spec = reader.nested_data(level.name, form, Where(path), in_list=False)
+    reader.problems.raise_any()
+    assert isinstance(spec, level.type)
+    return spec
+
+
+def read_list(level: Level, form: object) -> tuple[Spec[Any] | Placed, ...]:
+    """The specs of a priority list: comma-separated text, JSON text, a list, or a single one in any form.
+
+    Raises:
+        SpecError: With every problem of every element.
+    """
+    reader = SpecReader(level)
+    specs = reader.read_list(form)
+    reader.problems.raise_any()
+    return tuple(spec for spec in specs if spec is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the first word, or the fields ``kind`` and ``tag``, said."""
+
+    kind: Kind
+    base: Mapping[str, Value]
+    tags: tuple[str, ...]
+    index: int | None = None
+
+
+class SpecReader:
+    """Reads specs of one level and those nested in them, collecting ``problems``; what has one is read as ``None``."""
+
+    def __init__(self, level: Level, resolving: tuple[str, ...] = (), problems: Problems | None = None) -> None:
+        self.level = level
+        self.problems = Problems() if problems is None else problems
+        self._resolving = resolving
+
+    # what option types need of us
+
+    def nested_text(self, level: str, piece: Piece, where: Where, *, in_list: bool) -> Value:
+        """The spec of this level written here, or ``None``."""
+        inner = self._inner(level)
+        if inner is not self:
+            return inner.nested_text(level, piece, where, in_list=in_list)
+        if self._too_deep(where):
+            return None
+        piece = layer(piece)
+        if self.problems.are_quotes_open(where, piece):
+            return None
+        if piece.text.startswith("{"):
+            data = self._json(piece, where)
+            return None if data is None else self._from_dict(data, where.on(None), in_list=in_list)
+        parts = split_specs(piece, self.level.tags)
+        if len(parts) > 1:
+            where = where.on(parts[1] if parts[1].text else piece)
+            self.problems.add(where, f"a list of {len(parts)} where one {self.level.name} is wanted")
+            return None
+        return self._from_words(words(piece), where.on(piece), in_list=in_list)
+
+    def nested_data(self, level: str, data: object, where: Where, *, in_list: bool) -> Value:
+        """The spec of this level given here, or ``None``."""
+        inner = self._inner(level)
+        if inner is not self:
+            return inner.nested_data(level, data, where, in_list=in_list)
+        if isinstance(data, self.level.type):
+            return data
+        if isinstance(data, Placed) and in_list and isinstance(data.spec, self.level.type):
+            return data
+        if self._too_deep(where):
+            return None
+        if isinstance(data, str):
+            return self.nested_text(level, Piece.whole(str(data)), where, in_list=in_list)
+        if isinstance(data, Mapping):
+            return self._from_dict(data, where, in_list=in_list)
+        self.problems.add(where, f"a {level} is a string, a dict or a {self.level.type.__name__}, found {shown(data)}")
+        return None
+
+    def split_list(self, level: str, piece: Piece) -> list[Piece]:
+        """The specs of a priority list."""
+        return split_specs(piece, self._inner(level).level.tags)
+
+    def read_list(self, form: object) -> list[Value]:
+        """The specs of a priority list in any form; ``None`` stands for each that has a problem."""
+        name = self.level.name
+        if isinstance(form, str):
+            piece = layer(Piece.whole(str(form)))
+            if self.problems.are_quotes_open(Where(), piece):
+                return []
+            if piece.text.startswith("["):
+                form = self._json(piece, Where())
+            elif not piece.text.startswith("{"):
+                parts = split_specs(piece, self.level.tags)
+                return [self.nested_text(name, part, Where().on(part), in_list=True) for part in parts]
+        if isinstance(form, list | tuple):
+            items = enumerate(form)
+            return [self.nested_data(name, item, Where(f"{name}s").item(i), in_list=True) for i, item in items]
+        return [] if form is None and self.problems else [self.nested_data(name, form, Where(), in_list=True)]
+
+    # text
+
+    def _from_words(self, pieces: list[Piece], where: Where, *, in_list: bool) -> Value:
+        if not pieces:
+            self.problems.add(where, f"cannot parse an empty {self.level.name}; name one, such as {self._example()!r}")
+            return None
+        head = self._name(pieces[0].text, where.on(pieces[0]), in_list=in_list)
+        if head is None:
+            return None
+        statements = read_statements(pieces[1:], head.kind.options, where, self.problems)
+        stated: dict[str, Value] = {}
+        places: dict[str, Where] = {}
+        tags: tuple[str, ...] = head.tags
+        for statement in statements:
+            place = where.field(statement.name).on(statement.key)
+            option = self._option(head.kind, statement.name, where.on(statement.key))
+            name = statement.name if option is None else option.name
+            if name in places or name == "kind":
+                self.problems.add(place, f"option {name!r} appears more than once")
+            elif name == "tag":
+                tags += self._stated_tags(statement, place)
+            elif option is not None:
+                stated[name] = self._stated_value(option, statement, place)
+            places[name] = place
+        return self._finish(head, stated, places, tags, where)
+
+    def _stated_value(self, option: Option, statement: Statement, place: Where) -> Value:
+        if statement.value is not None:
+            return option.type.from_text(statement.value, place.on(statement.value), self)
+        if isinstance(option.type, Bool):
+            return True
+        self.problems.add(place, f"needs a value ({option.type.label}); one that starts with '-' is written after '='")
+        return None
+
+    def _stated_tags(self, statement: Statement, place: Where) -> tuple[str, ...]:
+        if statement.value is None:
+            self.problems.add(place, "needs a value")
+            return ()
+        return tuple(TAGS_TYPE.from_text(statement.value, place.on(statement.value), self) or ())
+
+    # dict
+
+    def _from_dict(self, data: Mapping[Any, Any], where: Where, *, in_list: bool) -> Value:
+        head = self._dict_head(data, where, in_list=in_list)
+        if head is None:
+            return None
+        stated: dict[str, Value] = {}
+        places: dict[str, Where] = {}
+        for name, value in data.items():
+            if name in ("kind", "tag"):
+                continue
+            if not isinstance(name, str):
+                self.problems.add(where, f"names of options are strings, found {shown(name)}")
+            elif (option := self._option(head.kind, name, where)) is not None:
+                if option.name in stated:
+                    self.problems.add(where.field(name), f"option {option.name!r} appears more than once")
+                places[option.name] = where.field(name)
+                stated[option.name] = option.type.from_data(value, places[option.name], self)
+        return self._finish(head, stated, places, head.tags, where)
+
+    def _dict_head(self, data: Mapping[Any, Any], where: Where, *, in_list: bool) -> _Head | None:
+        tag = data.get("tag", ())
+        tags = TAGS_TYPE.from_data([tag] if isinstance(tag, str) else tag, where.field("tag"), self)
+        if "kind" not in data:
+            if tags:
+                return self._common_base(tags, where.field("tag"), in_list=in_list)
+            if tags is not None and self.level.default_kind:
+                return _Head(self.level.kinds[self.level.default_kind], {}, ())
+            if tags is not None:
+                hint = nearest("kind", (name for name in data if isinstance(name, str)))
+                hint = hint.replace("did you mean", "is it misspelt as")
+                self.problems.add(where, f"field 'kind' is not found{hint}")
+            return None
+        if not isinstance(data["kind"], str):
+            self.problems.add(where.field("kind"), f"must be a str, found {shown(data['kind'])}")
+            return None
+        head = self._name(str(data["kind"]), where.field("kind"), in_list=in_list, tags_allowed=False)
+        return None if head is None or tags is None else _Head(head.kind, {}, tuple(tags), head.index)
+
+    def _common_base(self, tags: tuple[str, ...], where: Where, *, in_list: bool) -> _Head | None:
+        heads = [self._name(tag, where, in_list=in_list, kinds_allowed=False) for tag in tags]
+        merged = heads[0]
+        for tag, head in zip(tags[1:], heads[1:], strict=True):
+            if merged is None or head is None:
+                return None
+            clash = [name for name in head.base if merged.base.get(name, head.base[name]) != head.base[name]]
+            if clash or head.kind is not merged.kind or head.index != merged.index:
+                what = f"they differ in {', '.join(clash) or 'kind'}"
+                self.problems.add(where, f"tags {tags[0]!r} and {tag!r} do not name one {self.level.name}: {what}")
+                return None
+            merged = _Head(merged.kind, {**merged.base, **head.base}, merged.tags + head.tags, merged.index)
+        return merged
+
+    # names
+
+    def _name(
+        self, name: str, where: Where, *, in_list: bool, tags_allowed: bool = True, kinds_allowed: bool = True
+    ) -> _Head | None:
+        """What a first word means: a tag, a kind, either with a suffix of digits (in a list), a tag with a variant."""
+        tags = self.level.tags if tags_allowed else {}
+        kind = None if name in tags or not kinds_allowed else self.level.kind(name)
+        if kind is not None:
+            return _Head(kind, {}, ())
+        if name in tags:
+            return self._tag(tags[name], "", where)
+        stem, colon, suffix = name.rpartition(":")
+        if colon and suffix.isascii() and suffix.isdigit() and len(suffix) < 10:
+            return self._placed(stem, int(suffix), where, in_list, tags_allowed, kinds_allowed)
+        if colon and stem in tags:
+            return self._tag(tags[stem], suffix, where)
+        self._unknown(name, where, tags_allowed=tags_allowed, kinds_allowed=kinds_allowed)
+        return None
+
+    def _placed(
+        self, stem: str, index: int, where: Where, in_list: bool, tags_allowed: bool, kinds_allowed: bool
+    ) -> _Head | None:
+        head = self._name(stem, where, in_list=False, tags_allowed=tags_allowed, kinds_allowed=kinds_allowed)
+        if head is None:
+            return None
+        if not in_list:
+            hint = f"write {stem!r}, or put it in a list, where ':{index}' names the device"
+            self.problems.add(where, f"a {self.level.name} holds no device index; {hint}")
+            return None
+        return _Head(head.kind, head.base, head.tags, index)
+
+    def _unknown(self, name: str, where: Where, *, tags_allowed: bool, kinds_allowed: bool) -> None:
+        level = self.level
+        if not tags_allowed and name in level.tags:
+            self.problems.add(where, f"{name!r} is a tag, not a kind; write it as 'tag'")
+            return
+        stem, colon, _ = name.rpartition(":")
+        if colon and stem in level.kinds:
+            self.problems.add(where, f"kind {stem!r} has no variants; a suffix is a device index or a tag's variant")
+            return
+        kinds = list(level.kinds) if kinds_allowed else []
+        tags = [tag.name for tag in level.tags.values() if tag.level == level.name] if tags_allowed else []
+        word = f"{level.name} kind" if kinds_allowed else "tag"
+        listing = f"known are {', '.join(kinds)}" if kinds else ""
+        self.problems.add(where, f"{word} {shown_name(name)} is not defined{nearest(name, [*kinds, *tags], listing)}")
+
+    def _tag(self, tag: Tag, variant: str, where: Where) -> _Head | None:
+        label = f"{tag.name}:{variant}" if variant else tag.name
+        if tag.level != self.level.name:
+            self.problems.add(where, f"tag {label!r} names a {tag.level}, and a {self.level.name} is wanted here")
+            return None
+        if variant and variant not in tag.variants:
+            known = f"it has {', '.join(tag.variants)}" if tag.variants else "it has none"
+            what = f"tag {tag.name!r} has no variant {variant!r}{nearest(variant, tag.variants, known)}"
+            self.problems.add(where, what)
+            return None
+        if label in self._resolving:
+            self.problems.add(where, f"tags extend each other in a circle: {' → '.join((*self._resolving, label))}")
+            return None
+        inner = SpecReader(self.level, (*self._resolving, label), self.problems)
+        form = tag.variants[variant] if variant else tag.form
+        spec = inner.nested_data(self.level.name, form, Where(f"tag {label!r}", depth=where.depth), in_list=False)
+        return None if spec is None else _Head(spec.kind, spec.options, (label,))
+
+    # the rest
+
+    def _option(self, kind: Kind, name: str, where: Where) -> Option | None:
+        option = kind.options.get(name)
+        if option is not None or name in ("kind", "tag"):
+            return option
+        for option in kind.options.values():
+            if name in option.older:
+                warnings.warn(f"{name!r} is an older spelling of {option.name!r}", DeprecationWarning, stacklevel=2)
+                return option
+        if name == "features":
+            self.problems.add(where, "'features' follow from the other options; they are not stated")
+        elif name in self.level.elsewhere:
+            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} does not say {name!r}"
+            self.problems.add(where, f"{what}; {self.level.elsewhere[name]}")
+        else:
+            hint = nearest(name, kind.options, f"it has {', '.join(kind.options) or 'no options'}")
+            self.problems.add(where, f"cannot recognize {shown_name(name)} as an option of {kind.name!r}{hint}")
+        return None
+
+    def _finish(
+        self, head: _Head, stated: Mapping[str, Value], places: Mapping[str, Where], tags: tuple[str, ...], where: Where
+    ) -> Value:
+        if any(value is None for value in stated.values()):
+            return None
+        options = head.kind.fill({**head.base, **stated})
+        for name, what in head.kind.check(options):
+            self.problems.add(places.get(name, where), what)
+        spec = self.level.type.of_parts(head.kind, options, tags)
+        return spec if head.index is None else Placed(spec, head.index)
+
+    def _inner(self, level: str) -> SpecReader:
+        wanted = self.level.nested(level)
+        return self if wanted is self.level else SpecReader(wanted, self._resolving, self.problems)
+
+    def _too_deep(self, where: Where) -> bool:
+        if where.depth > _DEEPEST:
+            self.problems.add(where, f"nested deeper than {_DEEPEST} levels")
+            return True
+        return False
+
+    def _example(self) -> str:
+        return next(iter(self.level.kinds), "kind -option=value")
+
+    def _json(self, piece: Piece, where: Where) -> Any:
+        try:
+            return json.loads(piece.text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        except json.JSONDecodeError as error:
+            spot = piece.cut(min(error.pos, len(piece.text)), min(error.pos + 1, len(piece.text)))
+            self.problems.add(where.on(spot), f"cannot load config dict: {error.msg}")
+        except (ValueError, RecursionError) as error:
+            self.problems.add(where.on(None), f"cannot load config dict: {error}")
+        return None
+
+
+def shown_name(name: str) -> str:
+    """A name the user wrote, quoted and short."""
+    return repr(name if len(name) <= 60 else f"{name[:57]}…")
+
+
+def _no_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in table:
+            raise ValueError(f"{shown_name(name)} appears more than once")
+        table[name] = value
+    return table
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

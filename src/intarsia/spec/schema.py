@@ -1,0 +1,81 @@
+"""What a kind of spec may say: its options, each with type, default, unit and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from intarsia.spec.types import OptionType, Value
+
+Options = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One thing that can be stated.
+
+    Attributes:
+        name: As written, after the dashes.
+        type: What its values are, and how they are read and printed.
+        default: Its value where nothing is stated; ``None`` where that is for whoever reads the option to decide.
+        unit: Of a number; empty for a pure one.
+        meaning: One line for help and docs.
+        older: Earlier spellings of its name, accepted with a deprecation warning.
+    """
+
+    name: str
+    type: OptionType
+    default: Value = None
+    unit: str = ""
+    meaning: str
+    older: tuple[str, ...] = ()
+
+
+def fill_nothing(options: Options) -> Options:
+    """The `Kind.fill` of kinds whose options say everything themselves."""
+    return options
+
+
+def find_no_fault(options: Options) -> Iterable[tuple[str, str]]:
+    """The `Kind.check` of kinds whose schema says everything."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A family of specs with one schema.
+
+    Attributes:
+        name: Its first word in text.
+        meaning: One line for help and docs.
+        options: What may be stated, by name, in the order that help lists it.
+        fill: Adds what follows from the stated options by table. Pure, idempotent, and the same on every machine.
+        check: Yields an option's name and what is wrong with it, for rules that its type cannot say.
+    """
+
+    name: str
+    meaning: str
+    options: Mapping[str, Option] = field(repr=False)
+    fill: Callable[[Options], Options] = field(default=fill_nothing, repr=False)
+    check: Callable[[Options], Iterable[tuple[str, str]]] = field(default=find_no_fault, repr=False)
+
+
+def schema(*groups: Iterable[Option]) -> Mapping[str, Option]:
+    """The table of all these options.
+
+    Raises:
+        ValueError: A name is declared twice, or cannot be written: the fault of whoever declares the kind.
+    """
+    table: dict[str, Option] = {}
+    for option in (option for group in groups for option in group):
+        if option.name in table:
+            raise ValueError(f"option {option.name!r} is already declared")
+        if (
+            option.name in {"kind", "tag"}
+            or not option.name[:1].isalpha()
+            or not option.name.replace("-", "_").isidentifier()
+        ):
+            raise ValueError(f"{option.name!r} cannot name an option")
+        table[option.name] = option
+    return MappingProxyType(table)

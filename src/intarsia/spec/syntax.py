@@ -1,0 +1,232 @@
+"""Text to pieces and back: blanks, commas, quotes and escapes, with every character knowing where it stood.
+
+It knows no kind and no option; what the pieces mean is said by `intarsia.spec.types` and `intarsia.spec.reader`.
+
+A value is read in layers. A *container* (list, map, nested spec) whose whole text is one quoted string loses that pair
+of quotes and one round of escapes, then is split; a *leaf* does the same and is then a string. So each nesting costs
+one layer of quotes, and what needs none is written without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+BLANKS = " \t\n\r\f\v"
+QUOTES = "'\""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a source text.
+
+    Attributes:
+        source: The whole text the user wrote.
+        text: The characters of this part, after unquoting.
+        at: Position in ``source`` of each character of ``text``, and of what follows the last one.
+    """
+
+    source: str
+    text: str
+    at: Sequence[int]
+
+    @classmethod
+    def whole(cls, source: str) -> Piece:
+        """The piece that is all of ``source``."""
+        return cls(source, source, range(len(source) + 1))
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First position in the source, and the one after the last."""
+        return self.at[0], self.at[len(self.text) - 1] + 1 if self.text else self.at[0]
+
+    def cut(self, start: int, stop: int) -> Piece:
+        """The characters from ``start`` up to ``stop``."""
+        return Piece(self.source, self.text[start:stop], self.at[start : stop + 1])
+
+    def pick(self, indices: Sequence[int]) -> Piece:
+        """The characters at these indices, in this order."""
+        return Piece(self.source, "".join(self.text[i] for i in indices), [*(self.at[i] for i in indices), self.at[-1]])
+
+
+def shield(text: str) -> tuple[list[bool], int | None]:
+    """Which characters stand in quotes or in an escape pair, and where something was opened that never closes."""
+    mask: list[bool] = []
+    quote, opened = "", 0
+    while len(mask) < len(text):
+        i = len(mask)
+        char = text[i]
+        if char == "\\":
+            if i + 1 == len(text):
+                return [*mask, True], i
+            mask += (True, True)
+            continue
+        mask.append(bool(quote) or char in QUOTES)
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in QUOTES:
+            quote, opened = char, i
+    return mask, opened if quote else None
+
+
+def unclosed(piece: Piece) -> Piece | None:
+    """The quote that never closes, or the backslash at the end that escapes nothing."""
+    _, index = shield(piece.text)
+    return None if index is None else piece.cut(index, index + 1)
+
+
+def trim(piece: Piece) -> Piece:
+    """Without the blanks at both ends; an escaped blank stays."""
+    text = piece.text
+    start, stop = 0, len(text)
+    while start < stop and text[start] in BLANKS:
+        start += 1
+    while stop > start and text[stop - 1] in BLANKS:
+        slashes = stop - 1 - len(text[start : stop - 1].rstrip("\\")) - start
+        if slashes % 2:
+            break
+        stop -= 1
+    return piece.cut(start, stop)
+
+
+def is_quoted(text: str) -> bool:
+    """Whether the whole text is one quoted string."""
+    if len(text) < 2 or text[0] not in QUOTES:
+        return False
+    i = 1
+    while i < len(text):
+        if text[i] == text[0]:
+            return i == len(text) - 1
+        i += 2 if text[i] == "\\" else 1
+    return False
+
+
+def unquote(piece: Piece) -> Piece:
+    """The inside of a quoted piece, one round of escapes resolved."""
+    inside = trim(piece.cut(1, len(piece.text) - 1))
+    keep, i = [], 0
+    while i < len(inside.text):
+        i += 1 if inside.text[i] == "\\" and i + 1 < len(inside.text) else 0
+        keep.append(i)
+        i += 1
+    return inside.pick(keep)
+
+
+def layer(piece: Piece) -> Piece:
+    """What a container is split from: one pair of quotes around the whole is taken off."""
+    bare = trim(piece)
+    return unquote(bare) if is_quoted(bare.text) else bare
+
+
+def leaf(piece: Piece) -> str:
+    """The string that a value stands for. Quotes around a part of it are ordinary characters."""
+    bare = trim(piece)
+    if is_quoted(bare.text):
+        return unquote(bare).text
+    text, quote, out, i = bare.text, "", [], 0
+    while i < len(text):
+        char = text[i]
+        if char == "\\" and i + 1 < len(text):
+            out.append(text[i : i + 2] if quote else text[i + 1])
+            i += 2
+            continue
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in QUOTES:
+            quote = char
+        out.append(char)
+        i += 1
+    return "".join(out)
+
+
+def split(piece: Piece, separators: str) -> list[Piece]:
+    """The parts between unshielded separators; parts that are all blank vanish."""
+    mask, _ = shield(piece.text)
+    parts, start = [], 0
+    for i, char in enumerate(piece.text):
+        if char in separators and not mask[i]:
+            parts.append(trim(piece.cut(start, i)))
+            start = i + 1
+    parts.append(trim(piece.cut(start, len(piece.text))))
+    return [part for part in parts if part.text]
+
+
+def words(piece: Piece) -> list[Piece]:
+    """The parts between blanks."""
+    return split(piece, BLANKS)
+
+
+def divide(piece: Piece, separator: str) -> tuple[Piece, Piece | None]:
+    """Before and after the first unshielded separator; nothing after where there is none."""
+    mask, _ = shield(piece.text)
+    for i, char in enumerate(piece.text):
+        if char == separator and not mask[i]:
+            return piece.cut(0, i), piece.cut(i + 1, len(piece.text))
+    return piece, None
+
+
+def split_specs(piece: Piece, tags: Iterable[str]) -> list[Piece]:
+    """The specs of a priority list.
+
+    A comma ends a spec when a blank stands beside it or no option was begun; any other belongs to a value. A known tag
+    at the head of a spec is taken whole, the longest first, since a tag may contain a comma. Empty parts are kept, for
+    the reader to complain about.
+    """
+    text = piece.text
+    mask, _ = shield(text)
+    with_comma = [tag for tag in tags if "," in tag]
+    parts: list[Piece] = []
+    start = 0
+    while True:
+        stop = _end_of_spec(text, mask, start, with_comma)
+        parts.append(trim(piece.cut(start, stop)))
+        if stop == len(text):
+            return parts
+        start = stop + 1
+
+
+def _end_of_spec(text: str, mask: list[bool], start: int, tags: Iterable[str]) -> int:
+    head = start
+    while head < len(text) and text[head] in BLANKS:
+        head += 1
+    i = head + max((len(tag) for tag in tags if _stands_at(text, head, tag)), default=0)
+    in_options = False
+    while i < len(text):
+        after_blank = i > head and text[i - 1] in BLANKS and not mask[i - 1]
+        if text[i] == "," and not mask[i]:
+            if not in_options or after_blank or i + 1 == len(text) or text[i + 1] in BLANKS:
+                return i
+        elif after_blank and text[i] not in BLANKS:
+            in_options = True
+        i += 1
+    return i
+
+
+def _stands_at(text: str, index: int, tag: str) -> bool:
+    after = index + len(tag)
+    return text.startswith(tag, index) and (after == len(text) or text[after] in f"{BLANKS},:")
+
+
+def quote(text: str) -> str:
+    """The quoted string that `unquote` turns back into ``text``."""
+    mark = '"' if "'" in text and '"' not in text else "'"
+    inside = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
+    if text[:1] and text[0] in BLANKS:
+        inside = f"\\{inside}"
+    if len(text) > 1 and text[-1] in BLANKS:
+        inside = f"{inside[:-1]}\\{inside[-1]}"
+    return f"{mark}{inside}{mark}"
+
+
+def print_leaf(text: str, *, shun: str = "") -> str:
+    """The shortest text that `leaf` reads as this string, quoted where a character needs it or stands in ``shun``."""
+    special = f"{BLANKS}{QUOTES}\\,{shun}"
+    return quote(text) if not text or any(char in special for char in text) else text
+
+
+def print_container(body: str, *, inside: bool) -> str:
+    """The text of a container, quoted where it would not be read back; ``inside`` another one, commas need it too."""
+    mask, _ = shield(body)
+    split_marks = f"{BLANKS}," if inside else BLANKS
+    needs = not body or is_quoted(body) or any(not mask[i] and char in split_marks for i, char in enumerate(body))
+    return quote(body) if needs else body

@@ -1,0 +1,374 @@
+# ruff: noqa: D102 - what the methods of each type do is said once, by `OptionType`
+"""Types of option values: each reads its values from text and from data, and prints them as both.
+
+Text coerces (``-threads=2`` is an int); data does not (``{"threads": "2"}`` is a problem, and so is ``True``).
+A value that cannot be read is noted and read as ``None``, so that the rest of the spec is still looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from intarsia.spec.problems import Problems, Where, nearest, shown
+from intarsia.spec.syntax import Piece, divide, layer, leaf, print_container, print_leaf, split
+
+Value = Any
+"""bool, int, float, str, a tuple or read-only mapping of values, or a spec."""
+
+_MOST_DIGITS = 4000  # Python converts no more than 4300 between int and text
+_TOO_LARGE = 10**_MOST_DIGITS
+_BOOLS = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
+
+
+class Reader(Protocol):
+    """What a type needs of whoever reads the spec around it."""
+
+    problems: Problems
+
+    def nested_text(self, level: str, piece: Piece, where: Where, *, in_list: bool) -> Value:
+        """The spec of this level written here, or ``None``."""
+
+    def nested_data(self, level: str, data: object, where: Where, *, in_list: bool) -> Value:
+        """The spec of this level given here, or ``None``."""
+
+    def split_list(self, level: str, piece: Piece) -> list[Piece]:
+        """The specs of a priority list."""
+
+
+class OptionType(ABC):
+    """How values of one type are read and printed."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The type in words, as messages and docs name it."""
+
+    @abstractmethod
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        """The value written here, or ``None`` after noting why there is none."""
+
+    @abstractmethod
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        """The value given here, or ``None`` after noting why there is none."""
+
+    @abstractmethod
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        """What `from_text` reads as this value; ``inside`` a list or map, commas need quotes."""
+
+    def data(self, value: Value) -> Value:
+        """Pure JSON that `from_data` reads as this value."""
+        return value
+
+    def split(self, piece: Piece, reader: Reader) -> list[Piece]:
+        """The elements of a list of this type."""
+        return split(piece, ",")
+
+
+@dataclass(frozen=True, slots=True)
+class Bool(OptionType):
+    """``true`` or ``false``; in text also ``1``, ``0``, and the bare option for true."""
+
+    @property
+    def label(self) -> str:
+        return "bool"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        word = leaf(piece)
+        value = _BOOLS.get(word.lower())
+        if value is None:
+            reader.problems.add(where.on(piece), f"{shown(word)} is no bool; write true or false{_comma(word)}")
+        return value
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, bool):
+            return data
+        return _mistyped(data, "bool", where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return "true" if value else "false"
+
+    def reads(self, word: str) -> bool:
+        """Whether a word after a bare option is its value, and not the next thing said."""
+        return word.lower() in _BOOLS
+
+
+@dataclass(frozen=True, slots=True)
+class Int(OptionType):
+    """A whole number of any size, not below ``minimum``."""
+
+    minimum: int | None = None
+
+    @property
+    def label(self) -> str:
+        return "int" if self.minimum is None else f"int ≥ {self.minimum}"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        word = leaf(piece)
+        if not re.fullmatch(r"[+-]?[0-9]+", word) or len(word) > _MOST_DIGITS:
+            reader.problems.add(where.on(piece), f"cannot parse integer from {shown(word)}{_comma(word)}")
+            return None
+        return self._bounded(int(word), where.on(piece), reader)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, bool) or not isinstance(data, int):
+            return _mistyped(data, "int", where, reader)
+        if abs(data) >= _TOO_LARGE:
+            reader.problems.add(where, "the integer has too many digits")
+            return None
+        return self._bounded(int(data), where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return str(value)
+
+    def _bounded(self, value: int, where: Where, reader: Reader) -> int | None:
+        if self.minimum is not None and value < self.minimum:
+            reader.problems.add(where, f"{shown(value)} is below the least value, {self.minimum}")
+            return None
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Float(OptionType):
+    """A finite number."""
+
+    @property
+    def label(self) -> str:
+        return "float"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        word = leaf(piece)
+        if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", word):
+            reader.problems.add(where.on(piece), f"cannot parse number from {shown(word)}{_comma(word)}")
+            return None
+        return self._finite(float(word), where.on(piece), reader)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            return _mistyped(data, "float", where, reader)
+        if isinstance(data, int) and data.bit_length() > 1000:
+            return self._finite(math.inf, where, reader)
+        return self._finite(float(data), where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return repr(value)
+
+    def _finite(self, value: float, where: Where, reader: Reader) -> float | None:
+        if not math.isfinite(value):
+            reader.problems.add(where, "the number must be finite")
+            return None
+        return value + 0.0  # minus zero means zero, and prints as it
+
+
+@dataclass(frozen=True, slots=True)
+class Str(OptionType):
+    """Any string."""
+
+    @property
+    def label(self) -> str:
+        return "str"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        return leaf(piece)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, str):
+            return str(data)
+        return _mistyped(data, "str", where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return print_leaf(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Enum(OptionType):
+    """One of a few words."""
+
+    choices: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return " | ".join(self.choices)
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        return self._chosen(leaf(piece), where.on(piece), reader)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, str):
+            return self._chosen(str(data), where, reader)
+        return _mistyped(data, "str", where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return print_leaf(value)
+
+    def _chosen(self, word: str, where: Where, reader: Reader) -> str | None:
+        if word in self.choices:
+            return word
+        hint = nearest(word, self.choices) + _comma(word)
+        reader.problems.add(where, f"{shown(word)} is none of {', '.join(self.choices)}{hint}")
+        return None
+
+
+class Order(StrEnum):
+    """What the order of a list's elements means."""
+
+    KEPT = "ordered"
+    FREE = "unordered"
+    """Printed sorted, each element once."""
+    SIGNED = "by sign"
+    """Elements ``+x`` and ``-x``: the last mention of ``x`` wins, sorted within runs of one sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(OptionType):
+    """Elements of one type."""
+
+    element: OptionType
+    order: Order = Order.KEPT
+
+    @property
+    def label(self) -> str:
+        return f"list of {self.element.label}, {self.order}"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        inner = layer(piece)
+        if reader.problems.are_quotes_open(where, inner):
+            return None
+        parts = self.element.split(inner, reader)
+        return self._all(self.element.from_text(part, where.item(i).on(part), reader) for i, part in enumerate(parts))
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, str | bytes) or not isinstance(data, Sequence):
+            return _mistyped(data, "list", where, reader)
+        return self._all(self.element.from_data(item, where.item(i), reader) for i, item in enumerate(data))
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        body = ",".join(self.element.text(item, tags=tags, inside=True) for item in value)
+        return print_container(body, inside=inside)
+
+    def data(self, value: Value) -> Value:
+        return [self.element.data(item) for item in value]
+
+    def _all(self, items: Iterable[Value]) -> tuple[Value, ...] | None:
+        read = list(items)
+        if any(item is None for item in read):
+            return None
+        if self.order is Order.FREE:
+            read = list({self.element.text(item): item for item in read}.values())
+            return tuple(sorted(read, key=self.element.text))
+        return last_signs(read) if self.order is Order.SIGNED else tuple(read)
+
+
+def last_signs(items: Iterable[str]) -> tuple[str, ...]:
+    """The last mention of each feature, in order; sorted within runs of one sign."""
+    last: dict[str, str] = {}
+    for item in items:
+        name = item[1:] if item[:1] in {"+", "-"} else item
+        last.pop(name, None)
+        last[name] = item
+    runs = groupby(last.values(), key=lambda item: item[:1] if item[:1] in {"+", "-"} else "")
+    return tuple(item for _, run in runs for item in sorted(run))
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(OptionType):
+    """Strings to values of one type; in text ``name=value``, separated by commas. The order means nothing."""
+
+    value: OptionType
+
+    @property
+    def label(self) -> str:
+        return f"map to {self.value.label}"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        inner = layer(piece)
+        if reader.problems.are_quotes_open(where, inner):
+            return None
+        entries: list[tuple[str, Value]] = []
+        for part in split(inner, ","):
+            name, value = divide(part, "=")
+            if value is None:
+                reader.problems.add(where.on(part), "an entry of a map is written name=value")
+                entries.append(("", None))
+                continue
+            key = leaf(name)
+            entries.append((key, self.value.from_text(value, where.field(key).on(value), reader)))
+        return self._all(entries, where, reader)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if not isinstance(data, Mapping):
+            return _mistyped(data, "map", where, reader)
+        entries: list[tuple[str, Value]] = []
+        for key, value in data.items():
+            if isinstance(key, str):
+                entries.append((str(key), self.value.from_data(value, where.field(key), reader)))
+            else:
+                _mistyped(key, "str", where, reader)
+                entries.append(("", None))
+        return self._all(entries, where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        entries = (
+            f"{print_leaf(key, shun='=')}={self.value.text(item, tags=tags, inside=True)}"
+            for key, item in value.items()
+        )
+        return print_container(",".join(entries), inside=inside)
+
+    def data(self, value: Value) -> Value:
+        return {key: self.value.data(item) for key, item in value.items()}
+
+    def _all(self, entries: Sequence[tuple[str, Value]], where: Where, reader: Reader) -> Mapping[str, Value] | None:
+        if any(value is None for _, value in entries):
+            return None
+        table = dict(sorted(entries, key=lambda entry: entry[0]))
+        if len(table) < len(entries):
+            reader.problems.add(where, "a name appears more than once")
+            return None
+        return MappingProxyType(table)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecOf(OptionType):
+    """A nested spec of the named level. As an element of a list it may be placed (``opencl:1``)."""
+
+    level: str
+    in_list: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.level
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        return reader.nested_text(self.level, piece, where.deeper(), in_list=self.in_list)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        return reader.nested_data(self.level, data, where.deeper(), in_list=self.in_list)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return print_container(value.text(tags=tags), inside=inside)
+
+    def data(self, value: Value) -> Value:
+        return value.export()
+
+    def split(self, piece: Piece, reader: Reader) -> list[Piece]:
+        return reader.split_list(self.level, piece) if piece.text else []
+
+
+def list_of_specs(level: str) -> ListOf:
+    """An ordered list of specs of one level, each of which may be placed."""
+    return ListOf(SpecOf(level, in_list=True))
+
+
+def _mistyped(data: object, wanted: str, where: Where, reader: Reader) -> None:
+    reader.problems.add(where, f"must be a {wanted}, found {shown(data)}")
+
+
+def _comma(word: str) -> str:
+    return "; a comma ends a target only with a blank after it" if "," in word else ""

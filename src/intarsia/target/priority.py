@@ -1,0 +1,111 @@
+"""Priority lists: several targets in the order they are tried, from any form, composites spliced in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from intarsia.errors import SpecError
+from intarsia.spec import Placed, Spec, read_list
+from intarsia.target.kinds import DEVICE_TYPES
+from intarsia.target.target import LEVEL, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorityList:
+    """Targets in the order they are tried, without hosts and composites.
+
+    Attributes:
+        targets: Most preferred first.
+        places: For each target the device index that the list gave it, or ``None``.
+        host: The one host that they state, or ``None``.
+    """
+
+    targets: tuple[Target, ...]
+    places: tuple[int | None, ...]
+    host: Target | None
+
+
+def read_priority_list(form: object) -> PriorityList:
+    """The targets named by comma-separated text, JSON, a list, a dict device type → target, or a single target.
+
+    Raises:
+        SpecError: A problem in any target, an empty list, or two hosts that differ.
+    """
+    specs = _by_device(form) if isinstance(form, Mapping) and _is_by_device(form) else read_list(LEVEL, form)
+    if not specs:
+        raise SpecError("at least one target is required; the list is empty")
+    leaves = list(_leaves(specs))
+    return PriorityList(
+        targets=tuple(target.with_host(None) if target.host else target for target, _, _ in leaves),
+        places=tuple(index for _, index, _ in leaves),
+        host=one_host([host for _, _, hosts in leaves for host in hosts]),
+    )
+
+
+def parse_targets(form: object) -> tuple[Target, ...]:
+    """The targets of a priority list, most preferred first. The host that any of them states is stated by all.
+
+    Device indices (``opencl:1``) are dropped; `read_priority_list` has them.
+
+    Raises:
+        SpecError: As `read_priority_list`.
+    """
+    found = read_priority_list(form)
+    return found.targets if found.host is None else tuple(target.with_host(found.host) for target in found.targets)
+
+
+def one_host(hosts: Sequence[Target]) -> Target | None:
+    """The host that all of these are, or ``None`` of none.
+
+    Raises:
+        SpecError: Two of them differ.
+    """
+    for host in hosts[1:]:
+        if host != hosts[0]:
+            raise SpecError(f"two hosts are stated and differ: {str(hosts[0])!r} and {str(host)!r}; state one")
+    return hosts[0] if hosts else None
+
+
+def _leaves(
+    specs: Iterable[Spec[Any] | Placed], outer: tuple[Target, ...] = ()
+) -> Iterable[tuple[Target, int | None, tuple[Target, ...]]]:
+    """Each leaf with its index and the hosts that it and the composites around it state."""
+    for spec in specs:
+        target, index = (spec.spec, spec.index) if isinstance(spec, Placed) else (spec, None)
+        assert isinstance(target, Target)
+        hosts = outer if target.host is None else (*outer, target.host)
+        if target.kind.level != "syntax":
+            yield target, index, hosts
+            continue
+        if index is not None:
+            raise SpecError(f"{spec}: a composite stands for several devices, so it has no index")
+        devices = target.options.get("devices", ())
+        if not devices:
+            raise SpecError(f"{str(target)!r} names no devices; write -devices=… or name a target alone")
+        yield from _leaves(devices, hosts)
+
+
+def _is_by_device(form: Mapping[Any, object]) -> bool:
+    return bool(form) and all(_device_type(key) is not None for key in form)
+
+
+def _device_type(key: object) -> str | None:
+    """The device type that a key of the legacy form names: by name, or by DLPack number."""
+    number = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else key
+    for name, code in DEVICE_TYPES.items():
+        if key == name or (number == code and not isinstance(number, bool)):
+            return name
+    return None
+
+
+def _by_device(form: Mapping[Any, object]) -> tuple[Spec[Any] | Placed, ...]:
+    specs = read_list(LEVEL, list(form.values()))
+    for key, spec in zip(form, specs, strict=True):
+        target = spec.spec if isinstance(spec, Placed) else spec
+        assert isinstance(target, Target)
+        if target.kind.device_type != _device_type(key):
+            what = f"{str(spec)!r} runs on {target.kind.device_type}, and stands under the device {key!r}"
+            raise SpecError(f"{what}; the order is what counts, so a list says the same")
+    return specs

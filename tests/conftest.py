@@ -1,0 +1,27 @@
+"""What holds for every test: a fixed, empty environment and a hypothesis profile without time limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("intarsia", deadline=None, print_blob=True)
+settings.load_profile("intarsia")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads the user's settings or touches the user's record store; worker processes inherit this."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("INTARSIA_")]:
+            patch.delenv(name)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--regenerate", action="store_true", help="write the transcripts under tests/golden anew")

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from intarsia.cost.progress import unwatched
+from tests.cli_fakes import REPORT, Fakes, invoke
+
+
+def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
+    done = invoke(
+        *("compile", "m.onnx", "--target", "mnn, ncnn", "--partition", "greedy", "--threads", "3", "--budget", "7.5"),
+        *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
+    )
+    assert done.exit_code == 0, done.output
+    assert fakes.calls == [
+        (
+            Path("m.onnx"),
+            {
+                "target": "mnn, ncnn",
+                "partition": "greedy",
+                "plan": None,
+                "threads": 3,
+                "budget": 7.5,
+                "store": Path("s.db"),
+                "shapes": {"input": (1, 3, 8, 8), "N": 8},
+                "seed": 4,
+                "progress": unwatched,
+            },
+        )
+    ]
+    assert (folder / "out.bin").read_text() == "an artifact"
+    assert fakes.model.closed
+
+
+def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path) -> None:
+    assert invoke("compile", "m.onnx").exit_code == 0
+    _, settings = fakes.calls[0]
+    assert settings == {
+        "target": None,
+        "partition": "collage",
+        "plan": None,
+        "threads": None,
+        "budget": 60.0,
+        "store": None,
+        "shapes": None,
+        "seed": 0,
+        "progress": unwatched,
+    }
+    assert (folder / "m.intarsia").exists()
+
+
+def test_json_is_the_report_with_the_path_of_the_artifact(fakes: Fakes, folder: Path) -> None:
+    done = invoke("compile", "m.onnx", "--json")
+    assert json.loads(done.stdout) == REPORT | {"artifact": "m.intarsia"}
+    assert done.stderr == ""
+
+
+def test_a_plan_is_replayed_without_saying_manual(fakes: Fakes, folder: Path) -> None:
+    assert invoke("compile", "m.onnx", "--plan", "p.yaml").exit_code == 0
+    assert fakes.calls[0][1]["partition"] == "manual"
+    assert fakes.calls[0][1]["plan"] == Path("p.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "none/out.bin"], "cannot write none/out.bin: none is not a folder"),
+        (["-o", "."], "cannot write .: it is a folder"),
+        (["-o", "m.onnx"], "cannot write m.onnx: it is the model itself"),
+        (["--threads", "0"], "'--threads'"),
+        (["--budget", "-1"], "'--budget'"),
+        (["--partition", "best"], "'--partition'"),
+    ],
+)
+def test_contradictions_are_told_before_anything_is_measured(
+    fakes: Fakes, folder: Path, arguments: list[str], message: str
+) -> None:
+    (folder / "m.onnx").touch()
+    done = invoke("compile", "m.onnx", *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert fakes.calls == []
+
+
+def test_the_model_is_never_overwritten_by_default(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    done = invoke("compile", "m.intarsia")
+    assert done.exit_code == 2
+    assert "it is the model itself" in done.stderr
+
+
+def test_a_folder_without_the_right_to_write_is_told_early(
+    fakes: Fakes, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    done = invoke("compile", "m.onnx")
+    assert (done.exit_code, fakes.calls) == (2, [])
+    assert "no right to write in ." in done.stderr

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from intarsia.cli.console import PIPE_WIDTH, print_json, print_table, progress_line
+from intarsia.cost.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_json_refuses_what_is_no_json(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [1, None]})
+    assert json.loads(capsys.readouterr().out) == {"a": [1, None]}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        print_json({"a": float("inf")})
+
+
+def test_columns_are_aligned_and_text_is_taken_literally(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("what", "ms"), [("[bold]x[/bold] :smile:", "1.5"), ("y", "10.5")], numbers=("ms",))
+    assert capsys.readouterr().out.splitlines() == [
+        "what                      ms",
+        "[bold]x[/bold] :smile:   1.5",
+        "y                       10.5",
+    ]
+
+
+def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("a", ""), [("x", ""), ("y", "remark")])
+    assert capsys.readouterr().out == "a\nx\ny  remark\n"
+
+
+def test_a_long_cell_is_folded_and_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("target",), [("x" * (PIPE_WIDTH + 50),)])
+    assert capsys.readouterr().out.count("x") == PIPE_WIDTH + 50
+
+
+def test_progress_is_quiet_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.StringIO()
+    monkeypatch.setattr("sys.stderr", pipe)
+    with progress_line() as show:
+        show(Progress(stage="measure", done=3, total=9))
+    assert pipe.getvalue() == ""
+
+
+def test_progress_is_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_line() as show:
+        show(Progress(stage="normalise"))
+        show(Progress(stage="measure [1]", done=3, total=9, best_ms=12.345, note="mnn"))
+    drawn = terminal.getvalue()
+    assert "measure [1]" in drawn
+    assert "3/9" in drawn
+    assert "best 12.3 ms  mnn" in drawn

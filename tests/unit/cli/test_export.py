@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from intarsia.errors import PlanError
+from tests.cli_fakes import Fakes, invoke
+
+
+def test_the_written_files_are_listed(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    assert invoke("export", "m.intarsia", "out").stdout == "out/model.mnn\nout/options.json\n"
+    expected = {"artifact": "m.intarsia", "target": "mnn", "files": ["out/model.mnn", "out/options.json"]}
+    assert json.loads(invoke("export", "m.intarsia", "out", "--json").stdout) == expected
+    assert fakes.model.closed
+
+
+def test_a_mixed_plan_is_refused(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    fakes.failure = PlanError("the plan mixes mnn and onnxruntime")
+    done = invoke("export", "m.intarsia", "out")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "error: the plan mixes mnn and onnxruntime\n"

@@ -1,0 +1,59 @@
+"""The machine is held by one process at a time, and freed by the kernel when its holder dies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from intarsia.cost import lock
+from intarsia.cost.lock import machine_lock
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from intarsia.cost import lock
+lock.lock_path = lambda: Path(sys.argv[1])
+with lock.machine_lock():
+    print("held", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "lock")
+    monkeypatch.setattr(lock, "PATIENCE_S", 0.05)
+    return tmp_path / "lock"
+
+
+def hold(path: Path, seconds: float) -> subprocess.Popen[bytes]:
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path), str(seconds)], stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    return holder
+
+
+def test_it_is_reentrant(path: Path) -> None:
+    with machine_lock(), machine_lock():
+        assert path.exists()
+
+
+def test_a_waiter_is_told_and_then_gets_it(path: Path) -> None:
+    holder = hold(path, 0.5)
+    told: list[str] = []
+    with machine_lock(lambda progress: told.append(progress.stage)):
+        holder.communicate()
+    assert told == ["wait"]
+
+
+def test_a_killed_holder_frees_it(path: Path) -> None:
+    holder = hold(path, 60)
+    holder.kill()
+    holder.communicate()
+    told: list[str] = []
+    with machine_lock(lambda progress: told.append(progress.stage)):
+        pass
+    assert told == []

@@ -1,0 +1,40 @@
+"""Windows end when they are stable, are repeated when they are void, and hopeless pieces are given up."""
+
+from __future__ import annotations
+
+import itertools
+
+from intarsia.cost import sampling
+from intarsia.cost.sampling import Effort, sample
+
+
+def test_a_stable_piece_needs_few_runs() -> None:
+    samples, complete = sample(lambda: 5.0, Effort(seconds=60, min_runs=7, max_runs=1000))
+    assert complete
+    assert samples == (5.0,) * 7
+
+
+def test_an_unstable_piece_is_run_to_the_limit() -> None:
+    values = itertools.cycle([1.0, 2.0])
+    samples, _ = sample(lambda: next(values), Effort(seconds=60, min_runs=4, max_runs=20))
+    assert len(samples) == 20
+
+
+def test_a_hopeless_piece_is_given_up_after_the_warm_up() -> None:
+    samples, complete = sample(lambda: 50.0, Effort(hopeless_ms=10.0))
+    assert not complete
+    assert len(samples) == 1
+
+
+def test_a_disturbed_window_is_taken_again() -> None:
+    disturbed = [1.0] * 6 + [3.0] * 6
+    quiet = [1.0] * 12
+    warm_up = itertools.repeat(1.0, sampling.WARM_UP_CALLS)
+    values = itertools.chain(warm_up, disturbed, quiet)
+    before, sampling.WARM_UP_S = sampling.WARM_UP_S, 0.0
+    try:
+        samples, complete = sample(lambda: next(values), Effort(seconds=60, min_runs=12, max_runs=12))
+    finally:
+        sampling.WARM_UP_S = before
+    assert complete
+    assert samples == (1.0,) * 12

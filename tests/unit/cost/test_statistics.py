@@ -1,0 +1,53 @@
+"""Medians, their intervals, and the control of a window."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.cost.statistics import halves_agree, median, median_interval, percentile
+
+samples = st.lists(st.floats(0.001, 1000), min_size=1, max_size=60)
+
+
+@given(samples)
+def test_the_interval_holds_the_median_and_lies_in_the_samples(values: list[float]) -> None:
+    interval = median_interval(values)
+    assert min(values) <= interval.low <= interval.median <= interval.high <= max(values)
+
+
+@given(samples, st.randoms())
+def test_order_does_not_matter(values: list[float], rng: random.Random) -> None:
+    shuffled = list(values)
+    rng.shuffle(shuffled)
+    assert median_interval(shuffled) == median_interval(values)
+
+
+def test_the_interval_covers_the_true_median_about_as_often_as_it_says() -> None:
+    rng = random.Random(1)
+    hits = sum(
+        interval.low <= 0 <= interval.high
+        for interval in (median_interval([rng.gauss(0, 1) for _ in range(30)]) for _ in range(2000))
+    )
+    assert 0.93 <= hits / 2000 <= 0.995
+
+
+def test_no_samples_have_no_median() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        median_interval([])
+
+
+def test_median_and_percentile() -> None:
+    assert median([3, 1, 2]) == 2
+    assert median([4, 1, 2, 3]) == 2.5
+    assert percentile(list(range(1, 11)), 0.9) == 9
+    assert percentile([5.0], 0.9) == 5.0
+
+
+def test_a_window_that_changed_half_way_is_void() -> None:
+    assert halves_agree([1.0, 1.01] * 5, 0.05)
+    assert not halves_agree([1.0] * 5 + [1.2] * 5, 0.05)
+    assert halves_agree([1.0, 9.0], 0.05)

@@ -1,0 +1,100 @@
+"""Records are kept whole, once, and survive a killed writer."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from intarsia.cost.record import Failure, Key, Measurement, from_json, to_json
+from intarsia.cost.store import Store
+from intarsia.errors import ConfigError
+
+MEASURED = Measurement(samples_ms=(1.5, 2.0, 1.75), compile_s=0.1, load_s=0.2, error=1e-6)
+
+
+def key(number: int) -> Key:
+    return Key(facts={"n": number, "engine": "x"})
+
+
+def test_a_record_comes_back(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new" / "records.sqlite")
+    assert store.get(key(1)) is None
+    store.put("piece", key(1), to_json(MEASURED), {"model": "m"})
+    found = store.get(key(1))
+    assert found is not None
+    assert from_json(found) == MEASURED
+    assert Store(store.path).count() == 1
+
+
+def test_failures_are_records_too() -> None:
+    failure = Failure(stage="crash", reason="SIGSEGV", repro="x.py")
+    assert from_json(to_json(failure)) == failure
+    assert failure.cost_ms == float("inf")
+
+
+def test_the_first_record_of_a_key_stays(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.sqlite")
+    store.put("piece", key(1), {"a": 1}, {})
+    store.put("piece", key(1), {"a": 2}, {})
+    assert store.get(key(1)) == {"a": 1}
+
+
+def test_facts_in_any_order_are_one_key() -> None:
+    assert Key(facts={"a": 1, "b": 2}).digest == Key(facts={"b": 2, "a": 1}).digest
+    assert Key(facts={"a": 1}).digest != Key(facts={"a": 2}).digest
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(ConfigError, match="not a usable record store"):
+        Store(path)
+
+
+def test_a_store_of_the_future_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.sqlite")
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(ConfigError, match="format 99"):
+        Store(store.path)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from intarsia.cost.record import Key
+from intarsia.cost.store import Store
+store = Store(Path(sys.argv[1]))
+print("ready", flush=True)
+for n in range(100000):
+    store.put("piece", Key(facts={"n": n}), {"samples": [n] * 200}, {})
+"""
+
+
+def test_writers_killed_at_any_moment_leave_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    rng = random.Random(0)
+    for _ in range(5):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) for _ in range(2)
+        ]
+        for writer in writers:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+        time.sleep(rng.uniform(0.01, 0.1))
+        for writer in writers:
+            os.kill(writer.pid, signal.SIGKILL)
+            writer.communicate()
+    store = Store(path)
+    count = store.count()
+    assert count > 0
+    assert all(store.get(Key(facts={"n": n})) == {"samples": [n] * 200} for n in range(count))

@@ -1,0 +1,115 @@
+"""Plan files: written, read back, and refused with the line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.errors import PlanError
+from intarsia.partition.partitioning import Partition, Partitioning
+from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
+from intarsia.target import Target
+
+TARGETS = (Target("onnxruntime -threads=2"), Target("openvino"), Target("ncnn"))
+PLAN = """\
+version: 1
+threads: 2
+partitions:
+- target: onnxruntime
+  nodes:
+  - conv_1
+  - "relu 2"
+- target: openvino
+  nodes: [1e3, on, 12]
+"""
+
+texts = st.text(min_size=1).filter(lambda text: text.isprintable())
+partitions = st.builds(
+    lambda target, nodes: Partition(target=target, nodes=tuple(nodes)),
+    st.sampled_from(TARGETS),
+    st.lists(texts | st.sampled_from(["null", "~", "no", "1:30", "0x1", "# a", "- b", "a: b", "&a", "é"]), min_size=1),
+)
+
+
+@given(st.lists(partitions, min_size=1), st.integers(1, 512), st.sampled_from(Spin), st.none() | texts)
+def test_what_is_written_is_read_back(parts: list[Partition], threads: int, spin: Spin, model: str | None) -> None:
+    text = dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=threads, spin=spin), model=model)
+    assert parse_plan(text) == PlanFile(partitions=tuple(parts), threads=threads, spin=spin, model=model)
+
+
+def test_the_written_form_is_plain() -> None:
+    plan = Partitioning(partitions=(Partition(target=TARGETS[1], nodes=("conv_1", "12")),))
+    lines = dump_plan(plan, RunSettings(threads=2), model="f00d").splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [
+        "version: 1",
+        "model: f00d",
+        "threads: 2",
+        "spin: call",
+        "partitions:",
+        "- target: openvino",
+        "  nodes:",
+        "  - conv_1",
+        "  - '12'",
+    ]
+
+
+def test_a_plan_written_by_hand_needs_little() -> None:
+    plan = parse_plan(PLAN)
+    assert [(str(partition.target), partition.nodes) for partition in plan.partitions] == [
+        ("onnxruntime", ("conv_1", "relu 2")),
+        ("openvino", ("1e3", "on", "12")),
+    ]
+    assert (plan.threads, plan.spin, plan.model) == (2, None, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("partitions:", "partitions: [", "this is no YAML"),
+        ("version: 1", "version: 2", "plan.yaml, line 1: version 2 of the plan format is not known here, only 1"),
+        ("version: 1", "version: one", "line 1: 'version' is a whole number above zero, not 'one'"),
+        ("version: 1\n", "", "line 1: a plan needs 'version'"),
+        ("threads: 2", "threads: 0", "line 2: 'threads' is a whole number above zero, not '0'"),
+        ("threads: 2", "threads: " + "9" * 5000, "line 2: 'threads' is a whole number above zero"),
+        ("threads: 2", "threads: [2]", "line 2: 'threads' is text; this is a list"),
+        ("threads: 2", "thread: 2", "line 2: a plan has no key 'thread'; did you mean 'threads'?"),
+        ("threads: 2", "spin: nver", "line 2: 'spin' cannot be 'nver'; did you mean 'never'?"),
+        ("threads: 2", "threads: 2\nthreads: 3", "line 3: 'threads' is there twice"),
+        ("threads: 2", "colour: red", "line 2: a plan has no key 'colour'; it has version, partitions, model"),
+        (
+            "target: onnxruntime",
+            "targets: onnxruntime",
+            "line 4: a partition has no key 'targets'; did you mean 'target'?",
+        ),
+        ("- target: onnxruntime\n ", "-", "line 4: a partition needs 'target'"),
+        ("target: openvino", "target: openvin", "plan.yaml, line 8: "),
+        ("target: openvino", "target:", "line 8: 'target' is text; this is nothing"),
+        ("[1e3, on, 12]", "[]", "line 9: 'nodes' is empty"),
+        ("[1e3, on, 12]", "conv_1", "line 9: 'nodes' is a list; this is 'conv_1'"),
+        ("[1e3, on, 12]", "[{a: b}]", "line 9: a node id is text; this is a mapping"),
+        ("[1e3, on, 12]", "&all [*all]", "line 9: a node id is text; this is a list"),
+        ("version: 1", "\x07", "this is no YAML"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_line(old: str, new: str, message: str) -> None:
+    assert old in PLAN
+    with pytest.raises(PlanError) as caught:
+        parse_plan(PLAN.replace(old, new, 1), "plan.yaml")
+    assert str(caught.value).startswith("plan.yaml")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "just words", "- a list", "[" * 5000, "a: 1\n---\nb: 2", "!!python/object:os.x {}"]
+)
+def test_what_is_no_plan_at_all_is_refused(text: str) -> None:
+    with pytest.raises(PlanError, match=r"^plan"):
+        parse_plan(text)
+
+
+@given(st.text())
+def test_any_text_is_a_plan_or_an_error_of_ours(text: str) -> None:
+    with pytest.raises(PlanError):
+        parse_plan(text)

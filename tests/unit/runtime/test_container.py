@@ -1,0 +1,90 @@
+"""The artifact's file: listed by any zip tool, aligned, and never half-right."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.errors import ArtifactError
+from intarsia.runtime.container import ALIGNMENT, Reader, append, create
+
+
+@pytest.fixture(scope="module")
+def container(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("container") / "x.intarsia"
+    with create(path) as out:
+        out.add("first.json", "{}")
+        with out.open("weights.bin") as stream:
+            stream.write(bytes(range(256)) * 40)
+        out.add("steps/0/blob", b"\x00\x01")
+    append(path, "report.json", '{"a": 1}')
+    return path
+
+
+def test_entries_come_back_and_large_ones_are_aligned(container: Path) -> None:
+    reader = Reader(container)
+    start, size = reader.locate("weights.bin")
+    assert start % ALIGNMENT == 0
+    assert reader.buffer[start : start + size] == bytes(range(256)) * 40
+    assert reader.read("steps/0/blob") == b"\x00\x01"
+    assert reader.read("report.json") == b'{"a": 1}'
+
+
+def test_any_zip_tool_reads_it(container: Path) -> None:
+    with zipfile.ZipFile(container) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["first.json", "weights.bin", "steps/0/blob", "report.json"]
+
+
+def test_the_same_entries_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        with create(tmp_path / name) as out:
+            out.add("x", b"1")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@given(where=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_any_flipped_bit_is_noticed(container: Path, where: float, bit: int) -> None:
+    content = bytearray(container.read_bytes())
+    content[int(where * len(content))] ^= 1 << bit
+    damaged = container.with_name("damaged")
+    damaged.write_bytes(content)
+    with pytest.raises(ArtifactError, match="damaged|not an Intarsia artifact"):
+        Reader(damaged)
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, 1000, -1])
+def test_a_file_cut_short_is_refused(container: Path, size: int) -> None:
+    cut = container.with_name("cut")
+    cut.write_bytes(container.read_bytes()[:size])
+    with pytest.raises(ArtifactError):
+        Reader(cut)
+
+
+def test_a_missing_file_and_a_missing_entry_are_named(container: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"nowhere: no such artifact"):
+        Reader(Path("nowhere"))
+    with pytest.raises(ArtifactError, match="manifest"):
+        Reader(container).read("manifest.json")
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), create(path) as out:
+        out.add("a", b"1")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / ".x.999999999.tmp"
+    left.write_text("half")
+    with create(tmp_path / "x") as out:
+        out.add("a", b"1")
+    assert not left.exists()

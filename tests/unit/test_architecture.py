@@ -1,0 +1,257 @@
+"""The rules of the house that a machine can check: who imports whom, who may load an engine, how long files are."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from intarsia.backends import registry
+
+SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
+
+ORDER = (
+    "errors",
+    "spec",
+    "target",
+    "config",
+    "graph",
+    "devices",
+    "partition",
+    "backends",
+    "runtime",
+    "cost",
+    "search",
+    "report",
+    "driver",
+    "interop",
+    "deploy",
+    "cli",
+)
+"""A folder may import those before it, never those after it. The package's own ``__init__`` stands above all."""
+
+GRAPH_LIBRARIES = frozenset({"onnx", "onnx_ir", "onnxscript"})
+ENGINE_PACKAGES = {
+    "onnxruntime": "onnxruntime",
+    "openvino": "openvino",
+    "MNN": "mnn",
+    "_mnncengine": "mnn",
+    "_tools": "mnn",
+    "ncnn": "ncnn",
+}
+"""Importable name of an engine -> the file under ``backends/`` that may load it."""
+
+LONGEST_FILE = 600
+BANNED_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One module that a file imports; ``at_load`` means: merely importing the file loads it."""
+
+    module: str
+    line: int
+    at_load: bool
+
+
+def imports(tree: ast.Module, package: str) -> Iterator[Import]:
+    """Every import of a file, wherever it stands, and every ``import_module("...")`` with a literal name."""
+    yield from _imports_in(tree.body, package, at_load=True)
+
+
+def _imports_in(body: list[ast.stmt], package: str, *, at_load: bool) -> Iterator[Import]:
+    for statement in body:
+        if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.unparse(statement.test):
+            yield from _imports_in(statement.body, package, at_load=False)
+            yield from _imports_in(statement.orelse, package, at_load=at_load)
+            continue
+        later = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+        for module, line in _named_modules(statement, package):
+            yield Import(module=module, line=line, at_load=at_load and not later)
+        for _, inner in ast.iter_fields(statement):
+            if isinstance(inner, list):
+                blocks = [item for item in inner if isinstance(item, ast.stmt)]
+                yield from _imports_in(blocks, package, at_load=at_load and not later)
+                for item in inner:
+                    if isinstance(item, ast.ExceptHandler | ast.match_case):
+                        yield from _imports_in(item.body, package, at_load=at_load and not later)
+
+
+def _named_modules(statement: ast.stmt, package: str) -> Iterator[tuple[str, int]]:
+    """What one statement itself imports; the statements nested in it are visited on their own."""
+    if isinstance(statement, ast.Import):
+        yield from ((alias.name, statement.lineno) for alias in statement.names)
+    elif isinstance(statement, ast.ImportFrom):
+        base = statement.module or ""
+        if statement.level:
+            parents = package.split(".")
+            base = ".".join([*parents[: len(parents) - statement.level + 1], *filter(None, [base])])
+        if base == "intarsia":
+            yield from ((f"intarsia.{alias.name}", statement.lineno) for alias in statement.names)
+        else:
+            yield base, statement.lineno
+    else:
+        for part in _expressions(statement):
+            if isinstance(part, ast.Call) and ast.unparse(part.func).split(".")[-1] in {"import_module", "__import__"}:
+                named = part.args[0] if part.args else None
+                if isinstance(named, ast.Constant) and isinstance(named.value, str):
+                    yield named.value, part.lineno
+
+
+def _expressions(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child
+            yield from _expressions(child)
+
+
+def faults(root: Path) -> list[str]:
+    """Every breach of the rules under a package folder, as ``path:line: what``."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        inside = path.relative_to(root)
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        package = ".".join(["intarsia", *inside.parts[:-1]])
+        found += [f"{inside}:1: {what}" for what in _file_faults(inside, text, tree)]
+        for each in imports(tree, package):
+            what = _order_fault(inside, each) or _library_fault(inside, each)
+            if what is not None:
+                found.append(f"{inside}:{each.line}: {what}")
+    return found
+
+
+def _file_faults(inside: Path, text: str, tree: ast.Module) -> Iterator[str]:
+    lines = text.count("\n")
+    if lines > LONGEST_FILE:
+        yield f"{lines} lines; {LONGEST_FILE} is the limit"
+    if tree.body and ast.get_docstring(tree) is None:
+        yield "the module has no docstring"
+    for part in (*inside.parts[:-1], inside.stem):
+        if part in BANNED_NAMES:
+            yield f"{part!r} says nothing about what it holds"
+    if inside.parts != ("__init__.py",) and _folder(inside) not in ORDER:
+        yield f"{_folder(inside)!r} has no place in the order of folders"
+
+
+def _folder(inside: Path) -> str:
+    return inside.parts[0] if len(inside.parts) > 1 else inside.stem
+
+
+def _order_fault(inside: Path, each: Import) -> str | None:
+    if not each.module.startswith("intarsia") or inside.parts == ("__init__.py",):
+        return None
+    wanted = each.module.removeprefix("intarsia").lstrip(".").split(".")[0]
+    if wanted == "__version__":
+        return None
+    if wanted not in ORDER:
+        return f"imports {each.module}, which is the public face and not a part"
+    own = _folder(inside)
+    if own in ORDER and ORDER.index(wanted) > ORDER.index(own):
+        return f"{own} imports {wanted}, which comes after it"
+    return None
+
+
+def _library_fault(inside: Path, each: Import) -> str | None:
+    library = each.module.split(".")[0]
+    folder = _folder(inside)
+    if library in GRAPH_LIBRARIES and folder != "graph":
+        lazily = inside == Path("backends/reference.py") and each.module.startswith("onnx.reference")
+        return None if lazily and not each.at_load else f"only graph/ imports {library}"
+    if library in ENGINE_PACKAGES:
+        engine = ENGINE_PACKAGES[library]
+        if inside not in {Path("backends") / f"{engine}.py"}:
+            return f"only backends/{engine}.py imports {library}"
+        if each.at_load:
+            return f"{library} is imported when the file is; import it in the function that needs it"
+    return None
+
+
+def test_the_house_keeps_its_rules() -> None:
+    assert faults(SOURCE) == []
+
+
+def test_every_engine_is_registered_and_has_an_extra() -> None:
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    written = {
+        path.stem: part.name
+        for path in (SOURCE / "backends").glob("*.py")
+        for part in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(part, ast.ClassDef) and "Backend" in map(ast.unparse, part.bases)
+    }
+    assert {name: type(registry.get(name)).__name__ for name in written} == written
+    assert set(project["optional-dependencies"]) == {*written, "cpu", "dev"} - {"reference"}
+
+
+def test_the_order_names_no_folder_twice() -> None:
+    assert len(set(ORDER)) == len(ORDER)
+
+
+PLANTED = {
+    "graph imports runtime, which comes after it": ("graph/model.py", "from intarsia.runtime.plan import Plan"),
+    "spec imports target, which comes after it": (
+        "spec/text.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from intarsia.target import Target",
+    ),
+    "errors imports cli, which comes after it": ("errors.py", "def f() -> None:\n    import intarsia.cli.main"),
+    "target imports driver, which comes after it": ("target/kinds.py", "from intarsia import driver"),
+    "config imports cost, which comes after it": ("config/settings.py", "from ..cost import store"),
+    "partition imports backends, which comes after it": (
+        "partition/greedy.py",
+        "try:\n    pass\nexcept ValueError:\n    from intarsia.backends import registry",
+    ),
+    "imports intarsia.compile, which is the public face and not a part": (
+        "report/text.py",
+        "from intarsia import compile",
+    ),
+    "only graph/ imports onnx_ir": ("cost/store.py", "import onnx_ir as ir"),
+    "only graph/ imports onnx": ("backends/reference.py", "from onnx.reference import ReferenceEvaluator"),
+    "only graph/ imports onnxscript": (
+        "search/single.py",
+        "from importlib import import_module\nscript = import_module('onnxscript')",
+    ),
+    "only backends/ncnn.py imports ncnn": ("backends/mnn.py", "def f() -> None:\n    import ncnn"),
+    "only backends/mnn.py imports _tools": ("graph/model.py", "def f() -> None:\n    import _tools"),
+    "ncnn is imported when the file is; import it in the function that needs it": ("backends/ncnn.py", "import ncnn"),
+    "the module has no docstring": ("spec/kind.py", None),
+    "'utils' says nothing about what it holds": ("spec/utils.py", ""),
+    "'common' says nothing about what it holds": ("graph/common/passes.py", ""),
+    "'extras' has no place in the order of folders": ("extras/thing.py", ""),
+    "601 lines; 600 is the limit": ("spec/long.py", "\n" * 599),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_breach_is_found(tmp_path: Path, fault: str) -> None:
+    where, body = PLANTED[fault]
+    path = tmp_path / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("X = 1\n" if body is None else f'"""A file."""\n{body}\n', encoding="utf-8")
+    found = faults(tmp_path)
+    assert len(found) == 1
+    assert found[0].startswith(f"{where}:")
+    assert found[0].endswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("where", "body"),
+    [
+        ("runtime/plan.py", "from intarsia.graph import Graph\nfrom . import steps"),
+        ("backends/openvino.py", "def f() -> None:\n    import openvino"),
+        ("backends/openvino.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import openvino"),
+        ("backends/reference.py", "def f() -> None:\n    from onnx.reference import ReferenceEvaluator"),
+        ("graph/model.py", "import onnx\nimport onnx_ir\nimport onnxscript"),
+        ("runtime/artifact.py", "from intarsia import __version__"),
+        ("__init__.py", "from intarsia import driver"),
+        ("backends/base.py", "from intarsia.backends import registry"),
+    ],
+)
+def test_what_is_allowed_passes(tmp_path: Path, where: str, body: str) -> None:
+    path = tmp_path / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'"""A file."""\n{body}\n', encoding="utf-8")
+    assert faults(tmp_path) == []
