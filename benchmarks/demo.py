@@ -53,7 +53,7 @@ def main() -> None:
 
 def table(greedy: dict[str, Any], collage: dict[str, Any]) -> Table:
     """Each engine alone, greedy, the best mix found, and what ships."""
-    view = Table("plan", "ms", "× best single", "switches", "max error", "why")
+    view = Table("plan", "ms", "x best single", "switches", "max error", "why")
     for column in view.columns[1:5]:
         column.justify = "right"
     best = min((s["latency_ms"] for s in collage["singles"] if "latency_ms" in s), default=None)

@@ -66,7 +66,7 @@ def race(
     seed: int = 0,
 ) -> Result:
     """Run ``sets`` valid sets of ``rounds`` rounds; after ``repeats`` void ones, what there is is returned."""
-    total: dict[str, list[float]] = {contender.name: [] for contender in contenders} | {CONTROL: []}
+    total: dict[str, list[float]] = {name: [] for name in (*(contender.name for contender in contenders), CONTROL)}
     valid = void = 0
     while valid < sets and void <= repeats:
         found = _one_set(contenders, feeds, threads, rounds, random.Random(seed + valid + void))
@@ -89,9 +89,7 @@ def _one_set(
     named = {contender.name: contender for contender in contenders} | {CONTROL: contenders[0]}
     found: dict[str, list[float]] = {name: [] for name in named}
     with ExitStack() as stack:
-        running = {
-            name: stack.enter_context(_start(contender, feeds, threads)) for name, contender in named.items()
-        }
+        running = {name: stack.enter_context(_start(contender, feeds, threads)) for name, contender in named.items()}
         for name, process in running.items():
             if process.stdout is None or process.stdout.readline().strip() != "ready":
                 raise RuntimeError(f"{name} did not start")

@@ -1,6 +1,6 @@
 """The networks we test, demonstrate and measure with, made from seeds: nothing is downloaded.
 
-`light` redraws the weights of nine known architectures; `unlike` holds networks of our own whose parts suit different engines.
+`light` redraws the weights of nine known architectures; `unlike` holds networks of our own, whose parts are unlike.
 """
 
 from __future__ import annotations

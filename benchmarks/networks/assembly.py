@@ -65,9 +65,7 @@ class Assembly:
         weight = self.weight(f"{label}.weight", self.draw.he(f"{label}.weight", shape, source * kernel**2, gain=gain))
         bias = self.weight(f"{label}.bias", self.draw.normal(f"{label}.bias", (target,), std=_SPREAD))
         pads = [kernel // 2 if pad is None else pad] * 4
-        return self.node(
-            "Conv", label, x, weight, bias, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=pads
-        )  # fmt: skip
+        return self.node("Conv", label, x, weight, bias, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=pads)
 
     def conv_relu(self, label: str, x: str, channels: tuple[int, int], kernel: int = 3, stride: int = 1) -> str:
         """Convolution with bias and Relu."""
@@ -90,11 +88,11 @@ class Assembly:
         bias = self.draw.normal(f"{label}.bias", (channels,), std=_SPREAD)
         return self.weight(f"{label}.scale", scale), self.weight(f"{label}.bias", bias)
 
-    def model(
-        self, source: tuple[str, Sequence[int]], result: tuple[str, Sequence[int]]
-    ) -> onnx.ModelProto:
+    def model(self, source: tuple[str, Sequence[int]], result: tuple[str, Sequence[int]]) -> onnx.ModelProto:
         """The finished model, of one (name, shape) input and one output."""
-        values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in (source, result)]
+        values = [
+            helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in (source, result)
+        ]
         graph = helper.make_graph(self._nodes, self._name, values[:1], values[1:], self._weights)
         opset = helper.make_operatorsetid("", _OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSION, producer_name="intarsia")

@@ -61,16 +61,14 @@ def build(name: str, seed: int = 0) -> onnx.ModelProto:
     """
     if name not in NAMES:
         raise ValueError(f"no network {name!r}; there are {', '.join(NAMES)}")
-    model = onnx.load(_source(name))
+    model = onnx.load(source(name))
     graph = model.graph
     stated = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     nodes = [node for node in graph.node if node.op_type != "ConstantOfShape"]
     uses = _uses(nodes)
     shapes = {key: value for key, value in stated.items() if value.dtype == np.int64}
     draw = Draw(network=name, seed=seed)
-    drawn = {
-        key: _weight(draw, key, shape, uses[key]) for key, shape in _weight_shapes(graph, stated) if key in uses
-    }
+    drawn = {key: _weight(draw, key, shape, uses[key]) for key, shape in _weight_shapes(graph, stated) if key in uses}
     inputs = [value for value in graph.input if value.name in uses and value.name not in stated]
     del graph.node[:], graph.initializer[:], graph.input[:]
     graph.node.extend(nodes)
@@ -82,13 +80,12 @@ def build(name: str, seed: int = 0) -> onnx.ModelProto:
     return model
 
 
-def _source(name: str) -> Path:
+def source(name: str) -> Path:
+    """Where the onnx package keeps the named network."""
     return Path(onnx.__file__).parent / "backend" / "test" / "data" / "light" / f"light_{name}.onnx"
 
 
-def _weight_shapes(
-    graph: onnx.GraphProto, stated: Mapping[str, NDArray[Any]]
-) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _weight_shapes(graph: onnx.GraphProto, stated: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Every float weight: some are initialisers, most the outputs of ConstantOfShape."""
     for key, value in stated.items():
         if value.dtype == np.float32:

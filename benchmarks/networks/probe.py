@@ -50,13 +50,13 @@ def intermediate_of(model: onnx.ModelProto) -> str:
     """The output of the activation that stands nearest the middle of the node list."""
     nodes = model.graph.node
     places = [place for place, node in enumerate(nodes) if node.op_type in {"Relu", "Gelu"}]
-    return nodes[min(places, key=lambda place: abs(place - len(nodes) // 2))].output[0]
+    return str(nodes[min(places, key=lambda place: abs(place - len(nodes) // 2))].output[0])
 
 
 def swap_channels(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy in which the middle convolution has two output channels of its weight swapped, its bias as before.
 
-    They are those of the largest and the smallest sum: one is alive behind the Relu and one is not, so the mistake shows.
+    They are those of the largest and the smallest sum: one is alive behind the Relu and one is not, so it shows.
     """
     swapped = onnx.ModelProto()
     swapped.CopyFrom(model)

@@ -68,7 +68,7 @@ def _bidirectional_lstm(net: Assembly, label: str, x: str, features: int, hidden
 
 def style_transfer(name: str, seed: int) -> onnx.ModelProto:
     """Fast neural style (Johnson, Alahi and Fei-Fei, 2016), with instance norm and nearest upsampling."""
-    size = 224
+    size = 160
     net = Assembly(name, seed)
     x = _padded_conv(net, "conv1", "picture", (3, 32), kernel=9)
     x = net.relu("conv1.relu", _instance_norm(net, "conv1.norm", x, 32))
@@ -110,7 +110,7 @@ def _instance_norm(net: Assembly, label: str, x: str, channels: int) -> str:
 
 
 def cnn_transformer(name: str, seed: int) -> onnx.ModelProto:
-    """A hybrid ViT (Dosovitskiy et al., 2021, R+ViT): three ResNet-18 stages, then six encoder blocks over 14 x 14 tokens."""
+    """A hybrid ViT (Dosovitskiy et al., 2021): three ResNet-18 stages, then six encoder blocks on 14 x 14 tokens."""
     width, tokens, classes = 256, 196, 1000
     net = Assembly(name, seed)
     x = net.conv_relu("stem", "picture", (3, 64), kernel=7, stride=2)
@@ -187,5 +187,7 @@ def tiny(name: str, seed: int) -> onnx.ModelProto:
     return net.model(("picture", (1, 3, 96, 96)), (x, (1, 10)))
 
 
-BUILDERS = MappingProxyType({build.__name__: build for build in (text_recogniser, style_transfer, cnn_transformer, tiny)})
+BUILDERS = MappingProxyType(
+    {build.__name__: build for build in (text_recogniser, style_transfer, cnn_transformer, tiny)}
+)
 NAMES = tuple(name for name in BUILDERS if name != TINY)

@@ -58,7 +58,7 @@ class Compilation:
     strategy: Strategy
 
 
-def compile(  # noqa: A001 - the field's word
+def compile(
     model: Any,
     target: Any = None,
     *,
@@ -213,7 +213,7 @@ def _collage(
     if job.strategy != "collage" or len(job.problem.targets) < 2 or len(job.problem.atoms) < 2:
         return None
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in singles}
-    wholes = {single.tuned: single.outcome.cost_ms for single in singles}
+    wholes = {single.tuned: single.outcome for single in singles}
     search = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     return search.run(Deadline(SEARCH_SHARE * deadline.seconds, deadline.start))
 

@@ -78,7 +78,7 @@ class FaultyExecutable(Executable):
         )
         self._mode = mode
 
-    def bind(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         def call() -> None:
             if self._mode == "segfault":
                 ctypes.string_at(0)

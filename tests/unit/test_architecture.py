@@ -31,6 +31,7 @@ ORDER = (
     "interop",
     "deploy",
     "cli",
+    "__main__",
 )
 """A folder may import those before it, never those after it. The package's own ``__init__`` stands above all."""
 

@@ -124,7 +124,7 @@ def signatures(rows: Iterable[Sequence[Any]]) -> tuple[Signature, ...]:
 
 
 class Slot:
-    """Stands for a value whose shape only running tells: the call that computes it puts a fresh array into ``array``."""
+    """Stands for a value whose shape only running tells: the call that computes it puts a fresh array into it."""
 
     __slots__ = ("array",)
 
@@ -233,7 +233,6 @@ class Backend(ABC):
         except ModelError as error:
             return str(error)
         return None
-
 
 
 def thread_count(target: Target, settings: RunSettings) -> int:

@@ -152,10 +152,12 @@ class NcnnExecutable(Executable):
         self._entries = tuple(inputs)
         self._exits = tuple(outputs)
 
-    def bind(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Inputs are read where they lie if their readers allow it; outputs are copied out of ncnn's padded rows."""
         engine = self._engine
-        feeds = [engine.feed(border, inputs[border.name].reshape(border.blob_shape)) for border in self._entries]
+        feeds = [
+            engine.feed(border, _array(inputs[border.name]).reshape(border.blob_shape)) for border in self._entries
+        ]
         results = [(border.blob, _array(outputs[border.name]).reshape(border.blob_shape)) for border in self._exits]
 
         def call() -> None:
@@ -186,8 +188,8 @@ class _Engine:
     def __init__(self, ncnn: Any, options: Mapping[str, bool | int]) -> None:
         self._ncnn = ncnn
         # Without pools of ours, ncnn copies each output once more and faults in fresh pages at every call.
-        self._pools = (ncnn.PoolAllocator(), ncnn.PoolAllocator())
-        self._net = ncnn.Net()
+        self._pools: tuple[Any, ...] = (ncnn.PoolAllocator(), ncnn.PoolAllocator())
+        self._net: Any = ncnn.Net()
         for name, value in options.items():
             setattr(self._net.opt, name, value)
         self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._pools
@@ -245,7 +247,7 @@ def _reader(ncnn: Any, source: Source) -> Any:
         def read(self, capsule: object, size: int) -> int:
             try:
                 address = _capsule_pointer(capsule, _capsule_name(capsule))
-                return source.fill(np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8))
+                return source.fill(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address)))
             except BaseException as error:
                 self.failure = error
                 return 0
@@ -273,10 +275,10 @@ def _check(code: int, what: str) -> None:
         raise RuntimeError(f"{what}: code {code}")
 
 
-def _array(output: np.ndarray | Slot) -> np.ndarray:
-    if isinstance(output, Slot):
-        raise ExecutionError("ncnn", "an output of unknown shape was bound")
-    return output
+def _array(storage: np.ndarray | Slot) -> np.ndarray:
+    if isinstance(storage, Slot):
+        raise ExecutionError("ncnn", "a value of unknown shape was bound, and ncnn takes none")
+    return storage
 
 
 def _border_json(border: Border) -> dict[str, Any]:

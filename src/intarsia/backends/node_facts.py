@@ -14,6 +14,11 @@ Case = Callable[["Node", "Graph"], str | None]
 """A rule on nodes of one operator: why it is not taken, or ``None``."""
 
 
+def words(*rows: str) -> frozenset[str]:
+    """The blank-separated words of some rows: how tables of operators and types are written."""
+    return frozenset(word for row in rows for word in row.split())
+
+
 def inner_operators(node: Node) -> Iterator[tuple[str, str]]:
     """Domain and type of each operator in the node's nested graphs, at any depth."""
     graphs = [value for value in node.attributes.values() if hasattr(value, "node")]
@@ -77,3 +82,23 @@ def resizes_by_part_of_a_pixel(node: Node, graph: Graph) -> bool:
     axes = node.attributes.get("axes") or range(len(shape))
     sizes = [float(scale) * shape[axis] for axis, scale in zip(axes, scales.reshape(-1), strict=False)]
     return any(abs(size - round(size)) > 1e-4 for size in sizes)
+
+
+def has_window_in_padding(node: Node, graph: Graph) -> bool:
+    """Whether the last window of a pool with ``ceil_mode`` starts in the padding behind the data.
+
+    ONNX leaves such a window out, but its shape inference counted it up to opset 21, as some engines do.
+    """
+    shape = graph.values[node.inputs[0]].shape
+    if not node.attributes.get("ceil_mode", 0) or shape is None:
+        return False
+    kernel = node.attributes["kernel_shape"]
+    rank = len(kernel)
+    strides = node.attributes.get("strides") or [1] * rank
+    dilations = node.attributes.get("dilations") or [1] * rank
+    pads = node.attributes.get("pads") or [0] * (2 * rank)
+    for axis, size in enumerate(shape[2:]):
+        room = size + pads[axis] + pads[axis + rank] - dilations[axis] * (kernel[axis] - 1) - 1
+        if -(-room // strides[axis]) * strides[axis] >= size + pads[axis]:
+            return True
+    return False

@@ -27,6 +27,7 @@ from intarsia.backends.base import (
     signatures,
     thread_count,
 )
+from intarsia.backends.node_facts import words
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
@@ -75,7 +76,7 @@ class OnnxRuntimeBackend(Backend):
         writes_in_place=True,
         any_shape=True,
         spins=True,
-        dtypes=frozenset({*_NUMPY_TYPES.split(), *_ELEMENT_TYPES}),
+        dtypes=frozenset({*words(_NUMPY_TYPES), *_ELEMENT_TYPES}),
         max_opset=26,
         max_ir=13,
     )

@@ -1,7 +1,7 @@
-"""What ONNX Runtime's CPU provider does not take, as data: kernels by element type, and the cases it computes wrongly.
+"""What ONNX Runtime's CPU provider does not take, as data: kernels by element type, and cases it computes wrongly.
 
-The kernels are read off ``get_all_opkernel_def()`` of onnxruntime 1.31.1 at opset 21, by the type of an operator's first
-input (of its output where it has none); the cases are ONNX node tests that it fails.
+The kernels are read off ``get_all_opkernel_def()`` of onnxruntime 1.31.1 at opset 21, by the type of an operator's
+first input (of its output where it has none); the cases are ONNX node tests that it fails.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from intarsia.backends.node_facts import (
     first_reason,
     has_input,
     has_output,
+    has_window_in_padding,
     inner_operators,
     input_dtype,
     input_rank,
     resizes_by_part_of_a_pixel,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -39,17 +41,17 @@ _ROWS: tuple[tuple[str, str], ...] = (
     (
         "float32",
         "Acos Acosh Asin Asinh Atan Atanh AveragePool Bernoulli CenterCropPad Celu Col2Im Conv ConvTranspose Cosh Det "
-        "DynamicQuantizeLinear Elu Erf Gelu GlobalAveragePool GlobalLpPool GlobalMaxPool GroupNormalization HardSigmoid "
-        "HardSwish Hardmax InstanceNormalization LRN LeakyRelu LpPool MaxRoiPool MaxUnpool Mean "
+        "DynamicQuantizeLinear Elu Erf Gelu GlobalAveragePool GlobalLpPool GlobalMaxPool GroupNormalization "
+        "HardSigmoid HardSwish Hardmax InstanceNormalization LRN LeakyRelu LpPool MaxRoiPool MaxUnpool Mean "
         "MeanVarianceNormalization Mish Multinomial NegativeLogLikelihoodLoss NonMaxSuppression PRelu RNN Selu Sinh "
         "SoftmaxCrossEntropyLoss Softplus Softsign Swish Tan ThresholdedRelu",
     ),
     ("float32 float16", "Attention QuantizeLinear RotaryEmbedding"),
     (
         _REAL,
-        "AffineGrid BatchNormalization Ceil Cos DFT DeformConv Dropout Exp Floor GRU Gemm GridSample LSTM Log LogSoftmax "
-        "LpNormalization RMSNormalization RandomNormal RandomUniform Reciprocal RoiAlign Round STFT Sigmoid Sin Softmax "
-        "Sqrt Sum Tanh",
+        "AffineGrid BatchNormalization Ceil Cos DFT DeformConv Dropout Exp Floor GRU Gemm GridSample LSTM Log "
+        "LogSoftmax LpNormalization RMSNormalization RandomNormal RandomUniform Reciprocal RoiAlign Round STFT Sigmoid "
+        "Sin Softmax Sqrt Sum Tanh",
     ),
     (f"{_REAL} bfloat16", "LayerNormalization"),
     (f"{_REAL} bfloat16 {_FLOAT8}", "IsInf IsNaN"),
@@ -100,12 +102,12 @@ _ROWS: tuple[tuple[str, str], ...] = (
 )
 
 KERNELS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {op_type: frozenset(dtypes.split()) for dtypes, op_types in _ROWS for op_type in op_types.split()}
+    {op_type: words(dtypes) for dtypes, op_types in _ROWS for op_type in op_types.split()}
 )
 """Operator -> element types. float16 is in it only where a kernel is native: elsewhere ORT computes in float32."""
 
-_NO_TENSOR_FIRST = frozenset(
-    "ConcatFromSequence Constant SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap".split()
+_NO_TENSOR_FIRST = words(
+    "ConcatFromSequence Constant SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap"
 )
 """Operators with a kernel whose first input is no tensor."""
 
@@ -159,6 +161,12 @@ def _where(node: Node, graph: Graph) -> str | None:
     return None if dtype in _WHERE else f"onnxruntime has no CPU kernel for Where on {dtype}"
 
 
+def _pool(node: Node, graph: Graph) -> str | None:
+    if has_window_in_padding(node, graph):
+        return f"onnxruntime leaves out the last window of this {node.op_type}, which the inferred shape counts"
+    return None
+
+
 def _mod(node: Node, graph: Graph) -> str | None:
     is_float = str(input_dtype(node, graph, 0)).startswith("float")
     return "onnxruntime takes Mod on floats only as fmod" if is_float and not node.attributes.get("fmod", 0) else None
@@ -188,15 +196,18 @@ def _before_opset_22(node: Node, graph: Graph) -> str | None:
     return None
 
 
-_WHERE = frozenset("float16 float32 float64 int32 int64 uint8 string".split())
+_WHERE = words("float16 float32 float64 int32 int64 uint8 string")
 _CASES: Mapping[str, Case] = MappingProxyType(
     {
         "Attention": _attention,
+        "AveragePool": _pool,
         "Bernoulli": _before_opset_22,
         "ConvInteger": _conv_integer,
         "Dropout": _dropout,
         "GRU": _recurrent,
         "LSTM": _recurrent,
+        "LpPool": _pool,
+        "MaxPool": _pool,
         "MaxUnpool": _max_unpool,
         "Mod": _mod,
         "RNN": _recurrent,

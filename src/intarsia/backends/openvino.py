@@ -28,6 +28,7 @@ from intarsia.backends.base import (
     signatures,
     thread_count,
 )
+from intarsia.backends.node_facts import words
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ if TYPE_CHECKING:
 
 _NAME = "openvino"
 _SMALL_BYTES = 1024
-_SHAREABLE = frozenset(
-    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
-)
+_SHAREABLE = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
 """Weights of these types are handed over as arrays; others stay inside the model."""
 
 
@@ -57,7 +56,7 @@ class OpenVinoBackend(Backend):
     licence = "Apache-2.0"
     traits = Traits(
         writes_in_place=True,
-        dtypes=frozenset("float16 float32 int8 int16 int32 int64 uint8 uint16 bool".split()),
+        dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool"),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
@@ -244,4 +243,4 @@ def _writable(array: np.ndarray) -> np.ndarray:
     if array.flags.writeable or not array.nbytes:
         return array
     memory = (ctypes.c_ubyte * array.nbytes).from_address(array.ctypes.data)
-    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
+    return np.ndarray(array.shape, dtype=array.dtype, buffer=memoryview(memory))

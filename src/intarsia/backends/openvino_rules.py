@@ -1,7 +1,7 @@
 """What OpenVINO's ONNX reader and CPU plug-in take, as data.
 
-An operator is in the table if every ONNX node test of it (onnx 1.23.2, openvino 2026.4.1) came out right, or all but those
-that a rule below describes. What is not in the table is refused.
+An operator is in the table if every ONNX node test of it (onnx 1.23.2, openvino 2026.4.1) came out right, or all but
+those that a rule below describes. What is not in the table is refused.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from intarsia.backends.node_facts import (
     first_reason,
     has_input,
     has_output,
+    has_window_in_padding,
     inner_operators,
     input_dtype,
     input_rank,
     is_constant,
     resizes_by_part_of_a_pixel,
+    words,
 )
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
-OPERATORS = frozenset(
+OPERATORS = words(
     # Element by element.
     "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu "
     "Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN "
@@ -40,11 +42,11 @@ OPERATORS = frozenset(
     "ArgMax ArgMin CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
     "ReduceSum ReduceSumSquare TopK "
     # Moving data.
-    "AffineGrid CenterCropPad Concat Constant ConstantOfShape DepthToSpace Expand EyeLike Flatten Gather GatherElements "
-    "GatherND GridSample OneHot Pad Reshape Resize ReverseSequence RoiAlign ScatterElements ScatterND Shape Size Slice "
-    "SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze BlackmanWindow HammingWindow HannWindow "
+    "AffineGrid CenterCropPad Concat Constant ConstantOfShape DepthToSpace Expand EyeLike Flatten Gather "
+    "GatherElements GatherND GridSample OneHot Pad Reshape Resize ReverseSequence RoiAlign ScatterElements "
+    "ScatterND Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze BlackmanWindow HammingWindow HannWindow "
     # Quantised, and control flow.
-    "DequantizeLinear QLinearConv QLinearMatMul QuantizeLinear If Loop Scan".split()
+    "DequantizeLinear QLinearConv QLinearMatMul QuantizeLinear If Loop Scan"
 )
 
 _MADE_OF_CONSTANTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -82,11 +84,11 @@ _MADE_OF_CONSTANTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
 )
 """Inputs that decide over shapes or axes: computed at run time, they make ranks dynamic, which the plug-in refuses."""
 
-_THROUGH_FLOAT = frozenset(
+_THROUGH_FLOAT = words(
     "Div Gemm MatMul Mod Pow ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
-    "ReduceSum ReduceSumSquare Relu".split()
+    "ReduceSum ReduceSumSquare Relu"
 )
-_SATURATING = frozenset("Add Mul Neg Sub Sum".split())
+_SATURATING = words("Add Mul Neg Sub Sum")
 _NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
 
 
@@ -131,19 +133,8 @@ def _integers(node: Node, graph: Graph) -> str | None:
 
 
 def _pool(node: Node, graph: Graph) -> str | None:
-    """ONNX leaves out a last window that starts in the padding; OpenVINO keeps it."""
-    source, result = graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape
-    if not node.attributes.get("ceil_mode", 0) or source is None or result is None:
-        return None
-    kernel = node.attributes["kernel_shape"]
-    rank = len(kernel)
-    strides = node.attributes.get("strides") or [1] * rank
-    dilations = node.attributes.get("dilations") or [1] * rank
-    pads = node.attributes.get("pads") or [0] * (2 * rank)
-    for axis in range(rank):
-        room = source[axis + 2] + pads[axis] + pads[axis + rank] - dilations[axis] * (kernel[axis] - 1) - 1
-        if -(-room // strides[axis]) + 1 != result[axis + 2]:
-            return f"openvino's {node.op_type} with ceil_mode keeps a window that lies in the padding"
+    if has_window_in_padding(node, graph):
+        return f"openvino's {node.op_type} with ceil_mode keeps a window that starts in the padding"
     return None
 
 

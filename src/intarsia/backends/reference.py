@@ -1,8 +1,146 @@
-"""The evaluator of the onnx package, through `intarsia.graph.reference`: slow, always there, and defines correct."""
+"""The evaluator of the onnx package as an engine: slow, always there, the last resort."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from intarsia.backends.base import (
+    Availability,
+    Backend,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Slot,
+    Traits,
+    guard,
+    guarded,
+    signature_rows,
+    signatures,
+)
+from intarsia.backends.node_facts import inner_operators, words
+from intarsia.errors import CompileError, LoadError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+_NAME = "reference"
+_SMALL_BYTES = 1024
+_DTYPES = (
+    "float16 float32 float64 bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int8 int16 int32 int64 "
+    "uint8 uint16 uint32 uint64 int4 uint4 bool string complex64 complex128"
+)
+
+
+class ReferenceBackend(Backend):
+    """Takes every operator that the evaluator implements, at any shape."""
+
+    name = _NAME
+    extra = ""
+    licence = "Apache-2.0"
+    traits = Traits(writes_in_place=False, any_shape=True, dtypes=words(_DTYPES))
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(
+            what="operators of other domains",
+            why=GapReason.UPSTREAM,
+            evidence="the evaluator implements only what ONNX defines",
+        ),
+    )
+
+    def probe(self) -> Availability:
+        """Always usable: onnx is a dependency of Intarsia."""
+        return Availability(usable=True, version=metadata.version("onnx"), devices=("cpu",))
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """Whether the evaluator has an implementation, of nested operators too."""
+        for domain, op_type in ((node.domain, node.op_type), *inner_operators(node)):
+            if not _is_implemented(domain, op_type, graph.opsets.get(domain, 1)):
+                name = f"{domain}.{op_type}" if domain else op_type
+                return f"the reference evaluator does not implement {name}"
+        return None
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Serialise."""
+        with guard(CompileError, _NAME):
+            content = model.to_bytes(weights="inputs", small_bytes=_SMALL_BYTES)
+        return EngineArtifact(
+            files={"model.onnx": content},
+            weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
+            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+        )
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Parse."""
+        with guard(LoadError, _NAME):
+            from onnx.reference import ReferenceEvaluator
+
+            from intarsia.graph.reference_ops import REPLACEMENTS
+
+            evaluator = ReferenceEvaluator(artifact.files["model.onnx"], new_ops=list(REPLACEMENTS))
+        return _Evaluation(evaluator, artifact.meta, {name: weights[name] for name in artifact.weights})
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """``model.onnx``; there are no options."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "model.onnx"
+        model.save(path)
+        return (path,)
+
+
+class _Evaluation(Executable):
+    """An evaluator, and the weights it is fed with the inputs."""
+
+    def __init__(self, evaluator: Any, meta: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
+        self.inputs = signatures(meta["inputs"])
+        self.outputs = signatures(meta["outputs"])
+        self._evaluator = evaluator
+        self._weights = weights
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Every call evaluates, then copies."""
+        evaluator, weights, names = self._evaluator, self._weights, list(outputs)
+
+        def call() -> None:
+            feeds = {name: value.array if isinstance(value, Slot) else value for name, value in inputs.items()}
+            for name, result in zip(names, evaluator.run(names, {**weights, **feeds}), strict=True):
+                place = outputs[name]
+                if isinstance(place, Slot):
+                    place.array = result
+                else:
+                    place[...] = result
+
+        return guarded(call, _NAME)
+
+    def close(self) -> None:
+        """Drop the evaluator."""
+        self._evaluator = None
+        self._weights = {}
+
+
+def _is_implemented(domain: str, op_type: str, version: int) -> bool:
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.ops import aionnxml, load_op
+
+    find = {"": partial(load_op, evaluator_cls=ReferenceEvaluator), "ai.onnx.ml": aionnxml.load_op}.get(domain)
+    if find is None:
+        return False
+    try:
+        find(domain, op_type, version)
+    except (RuntimeError, ValueError, TypeError, KeyError):  # what it raises for what it does not know
+        return False
+    return True

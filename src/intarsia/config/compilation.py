@@ -140,7 +140,7 @@ def _served(device: Target, engine: str) -> Target:
 
 def _default_host(targets: Sequence[Target]) -> Target:
     for target in targets:
-        if target.kind.level == "device" and target.kind.device_type == "cpu":
+        if target.kind.level == "device" and target.device_type == "cpu":
             return target.with_options({"threads": None})
     return Target("llvm")
 

@@ -38,7 +38,13 @@ class Measurer:
     """
 
     def __init__(
-        self, graph: Graph, folder: Path, store: Store, engines: Iterable[str], origin: Origin, watch: Watcher = unwatched
+        self,
+        graph: Graph,
+        folder: Path,
+        store: Store,
+        engines: Iterable[str],
+        origin: Origin,
+        watch: Watcher = unwatched,
     ) -> None:
         self.graph = graph
         self.folder = folder
@@ -79,7 +85,7 @@ class Measurer:
             facts={
                 "protocol": PROTOCOL,
                 "graph": union.fingerprint,
-                "pieces": [[str(piece.target), sorted(place[node] for node in piece.nodes)] for piece in pieces],
+                "pieces": [[piece.target.key, sorted(place[node] for node in piece.nodes)] for piece in pieces],
                 "timed": timed,
                 **run_facts({piece.target.kind.name for piece in pieces}, settings),
             }

@@ -92,4 +92,3 @@ def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int], fragment: st
         record_values(folder / VALUES, {**feeds, **evaluate(graph, feeds, keep=borders)})
         answer = Worker(folder).answer(Measure(fragment=wanted, timed="all", seconds=0.3, min_runs=3))
     sys.stdout.write(answer.model_dump_json(indent=1) + "\n")
-

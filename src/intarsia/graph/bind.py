@@ -43,9 +43,9 @@ def _check_names(
                 nearest = get_close_matches(name, known, n=1)
                 has = f"did you mean {nearest[0]!r}?" if nearest else f"it has {', '.join(known) or 'none'}"
                 raise ModelError(f"a shape is given for {name!r}, but the model has no such {kind}; {has}")
-    for name, sizes in ((n, (s,) if isinstance(s, int) else s) for n, s in (*dims.items(), *whole.items())):
-        if any(size < 0 for size in sizes):
-            raise ModelError(f"the shape given for {name!r} has a negative dimension: {_text(sizes)}")
+    for name, size in (*dims.items(), *((name, min(shape, default=0)) for name, shape in whole.items())):
+        if size < 0:
+            raise ModelError(f"the shape given for {name!r} has the negative dimension {size}")
 
 
 def _unify(value: ir.Value, shape: tuple[int, ...], dims: dict[str, int]) -> None:

@@ -48,7 +48,8 @@ def constant_tensor(node: ir.Node) -> ir.TensorProtocol | None:
 
 def add_weight(graph: ir.Graph, name: str, tensor: ir.TensorProtocol) -> ir.Value:
     """A new weight of the graph under a name that is free."""
-    value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape), const_value=tensor)
+    shape = ir.Shape(tensor.shape.numpy())
+    value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=shape, const_value=tensor)
     graph.register_initializer(value)
     return value
 
@@ -61,10 +62,9 @@ def _replace(node: ir.Node, tensor: ir.TensorProtocol, graph: ir.Graph, taken: d
     if node.graph is not graph:
         name = _free(name, taken)
     assert node.graph is not None
-    value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape), const_value=tensor)
-    output.replace_all_uses_with(value)
+    output.name = None  # two values of one graph may not share it
+    output.replace_all_uses_with(add_weight(graph, name, tensor))
     node.graph.remove(node, safe=True)
-    graph.register_initializer(value)
 
 
 def _own(value: ir.Value, graph: ir.Graph, taken: dict[str, int]) -> None:

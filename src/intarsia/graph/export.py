@@ -92,7 +92,7 @@ def serialise(model: onnx.ModelProto) -> bytes:
     """
     if model.ByteSize() > MESSAGE_LIMIT:
         raise ModelError("the model is larger than 2 GB with its weights inside; keep the weights outside")
-    return model.SerializeToString(deterministic=True)
+    return bytes(model.SerializeToString(deterministic=True))
 
 
 def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
@@ -135,7 +135,7 @@ def _write_data(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
 
 def raw(weight: Weight) -> memoryview:
     """A mappable weight's bytes, without a copy."""
-    return memoryview(weight.array().reshape(-1).view(np.uint8))
+    return weight.array().reshape(-1).view(np.uint8).data
 
 
 def _info(value: Value) -> onnx.ValueInfoProto:

@@ -196,7 +196,8 @@ def _is_float(dtype: str) -> bool:
 def _denormals_and_sparsity(array: np.ndarray) -> tuple[bool, int]:
     """Whether there is a denormal number, and how many tenths of the elements are zero."""
     flat = array.reshape(-1)
-    tiny = float(ml_dtypes.finfo(array.dtype).smallest_normal)
+    finfo: Any = ml_dtypes.finfo
+    tiny = float(finfo(array.dtype).smallest_normal)
     zeros = 0
     denormals = False
     for start in range(0, flat.size, _CHUNK):
@@ -212,4 +213,4 @@ def _content(weight: Weight) -> bytes | memoryview:
     array = weight.array()
     if weight.dtype == STRING:
         return repr(array.tolist()).encode("utf-8", "surrogateescape")
-    return memoryview(array.reshape(-1).view(np.uint8))
+    return array.reshape(-1).view(np.uint8).data

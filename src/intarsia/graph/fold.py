@@ -5,7 +5,7 @@ Each node is inferred with the constants known so far, so shape arithmetic ends 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -18,6 +18,7 @@ from intarsia.graph.constants import add_weight
 from intarsia.graph.detached import detached
 from intarsia.graph.dtypes import dtype_name, element_bytes
 from intarsia.graph.evaluator import EVALUATION_ERRORS, evaluate_node
+from intarsia.graph.opset import OPSET
 
 _SMALL = 1024
 """Bytes up to which a constant's content is shown to inference, and equal constants are recognised."""
@@ -30,6 +31,9 @@ _KEPT = frozenset(
     | {"Constant", "Dropout", "ImageDecoder"}
     | {"DequantizeLinear"}  # the integers are the weight: folded, it would be larger, and no longer look quantised
 )
+
+
+_FLOATING = frozenset(kind for kind in ir.DataType if kind.is_floating_point())
 
 
 def fold_and_infer(model: ir.Model) -> None:
@@ -53,29 +57,34 @@ class _Folder:
         self._imports = [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in self._opsets.items()]
         self._ir_version = model.ir_version
         self._types: dict[ir.Value, onnx.TypeProto | None] = {}
-        self._made: dict[Hashable, ir.TensorProtocol] = {}
+        self._made: dict[Hashable, Sequence[ir.TensorProtocol | None] | None] = {}
 
     def run(self) -> None:
         for node in list(self._graph):
-            reads = _reads(node)
             schema = _schema(node, self._opsets)
-            if schema is not None:
-                self._infer(node, schema, reads)
-                self._fold(node, schema, reads)
+            if schema is None:
+                continue
+            reads = {value.name or "": value for value in node.inputs if value is not None} | captures(node)
+            proto = ir.serde.serialize_node(node)
+            self._infer(node, proto, schema, reads)
+            tensors = self._folded(node, proto, reads)
+            if tensors is not None:
+                self._replace(node, tensors)
 
-    def _infer(self, node: ir.Node, schema: defs.OpSchema, reads: dict[str, ir.Value]) -> None:
-        types = {name: self._type(value) for name, value in reads.items()}
-        known = {name: type_proto for name, type_proto in types.items() if type_proto is not None}
-        if any(value is not None and (value.name or "") not in known for value in node.inputs):
+    def _infer(
+        self, node: ir.Node, proto: onnx.NodeProto, schema: defs.OpSchema, reads: Mapping[str, ir.Value]
+    ) -> None:
+        types = {name: type_proto for name, value in reads.items() if (type_proto := self._type(value)) is not None}
+        if any(name and name not in types for name in proto.input):
             return
         data = {}
         for name, value in reads.items():
             tensor = constant(value)
             if tensor is not None and tensor.nbytes <= _SMALL:
-                data[name] = ir.to_proto(tensor)
+                data[name] = ir.serde.serialize_tensor(tensor)
         try:
             found = onnx.shape_inference.infer_node_outputs(
-                schema, ir.to_proto(node), known, data, None, self._imports, self._ir_version
+                schema, proto, types, data, None, self._imports, self._ir_version
             )
         except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
             return  # an operator that its own schema cannot place; the engine may still take it
@@ -85,45 +94,51 @@ class _Folder:
 
     def _type(self, value: ir.Value) -> onnx.TypeProto | None:
         if value not in self._types:
-            self._types[value] = type_proto(value)
+            self._types[value] = _type_proto(value)
         return self._types[value]
 
-    def _fold(self, node: ir.Node, schema: defs.OpSchema, reads: dict[str, ir.Value]) -> None:
+    def _folded(
+        self, node: ir.Node, proto: onnx.NodeProto, reads: Mapping[str, ir.Value]
+    ) -> Sequence[ir.TensorProtocol | None] | None:
+        """The outputs by position, if they are constant and may be computed now; ``None`` for one left out."""
         if any(output.is_graph_output() for output in node.outputs):
-            return
-        tensors = _static_extent(node) or self._evaluated(node, schema, reads)
-        if tensors is None:
-            return
-        for output, tensor in zip(node.outputs, tensors, strict=True):
-            if tensor is not None:
-                name = output.name or ""
-                output.name = None
-                output.replace_all_uses_with(add_weight(self._graph, name, tensor))
-        self._graph.remove(node, safe=True)
+            return None  # an output must have a node
+        extent = _static_extent(node)
+        if extent is not None:
+            return [extent]
+        tensors = {name: tensor for name, value in reads.items() if (tensor := constant(value)) is not None}
+        foldable = len(tensors) == len(reads) and _is_foldable(node, self._opsets.get("", OPSET))
+        if not foldable or not _fits(node, tensors):
+            return None
+        key = _key(proto, tensors)
+        if key not in self._made:
+            self._made[key] = self._evaluated(node, proto, reads, tensors)
+        return self._made[key]
 
     def _evaluated(
-        self, node: ir.Node, schema: defs.OpSchema, reads: dict[str, ir.Value]
-    ) -> list[ir.TensorProtocol | None] | None:
-        tensors = {name: constant(value) for name, value in reads.items()}
-        if not _is_foldable(node, schema) or not _fits(node, tensors):
-            return None
-        feeds = {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
-        if len(feeds) < len(tensors):
-            return None
-        key = _key(node, tensors)
-        if key in self._made:
-            return [self._made[key]]
-        proto = ir.to_proto(node)
+        self,
+        node: ir.Node,
+        proto: onnx.NodeProto,
+        reads: Mapping[str, ir.Value],
+        tensors: Mapping[str, ir.TensorProtocol],
+    ) -> Sequence[ir.TensorProtocol | None] | None:
+        feeds = {name: tensor.numpy() for name, tensor in tensors.items()}
+        types = {name: self._type(value) for name, value in reads.items()}
         try:
-            results = evaluate_node(proto, self._opsets, feeds, {n: self._type(v) for n, v in reads.items()})
+            results = evaluate_node(proto, self._opsets, feeds, types)
         except EVALUATION_ERRORS:
             return None
         outputs = [_tensor(result, output) for result, output in zip(results, node.outputs, strict=True)]
-        if any(made is None and output.name for made, output in zip(outputs, node.outputs, strict=True)):
-            return None
-        if len(outputs) == 1 and outputs[0] is not None:
-            self._made[key] = outputs[0]
-        return outputs
+        whole = all(made is not None or not output.name for made, output in zip(outputs, node.outputs, strict=True))
+        return outputs if whole else None
+
+    def _replace(self, node: ir.Node, tensors: Sequence[ir.TensorProtocol | None]) -> None:
+        for output, tensor in zip(node.outputs, tensors, strict=True):
+            if tensor is not None:
+                name = output.name or ""
+                output.name = None  # two values of one graph may not share it
+                output.replace_all_uses_with(add_weight(self._graph, name, tensor))
+        self._graph.remove(node, safe=True)
 
 
 def constant(value: ir.Value) -> ir.TensorProtocol | None:
@@ -131,7 +146,7 @@ def constant(value: ir.Value) -> ir.TensorProtocol | None:
     return value.const_value if value.is_initializer() else None
 
 
-def type_proto(value: ir.Value) -> onnx.TypeProto | None:
+def _type_proto(value: ir.Value) -> onnx.TypeProto | None:
     """A value's type and shape as ONNX writes them."""
     if value.type is None:
         return None
@@ -166,10 +181,6 @@ def _graphs(attribute: ir.Attr) -> tuple[ir.Graph, ...]:
     return tuple(attribute.as_graphs()) if attribute.type == ir.AttributeType.GRAPHS else ()
 
 
-def _reads(node: ir.Node) -> dict[str, ir.Value]:
-    return {value.name or "": value for value in node.inputs if value is not None} | captures(node)
-
-
 def _schema(node: ir.Node, opsets: dict[str, int]) -> defs.OpSchema | None:
     try:
         return defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
@@ -184,30 +195,33 @@ def _adopt(output: ir.Value, found: onnx.TypeProto) -> None:
         output.shape = shape
 
 
-def _static_extent(node: ir.Node) -> list[ir.TensorProtocol | None] | None:
+def _static_extent(node: ir.Node) -> ir.TensorProtocol | None:
     """What `Shape` and `Size` give for an input whose shape is known, though its content is not."""
     if node.domain or node.op_type not in {"Shape", "Size"}:
         return None
     source = node.inputs[0]
     if source is None or source.shape is None or not source.shape.is_static():
         return None
-    dims = [int(dim) for dim in source.shape]
+    dims = source.shape.numpy()
     if node.op_type == "Size":
-        return [ir.Tensor(np.array(prod(dims), dtype=np.int64))]
+        return ir.Tensor(np.array(prod(dims), dtype=np.int64))
     start, end = (node.attributes[key].as_int() if key in node.attributes else None for key in ("start", "end"))
-    return [ir.Tensor(np.array(dims[start:end], dtype=np.int64))]
+    return ir.Tensor(np.array(dims[start:end], dtype=np.int64))
 
 
-def _is_foldable(node: ir.Node, schema: defs.OpSchema) -> bool:
-    """Whether evaluating it now is the same as later. Below opset 21 the evaluator is trusted only with old news."""
-    if node.op_type in _KEPT or any(list(_graphs(attribute)) for attribute in node.attributes.values()):
+def _is_foldable(node: ir.Node, opset: int) -> bool:
+    """Whether evaluating it now gives what an engine would compute later."""
+    if node.op_type in _KEPT or any(_graphs(attribute) for attribute in node.attributes.values()):
         return False
-    return all(isinstance(output.type, ir.TensorType) for output in node.outputs if output.name)
+    types = [output.type for output in node.outputs if output.name]
+    if opset < OPSET and any(kind is None or kind.dtype in _FLOATING for kind in types):
+        return node.op_type == "ConstantOfShape"  # the evaluator gets some old definitions wrong
+    return all(isinstance(kind, ir.TensorType) for kind in types)
 
 
-def _fits(node: ir.Node, tensors: dict[str, ir.TensorProtocol | None]) -> bool:
+def _fits(node: ir.Node, tensors: Mapping[str, ir.TensorProtocol]) -> bool:
     size = sum(_nbytes(output) for output in node.outputs)
-    read = sum(tensor.nbytes for tensor in tensors.values() if tensor is not None)
+    read = sum(tensor.nbytes for tensor in tensors.values())
     grows = size > max(_GROWTH_FLOOR, 2 * read) and node.op_type != "ConstantOfShape"
     return size <= _LIMIT and not grows
 
@@ -215,20 +229,20 @@ def _fits(node: ir.Node, tensors: dict[str, ir.TensorProtocol | None]) -> bool:
 def _nbytes(value: ir.Value) -> int:
     if value.shape is None or not value.shape.is_static() or value.dtype is None:
         return 0
-    return prod(int(dim) for dim in value.shape) * element_bytes(dtype_name(int(value.dtype)) or "int8")
+    return prod(value.shape.numpy()) * element_bytes(dtype_name(int(value.dtype)) or "int8")
 
 
-def _key(node: ir.Node, tensors: dict[str, ir.TensorProtocol | None]) -> Hashable:
-    def content(tensor: ir.TensorProtocol | None) -> Hashable:
-        if tensor is None or tensor.nbytes > _SMALL or tensor.dtype == ir.DataType.STRING:
+def _key(proto: onnx.NodeProto, tensors: Mapping[str, ir.TensorProtocol]) -> Hashable:
+    """Equal for nodes that compute the same, so that equal constants are made, and stored, once."""
+
+    def content(tensor: ir.TensorProtocol) -> Hashable:
+        if tensor.nbytes > _SMALL or tensor.dtype == ir.DataType.STRING:
             return id(tensor)
-        return int(tensor.dtype), tuple(tensor.shape), tensor.tobytes()
+        return int(tensor.dtype), tensor.shape.numpy(), tensor.tobytes()
 
-    inputs = tuple(content(tensors[value.name or ""]) if value is not None else None for value in node.inputs)
-    attributes = tuple(
-        ir.to_proto(node.attributes[name]).SerializeToString(deterministic=True) for name in sorted(node.attributes)
-    )
-    return node.domain, node.op_type, len(node.outputs), attributes, inputs
+    attributes = tuple(sorted(attribute.SerializeToString(deterministic=True) for attribute in proto.attribute))
+    inputs = tuple(content(tensors[name]) if name else None for name in proto.input)
+    return proto.domain, proto.op_type, tuple(map(bool, proto.output)), attributes, inputs
 
 
 def _tensor(result: Any, output: ir.Value) -> ir.TensorProtocol | None:

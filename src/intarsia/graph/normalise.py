@@ -96,7 +96,7 @@ def _weight(value: ir.Value) -> Weight:
     dtype = dtype_name(int(tensor.dtype))
     if dtype is None:
         raise ModelError(f"weight {value.name!r} has the unknown element type {tensor.dtype}")
-    shape = tuple(int(dim) for dim in tensor.shape)
+    shape = tuple(tensor.shape.numpy())
     return Weight(
         name=value.name or "",
         dtype=dtype,

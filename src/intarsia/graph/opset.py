@@ -103,7 +103,7 @@ def _take_over(model: ir.Model, converted: ir.Model) -> None:
     count = len(model.graph.inputs)
     graph = converted.graph
     for value in graph.inputs[count:]:
-        tensor = weights.get(value.name)
+        tensor = weights.get(value.name or "")
         if tensor is not None and value.uses():
             value.const_value = tensor
     rest = list(graph.inputs[count:])

@@ -10,9 +10,9 @@ import numpy as np
 
 from intarsia.errors import FeedError, ModelError
 from intarsia.graph.evaluator import EVALUATION_ERRORS, evaluate_node
+from intarsia.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from intarsia.graph.graph import Graph
     from intarsia.graph.parts import Node
     from intarsia.graph.submodel import SubModel
 
@@ -31,22 +31,22 @@ def evaluate(
         FeedError: An input is missing, or ``keep`` names a value that is not computed here.
         ModelError: The evaluator does not know an operator, or fails at it; the message names the node.
     """
-    whole = graph.extract(graph.position) if hasattr(graph, "extract") else graph
-    names = [value.name for value in whole.inputs]
-    if isinstance(names, list) and (missing := [name for name in names if name not in feeds]):
+    if isinstance(graph, Graph):
+        model, inputs, outputs = graph.extract(graph.position), graph.inputs, graph.outputs
+    else:
+        model = graph
+        inputs, outputs = (tuple(value.name for value in values) for values in (graph.inputs, graph.outputs))
+    if missing := [name for name in inputs if name not in feeds]:
         raise FeedError(f"no array for input {', '.join(missing)}")
-    wanted = dict.fromkeys([*(value.name for value in whole.outputs), *keep])
-    live: dict[str, np.ndarray] = {name: feeds[name] for name in names}
-    return _run(whole, live, list(wanted))
+    return _run(model, {name: feeds[name] for name in inputs}, list(dict.fromkeys((*outputs, *keep))))
 
 
 def _run(model: SubModel, live: dict[str, np.ndarray], wanted: list[str]) -> dict[str, np.ndarray]:
-    uses = Counter(name for node in model.nodes for name in node.reads)
-    uses.update(wanted)
+    uses = Counter(wanted)
+    uses.update(name for node in model.nodes for name in node.reads)
     for node in model.nodes:
-        for name, array in zip(node.outputs, _outputs(model, node, live), strict=True):
-            if name and uses[name]:
-                live[name] = array
+        made = zip(node.outputs, _outputs(model, node, live), strict=True)
+        live.update((name, array) for name, array in made if name and uses[name])
         for name in node.reads:
             uses[name] -= 1
             if not uses[name]:

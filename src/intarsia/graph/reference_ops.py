@@ -1,8 +1,9 @@
-"""Faster forms of the operators over sliding windows, in which ONNX's evaluator spends nearly all its time.
+"""Operators for which ONNX's evaluator is too slow or strays from the standard; it runs these in place of its own.
 
-The definition is ONNX's, and so is the arithmetic (averages are even summed in double precision); what differs is that
-numpy walks over windows instead of Python over pixels. Where the evaluator strays from the standard (windows shifted by
-``ceil_mode``, ``SAME_LOWER`` padded like ``SAME_UPPER``), these follow the standard.
+Windows: the definition is ONNX's, and so is the arithmetic (averages are even summed in double precision), but numpy
+walks over windows instead of Python over pixels, which is nearly all the time of a network. The evaluator also shifts
+windows under ``ceil_mode`` and pads ``SAME_LOWER`` like ``SAME_UPPER``. `Loop`: it takes an absent condition for false,
+and joins scan outputs along an axis that is there already.
 """
 
 from __future__ import annotations
@@ -100,13 +101,13 @@ class Conv(OpRun):
         return (y.astype(x.dtype, copy=False),)
 
 
-class MaxPool(op_max_pool.MaxPool):  # type: ignore[misc]
+class MaxPool(OpRun):
     """Maximum over windows; where the position of the maximum is asked for too, the evaluator's own."""
 
     def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
         if len(self.output) > 1:
-            outputs: tuple[np.ndarray, ...] = super()._run(x, **attributes)
-            return outputs
+            evaluator: Any = op_max_pool.MaxPool(self.onnx_node, self.run_params)
+            return tuple(evaluator.run(x))
         windows = _Windows.of(x.shape[2:], attributes["kernel_shape"], attributes)
         least = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
         elements = windows.elements(windows.padded(x, least, least))
@@ -121,14 +122,54 @@ class AveragePool(OpRun):
 
     def _run(self, x: np.ndarray, **attributes: Any) -> tuple[np.ndarray]:
         windows = _Windows.of(x.shape[2:], attributes["kernel_shape"], attributes)
-        total = sum(windows.elements(windows.padded(x.astype(np.float64), 0, 0)))
+        total = _sum(windows.elements(windows.padded(x.astype(np.float64), 0, 0)))
         ones = np.ones((1, 1, *x.shape[2:]))
         counted = 1 if attributes.get("count_include_pad") else 0
-        count = sum(windows.elements(windows.padded(ones, counted, 0)))
+        count = _sum(windows.elements(windows.padded(ones, counted, 0)))
         return ((total / count).astype(x.dtype),)
 
 
-FASTER: tuple[type[OpRun], ...] = (Conv, MaxPool, AveragePool)
+def _sum(arrays: Iterator[np.ndarray]) -> np.ndarray:
+    total = next(arrays).copy()
+    for array in arrays:
+        total += array
+    return total
+
+
+class Loop(OpRun):
+    """Runs the body while the condition holds, an absent one for ever, and at most as often as the trip count says."""
+
+    def need_context(self) -> bool:
+        """The body may capture any value around it."""
+        return True
+
+    def _run(
+        self,
+        trips: np.ndarray | None,
+        condition: np.ndarray | None,
+        *carried: np.ndarray,
+        context: dict[str, Any],
+        attributes: Any = None,
+        **_: Any,
+    ) -> tuple[np.ndarray, ...]:
+        body: Any = self.body  # type: ignore[attr-defined]  # set by OpRun from the node's attribute
+        step_name, condition_name, *carried_names = body.input_names
+        going = np.array(True) if condition is None else condition
+        state = list(carried)
+        scanned: list[list[np.ndarray]] = [[] for _ in body.output_names[1 + len(state) :]]
+        step = 0
+        while bool(going) and (trips is None or step < int(trips)):
+            own = {step_name: np.array(step, np.int64), condition_name: going}
+            feeds = {**context, **own, **dict(zip(carried_names, state, strict=True))}
+            going, *results = body.run(None, feeds, attributes=attributes)
+            state = results[: len(state)]
+            for list_, item in zip(scanned, results[len(state) :], strict=True):
+                list_.append(item)
+            step += 1
+        return (*state, *(np.stack(items) if items else np.empty((0,), np.float32) for items in scanned))
+
+
+REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, Loop, MaxPool)
 
 
 def _pads(extent: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: dict[str, Any]) -> _Pairs:

@@ -76,7 +76,7 @@ def _einsum(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None
     terms = str(node.attributes["equation"]).replace(" ", "").split("->")[0].split(",")
     if any("." in term for term in terms):
         return 2 * prod(_known(outputs[0]))
-    sizes = {}
+    sizes: dict[str, int] = {}
     for term, shape in zip(terms, inputs, strict=True):
         sizes.update(zip(term, _known(shape), strict=True))
     return 2 * prod(sizes.values())
@@ -95,7 +95,8 @@ def _attention(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | N
 
 
 def _pool(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    return prod(_known(outputs[0])) * prod(node.attributes.get("kernel_shape", (1,)))
+    kernel: _Shape = node.attributes.get("kernel_shape", ())
+    return prod(_known(outputs[0])) * prod(kernel)
 
 
 def _reads_all(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:

@@ -8,35 +8,21 @@ from __future__ import annotations
 from intarsia.partition.capability import Capability
 from intarsia.partition.greedy import greedy
 from intarsia.partition.groups import fused_groups, indivisible
+from intarsia.partition.intervals import Intervals
 from intarsia.partition.linear import Cut, cut_points, cuts, linear_order
 from intarsia.partition.partitioning import Partition, Partitioning, merge_adjacent
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.partition.region import Boundary, boundaries, is_convex, maximal_regions
-from intarsia.partition.rules import (
-    CandidatePartition,
-    Intervals,
-    IntervalTable,
-    MaximalRegions,
-    PartitionRule,
-    PartitionSpec,
-    WholeModel,
-)
 from intarsia.partition.segments import character, segments
 
 __all__ = [
     "Boundary",
-    "CandidatePartition",
     "Capability",
     "Cut",
-    "IntervalTable",
     "Intervals",
-    "MaximalRegions",
     "Partition",
-    "PartitionRule",
-    "PartitionSpec",
     "Partitioning",
     "PlanFile",
-    "WholeModel",
     "boundaries",
     "character",
     "cut_points",

@@ -15,8 +15,8 @@ from intarsia.partition.linear import linear_order, narrow_cuts
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
-    from intarsia.partition.groups import ACTIVATIONS, CrossingOk
-from intarsia.partition.linear import Cut
+    from intarsia.partition.groups import CrossingOk
+    from intarsia.partition.linear import Cut
 
 CHARACTERS = {
     "conv": "Conv ConvTranspose ConvInteger QLinearConv DeformConv FusedConv MaxPool AveragePool LpPool "

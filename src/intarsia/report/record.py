@@ -9,6 +9,7 @@ from typing import Any
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.runtime import this_machine
+from intarsia.runtime.plan import switches
 from intarsia.search import Candidate, CollageResult, Decision, Single
 
 
@@ -25,7 +26,7 @@ def compile_report(
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it."""
     chosen, verdict = decision.chosen, decision.verdict
-    times = verdict.rounds_ms[chosen.name] if chosen.name in verdict.rounds_ms else ()
+    times = verdict.rounds_ms.get(chosen.name, ())
     profile = verdict.profile_ms.get(chosen.name, (None,) * len(chosen.partitions))
     return {
         "artifact": None,
@@ -45,11 +46,9 @@ def compile_report(
                 "predicted_ms": predicted,
                 "measured_ms": measured_ms,
             }
-            for partition, predicted, measured_ms in zip(
-                chosen.partitions, chosen.predicted_ms, profile, strict=True
-            )
+            for partition, predicted, measured_ms in zip(chosen.partitions, chosen.predicted_ms, profile, strict=True)
         ],
-        "switches": _switches(chosen),
+        "switches": switches(chosen.partitions),
         "spin": chosen.settings.spin.value,
         "max_rel_error": decision.error,
         "mixes": [] if collage is None else [_mix(mix.candidate, mix.measured_ms, decision) for mix in collage.mixes],
@@ -98,7 +97,7 @@ def _mix(mix: Candidate, measured_ms: float, decision: Decision) -> dict[str, An
     return {
         "name": mix.name,
         "targets": [str(partition.target) for partition in mix.partitions],
-        "switches": _switches(mix),
+        "switches": switches(mix.partitions),
         "predicted_ms": mix.total_ms,
         "latency_ms": median(times) if times else measured_ms,
     }
@@ -106,8 +105,3 @@ def _mix(mix: Candidate, measured_ms: float, decision: Decision) -> dict[str, An
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:
     return None if interval is None else asdict(interval)
-
-
-def _switches(candidate: Candidate) -> int:
-    kinds = [partition.target.kind.name for partition in candidate.partitions]
-    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))

@@ -14,4 +14,5 @@ def numpy_dtype(name: str) -> np.dtype:
     except TypeError:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, name))
+        extended: np.dtype = np.dtype(getattr(ml_dtypes, name))
+        return extended

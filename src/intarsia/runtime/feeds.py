@@ -49,23 +49,23 @@ def describe(value: Signature) -> str:
 
 
 def random_feeds(inputs: Sequence[Signature], seed: int) -> dict[str, np.ndarray]:
-    """Seeded inputs with spread: normal floats, small non-negative integers, mixed booleans."""
+    """Seeded inputs with spread: normal floats, integers and booleans of 0 and 1."""
     rng = np.random.default_rng(seed)
     feeds = {}
     for value in inputs:
         if value.shape is None:
             raise FeedError(f"no random value for input {value.name}: its shape is unknown; state it with --shape")
         dtype = numpy_dtype(value.dtype)
-        if dtype.kind == "b":
-            array = rng.random(value.shape) < 0.5
-        elif dtype.kind in "iu":
-            array = rng.integers(0, 2, value.shape)
-        elif dtype.hasobject:
-            array = np.full(value.shape, "", dtype)
-        else:
-            array = rng.standard_normal(value.shape)
-        feeds[value.name] = np.asarray(array).astype(dtype)
+        feeds[value.name] = _drawn(rng, value.shape, dtype).astype(dtype)
     return feeds
+
+
+def _drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    if dtype.hasobject:
+        return np.full(shape, "", dtype)
+    if dtype.kind in "biu":
+        return rng.integers(0, 2, shape)
+    return np.asarray(rng.standard_normal(shape))
 
 
 def graph_feeds(graph: Graph, seed: int) -> dict[str, np.ndarray]:

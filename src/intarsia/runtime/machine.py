@@ -14,8 +14,11 @@ from pathlib import Path
 from intarsia.runtime.threads import thread_budget
 
 ISA_FEATURES = frozenset(
-    "sse4_1 sse4_2 avx avx2 fma f16c bmi2 avx512f avx512bw avx512dq avx512vl avx512_vnni avx512_bf16 avx512_fp16 "
-    "avx_vnni amx_tile amx_int8 amx_bf16 asimd asimdhp asimddp fphp sve sve2 i8mm bf16".split()
+    {
+        *("sse4_1", "sse4_2", "avx", "avx2", "fma", "f16c", "bmi2", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16"),
+        *("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
+        *("asimd", "asimdhp", "asimddp", "fphp", "sve", "sve2", "i8mm", "bf16"),
+    }
 )
 """The instruction-set features that inference engines choose kernels by, by their Linux names."""
 

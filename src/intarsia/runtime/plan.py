@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from intarsia.backends.base import Signature
 from intarsia.config.settings import RunSettings
@@ -53,7 +54,7 @@ class Plan:
     @property
     def switches(self) -> int:
         """How often one engine hands over to another during one run."""
-        return sum(a.target.kind.name != b.target.kind.name for a, b in zip(self.steps, self.steps[1:], strict=False))
+        return switches(self.partitions)
 
     @property
     def fingerprint(self) -> str:
@@ -88,6 +89,11 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
         inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
         outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
     return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
+
+
+def switches(partitions: Iterable[Partition]) -> int:
+    """How often one engine hands over to another."""
+    return sum(a != b for a, b in pairwise(partition.target.kind.name for partition in partitions))
 
 
 def signature(value: Value) -> Signature:

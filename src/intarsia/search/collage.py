@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
-from intarsia.cost.record import Measurement
+from intarsia.cost.record import Measurement, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.partition import Capability, Partition
 from intarsia.search.edge_costs import EdgeCosts
@@ -62,13 +62,13 @@ class CollageSearch:
         problem: Problem,
         measurer: Measurer,
         capabilities: Mapping[Target, Capability],
-        wholes: Mapping[Target, float],
+        wholes: Mapping[Target, Outcome],
         watch: Watcher,
     ) -> None:
         self._problem = problem
         self._measurer = measurer
         self._targets = tuple(capabilities)
-        self._best_single = min(wholes.values(), default=math.inf)
+        self._best_single = min((outcome.cost_ms for outcome in wholes.values()), default=math.inf)
         self._settings = RunSettings(threads=problem.threads, spin=Spin.CALL)
         self._costs = EdgeCosts(measurer, problem.atoms, capabilities, wholes, self._settings)
         self._watch = watch
@@ -113,7 +113,9 @@ class CollageSearch:
             for edge in open_edges:
                 self._costs.measure(edge)
                 note = f"atoms {edge.start}-{edge.end - 1} on {edge.target.kind.name}"
-                self._watch(Progress(stage="pieces", done=self._measurer.measured, best_ms=self._best_single, note=note))
+                self._watch(
+                    Progress(stage="pieces", done=self._measurer.measured, best_ms=self._best_single, note=note)
+                )
 
     def _mixed_cost(self, edge: Edge[Target]) -> float:
         return math.inf if edge.end - edge.start == len(self._problem.atoms) else self._costs.cost(edge)
@@ -125,15 +127,18 @@ class CollageSearch:
             settings = RunSettings(threads=self._problem.threads, spin=spin)
             outcome = self._measurer.cost_of_plan(partitions, settings, PLAN_EFFORT)
             if isinstance(outcome, Measurement):
-                candidate = Candidate(
-                    name="collage", partitions=partitions, settings=settings, predicted_ms=predicted
-                )
+                candidate = Candidate(name="collage", partitions=partitions, settings=settings, predicted_ms=predicted)
                 found.append(Mix(candidate=candidate, measured_ms=outcome.cost_ms))
         return min(found, key=lambda mix: mix.measured_ms, default=None)
 
     def _result(self, mixes: list[Mix], *, is_finished: bool) -> CollageResult:
+        ranked = sorted(mixes, key=lambda mix: mix.measured_ms)
+        names = ["collage", *(f"collage-{rank}" for rank in range(2, len(ranked) + 1))]
         return CollageResult(
-            mixes=tuple(sorted(mixes, key=lambda mix: mix.measured_ms)),
+            mixes=tuple(
+                replace(mix, candidate=replace(mix.candidate, name=name))
+                for mix, name in zip(ranked, names, strict=False)
+            ),
             atoms=len(self._problem.atoms),
             rounds=self._rounds,
             is_finished=is_finished,

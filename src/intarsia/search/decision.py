@@ -30,6 +30,8 @@ CLOSE = 1.10
 """Single engines within this factor of the best take part in the duel."""
 MAX_SINGLES = 3
 MAX_MIXES = 2
+DUEL_SHARE = 0.1
+"""Share of the budget that one set of rounds may take."""
 _VERDICT = TypeAdapter(Verdict)
 
 
@@ -106,9 +108,7 @@ def decide(
         raise failure_error(chosen.partitions[0], built)
     with machine_lock(watch):
         error = builder.check(chosen, built)
-    return Decision(
-        chosen=chosen, artifact=built, best_single=best_single, verdict=verdict, error=error, reason=reason
-    )
+    return Decision(chosen=chosen, artifact=built, best_single=best_single, verdict=verdict, error=error, reason=reason)
 
 
 def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: Verdict) -> tuple[Candidate, str]:
@@ -141,6 +141,7 @@ def _verdict(
     problem: Problem, measurer: Measurer, builder: _Builder, field: Sequence[Candidate], watch: Watcher
 ) -> Verdict:
     """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
+    effort = Effort(seconds=DUEL_SHARE * problem.settings.budget_s)
     key = _duel_key(problem.graph, field)
     with machine_lock(watch):
         stored = measurer.store.get(key)
@@ -157,7 +158,7 @@ def _verdict(
                 plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
                 contenders.append(Contender(name=candidate.name, path=built, plan=plan))
         measurer.measured += 1
-        verdict = duel(measurer.folder, contenders, Effort(), problem.settings.seed, watch)
+        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch)
     verdict = replace(verdict, failed={**failed, **verdict.failed})
     if not verdict.is_void:  # a void duel is told, but the next compile tries again
         measurer.store.put("duel", key, asdict(verdict), {})
@@ -213,12 +214,12 @@ def _duel_key(graph: Graph, field: Sequence[Candidate]) -> Key:
     engines = {partition.target.kind.name for c in field for partition in c.partitions}
     return Key(
         facts={
-            "duel": asdict(Effort()),
+            "duel": 1,
             "graph": graph.fingerprint,
             "plans": [
                 {
                     "name": c.name,
-                    "pieces": [[str(p.target), sorted(place[node] for node in p.nodes)] for p in c.partitions],
+                    "pieces": [[p.target.key, sorted(place[node] for node in p.nodes)] for p in c.partitions],
                     "spin": c.settings.spin.value,
                 }
                 for c in field

@@ -1,4 +1,4 @@
-"""A partitioning that is not searched for but given, by priority (greedy) or by a plan file (manual): it is predicted."""
+"""A partitioning that is given, by priority (greedy) or by a plan file (manual): predicted, not searched for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from intarsia.search.predict import predict
 from intarsia.search.problem import Candidate
 
 
-def given_candidate(
-    name: str, partitioning: Partitioning, settings: RunSettings, measurer: Measurer
-) -> Candidate:
+def given_candidate(name: str, partitioning: Partitioning, settings: RunSettings, measurer: Measurer) -> Candidate:
     """The partitioning as a plan with the predicted cost of each part.
 
     Raises:

@@ -15,9 +15,7 @@ EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
 _ERRORS: dict[str, type[BackendError]] = {"compile": CompileError, "load": LoadError}
 
 
-def predict(
-    measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings
-) -> tuple[float, ...]:
+def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
     """Milliseconds of each partition in its place.
 
     Raises:

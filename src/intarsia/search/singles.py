@@ -81,7 +81,7 @@ def _single(problem: Problem, stated: Target, variant: Target, settings: RunSett
     if isinstance(outcome, Failure):
         return Single(target=stated, outcome=outcome)
     candidate = Candidate(
-        name=stated.kind.name,
+        name=str(stated),
         partitions=(problem.whole(variant),),
         settings=settings,
         predicted_ms=(outcome.cost_ms,),

@@ -99,10 +99,15 @@ def shown(value: object) -> str:
     if isinstance(value, int | float | bool | type(None)):
         text = "a very large number" if isinstance(value, int) and value.bit_length() > 200 else repr(value)
     elif isinstance(value, str):
-        text = repr(value if len(value) <= 60 else f"{value[:57]}…")
+        text = shown_name(value)
     else:
         return f"a {type(value).__name__}"
     return f"{text} ({type(value).__name__})"
+
+
+def shown_name(name: str) -> str:
+    """A name the user wrote, quoted and short."""
+    return repr(name if len(name) <= 60 else f"{name[:57]}…")
 
 
 def _caret(piece: Piece) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from intarsia.spec.problems import Problems, Where, nearest, shown
+from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
 from intarsia.spec.schema import Kind, Option
 from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
@@ -338,11 +338,6 @@ class SpecReader:
         except (ValueError, RecursionError) as error:
             self.problems.add(where.on(None), f"cannot load config dict: {error}")
         return None
-
-
-def shown_name(name: str) -> str:
-    """A name the user wrote, quoted and short."""
-    return repr(name if len(name) <= 60 else f"{name[:57]}…")
 
 
 def _no_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -367,7 +367,8 @@ def list_of_specs(level: str) -> ListOf:
 
 
 def _mistyped(data: object, wanted: str, where: Where, reader: Reader) -> None:
-    reader.problems.add(where, f"must be a {wanted}, found {shown(data)}")
+    article = "an" if wanted == "int" else "a"
+    reader.problems.add(where, f"must be {article} {wanted}, found {shown(data)}")
 
 
 def _comma(word: str) -> str:

@@ -105,7 +105,7 @@ def _by_device(form: Mapping[Any, object]) -> tuple[Spec[Any] | Placed, ...]:
     for key, spec in zip(form, specs, strict=True):
         target = spec.spec if isinstance(spec, Placed) else spec
         assert isinstance(target, Target)
-        if target.kind.device_type != _device_type(key):
-            what = f"{str(spec)!r} runs on {target.kind.device_type}, and stands under the device {key!r}"
+        if target.device_type != _device_type(key):
+            what = f"{str(spec)!r} runs on {target.device_type}, and stands under the device {key!r}"
             raise SpecError(f"{what}; the order is what counts, so a list says the same")
     return specs

@@ -77,6 +77,12 @@ class Target(Spec[TargetKind]):
         return host if isinstance(host, Target) else None
 
     @property
+    def device_type(self) -> str:
+        """Name of the device it runs on: that of its ``base`` where stated, else the kind's."""
+        base = self.options.get("base")
+        return base.device_type if isinstance(base, Target) else self.kind.device_type
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """Strategy families, most specific first: those stated, else the device and the kind's own."""
         device = self._stated_device()

@@ -68,6 +68,13 @@ def test_blocks_are_cut_between_and_not_within() -> None:
         assert len(crossing) == 1
 
 
+def test_a_narrow_cut_is_preferred_to_a_balanced_one() -> None:
+    # Two residual blocks; the second holds most of the work, and two values cross its middle.
+    graph = fake_dag([[], [0], [1, 0], [2], [3], [4], [5, 2]])
+    work = [0.0, 2.0, 2.0, 5.0, 5.0, 9.0, 1.0]
+    assert segments(graph, 2, lambda node: work[node.index]) == (("n0", "n1", "n2"), ("n3", "n4", "n5", "n6"))
+
+
 def test_the_boundary_between_unlike_parts_is_kept() -> None:
     types = ["Conv"] * 20 + ["Transpose", "Squeeze"] + ["GRU"] * 2
     graph = fake_dag([[number - 1] if number else [] for number in range(len(types))], types)

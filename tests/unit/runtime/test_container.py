@@ -53,7 +53,7 @@ def test_any_flipped_bit_is_noticed(container: Path, where: float, bit: int) -> 
     content[int(where * len(content))] ^= 1 << bit
     damaged = container.with_name("damaged")
     damaged.write_bytes(content)
-    with pytest.raises(ArtifactError, match="damaged|not an Intarsia artifact"):
+    with pytest.raises(ArtifactError, match=r"damaged|not an Intarsia artifact"):
         Reader(damaged)
 
 
@@ -75,9 +75,8 @@ def test_a_missing_file_and_a_missing_entry_are_named(container: Path) -> None:
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("old")
-    with pytest.raises(RuntimeError), create(path) as out:
-        out.add("a", b"1")
-        raise RuntimeError
+    with pytest.raises(ZeroDivisionError), create(path) as out:
+        out.add("a", bytes(1 // 0))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

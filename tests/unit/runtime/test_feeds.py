@@ -11,7 +11,7 @@ from intarsia.runtime.feeds import check_feeds, random_feeds
 
 DATA = Signature(name="data", dtype="float32", shape=(1, 3))
 IDS = Signature(name="ids", dtype="int64", shape=(2,))
-GOOD = {"data": np.zeros((1, 3), np.float32), "ids": np.zeros(2, np.int64)}
+GOOD: dict[str, np.ndarray] = {"data": np.zeros((1, 3), np.float32), "ids": np.zeros(2, np.int64)}
 
 
 def test_good_feeds_pass() -> None:

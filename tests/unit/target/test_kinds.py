@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,24 @@ def test_each_row(kind: kinds.TargetKind) -> None:
     for option in kind.options.values():
         assert option.meaning
         assert option.default is None or str(Target({"kind": kind.name, option.name: option.default}))
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "spec-language.md"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_docs_list_each_option(kind: kinds.TargetKind) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    common = set.intersection(*(set(kind.options) for kind in KINDS.values() if kind.level != "syntax"))
+    for option in kind.options.values():
+        default = "" if option.default is None else option.type.text(option.default)
+        label = option.type.label.replace("|", "\\|")
+        row = (
+            f"| `{option.name}` | {label} | {default} | {option.meaning}{f' ({option.unit})' if option.unit else ''} |"
+        )
+        assert row in page
+    assert f"### `{kind.name}`" in page
+    assert common == {"threads", "keys", "device", "model", "libs", "host"}
 
 
 def test_an_option_is_declared_at_one_level() -> None:

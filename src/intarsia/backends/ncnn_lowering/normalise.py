@@ -9,7 +9,7 @@ import numpy as np
 
 from intarsia.backends.ncnn_lowering.builder import Builder
 from intarsia.backends.ncnn_lowering.elementwise import scale_layer
-from intarsia.backends.ncnn_lowering.layer import Block, Refused, Shape
+from intarsia.backends.ncnn_lowering.layer import Block, Parameter, Refused, Shape
 
 if TYPE_CHECKING:
     from intarsia.graph import Node
@@ -122,7 +122,7 @@ def log_softmax(build: Builder, node: Node) -> None:
 def reduced(build: Builder, blob: str, operation: int, axes: Shape, shape: Shape) -> str:
     """A reduction over axes of a blob; ``shape`` is the blob's with those axes at 1."""
     every = int(len(axes) == len(build.shapes[blob]))
-    params = {0: operation, 1: every, 3: axes, 4: 1, 5: _AXES_WITHOUT_BATCH}
+    params: dict[int, Parameter] = {0: operation, 1: every, 3: axes, 4: 1, 5: _AXES_WITHOUT_BATCH}
     return build.emit("Reduction", (blob,), shape, params)
 
 
@@ -134,7 +134,7 @@ def _channels(build: Builder, node: Node) -> int:
     return shape[1]
 
 
-def _grouped(build: Builder, node: Node, kind: str, params: dict[int, int | float]) -> None:
+def _grouped(build: Builder, node: Node, kind: str, params: dict[int, Parameter]) -> None:
     """A layer that looks at each channel as one row of numbers."""
     blob = build.blob(node.inputs[0])
     shape = build.shapes[blob]

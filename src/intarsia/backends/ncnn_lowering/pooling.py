@@ -88,8 +88,5 @@ def _pool(build: Builder, node: Node, window: Window, params: dict[int, Paramete
 def _global_pool(build: Builder, node: Node, params: dict[int, Parameter]) -> None:
     size = spatial(build, node.inputs[0], (1, 2))
     channels = build.shape(node.inputs[0])[1]
-    if len(size) == 2:
-        pooled = build.emit("Pooling", (build.blob(node.inputs[0]),), (channels,), params)
-    else:
-        pooled = build.emit("Pooling1D", (build.blob(node.inputs[0]),), (channels,), params)
-    build.bind(node.outputs[0], pooled)
+    kind = "Pooling" if len(size) == 2 else "Pooling1D"
+    build.bind(node.outputs[0], build.emit(kind, (build.blob(node.inputs[0]),), (channels,), params))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.ncnn_lowering.builder import Builder
+from intarsia.backends.ncnn_lowering.builder import Builder, blob_shape
 from intarsia.backends.ncnn_lowering.layer import Refused
 from intarsia.backends.ncnn_lowering.window import spatial
 
@@ -34,6 +34,7 @@ def resize(build: Builder, node: Node) -> None:
     """``Resize`` of height and width, nearest or linear."""
     x, output = node.inputs[0], node.outputs[0]
     size, target = spatial(build, x, (2,)), build.shape(output)[2:]
+    blob_shape(build.shape(output))
     if build.shape(x)[1] != build.shape(output)[1]:
         raise Refused("ncnn resizes height and width only")
     mode = node.attributes.get("mode", "nearest")
@@ -81,7 +82,8 @@ def _onnx_points(node: Node, size: int, target: int, scale: float) -> np.ndarray
 
 def _round(node: Node, points: np.ndarray, size: int) -> np.ndarray:
     rule = node.attributes.get("nearest_mode", "round_prefer_floor")
-    return np.clip(_ROUND[rule](points), 0, size - 1).astype(np.int64)
+    rounded: np.ndarray = np.clip(_ROUND[rule](points), 0, size - 1).astype(np.int64)
+    return rounded
 
 
 def _nearest(size: int, target: int) -> np.ndarray:

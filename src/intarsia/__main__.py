@@ -1,0 +1,5 @@
+"""``python -m intarsia``: the command line."""
+
+from intarsia.cli.main import main
+
+main()

@@ -1,0 +1,79 @@
+"""Expands the suite over every registered engine. An engine that is not here is skipped with its own reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from intarsia.backends import registry
+from intarsia.graph import Graph, load_model
+from intarsia.graph.reference import evaluate
+from tests.conformance.boundary_cases import BOUNDARY_CASES
+from tests.conformance.cases import Case
+from tests.conformance.operator_cases import OPERATOR_CASES
+from tests.conformance.process import EngineProcess
+
+REQUIRED = frozenset(filter(None, os.environ.get("INTARSIA_REQUIRE_BACKENDS", "").split(",")))
+"""Engines whose absence is a failure. Read when the suite is collected, before tests lose sight of such variables."""
+CASES = {case.name: case for case in (*OPERATOR_CASES, *BOUNDARY_CASES)}
+
+Ask = Callable[[str, Case], dict[str, Any]]
+
+
+@pytest.fixture(scope="session", params=registry.names())
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of each engine that is usable here."""
+    name: str = request.param
+    found = registry.probe(name)
+    if not found.usable:
+        if name in REQUIRED:
+            pytest.fail(f"{name} is required: {found.reason}")
+        pytest.skip(f"{name}: {found.reason}")
+    return name
+
+
+@pytest.fixture(scope="session")
+def ask(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Sends a case to the engine's own process; the answer has the arrays of each turn under ``results``."""
+    folder = tmp_path_factory.mktemp(engine)
+    with EngineProcess(engine) as process:
+
+        def send(stage: str, case: Case) -> dict[str, Any]:
+            return _send(process, stage, case, folder)
+
+        yield send
+
+
+def _send(process: EngineProcess, stage: str, case: Case, folder: Path) -> dict[str, Any]:
+    model, results = folder / "model.onnx", folder / "results.npz"
+    model.write_bytes(case.model())
+    results.unlink(missing_ok=True)
+    feeds = []
+    for turn in ("a", "b"):
+        path = folder / f"{turn}.npz"
+        np.savez(path, **case.feeds(turn))  # type: ignore[arg-type]
+        feeds.append(str(path))
+    request = {"do": stage, "model": str(model), "feeds": feeds, "results": str(results), "folder": str(folder)}
+    answer = process.ask(request)
+    if results.exists():
+        with np.load(results) as file:
+            answer["results"] = dict(file)
+    return answer
+
+
+@cache
+def graph_of(name: str) -> Graph:
+    """The normalised graph of a case."""
+    return load_model(CASES[name].model())
+
+
+@cache
+def expected(name: str, turn: str) -> dict[str, np.ndarray]:
+    """What the reference computes for a case."""
+    return evaluate(graph_of(name), CASES[name].feeds(turn))

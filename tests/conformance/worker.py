@@ -1,0 +1,161 @@
+"""The process in which one engine runs: requests as JSON lines on stdin, one answer each on stdout, arrays in files.
+
+Run as ``python -m tests.conformance.worker ENGINE``. An engine that crashes takes only this process with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from intarsia.backends import registry
+from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Slot
+from intarsia.config.settings import RunSettings
+from intarsia.errors import IntarsiaError
+from intarsia.graph import Graph, SubModel, load_model
+from intarsia.graph.dtypes import numpy_dtype
+from intarsia.runtime.environment import applied, load_environment
+from intarsia.target import Target
+
+SETTINGS = RunSettings(threads=2)
+Arrays = dict[str, np.ndarray]
+
+
+def run(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Bind once, then run on the inputs of each turn, going back to the first at the end."""
+    executable, _ = _loaded(backend, model)
+    inputs, outputs, call = _bound(executable, model)
+    results: Arrays = {}
+    mutated = []
+    turns = [*request["feeds"], request["feeds"][0]]
+    for number, turn in enumerate(turns):
+        feeds = _read(turn)
+        _fill(inputs, feeds)
+        _spoil(outputs)
+        call()
+        mutated += [name for name, array in feeds.items() if not np.array_equal(array, inputs[name])]
+        results |= {f"{number}/{name}": np.array(_array(value)) for name, value in outputs.items()}
+    executable.close()
+    np.savez(request["results"], **results)  # type: ignore[arg-type]
+    return {"turns": len(turns), "mutated": sorted(set(mutated))}
+
+
+def contract(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts about the stages that no result shows."""
+    target = Target(backend.name)
+    first, artifact = _loaded(backend, model)
+    second, again = _loaded(backend, model)
+    facts: dict[str, Any] = {
+        "same_weights": artifact.weights == again.weights,
+        "same_meta": json.dumps(artifact.meta) == json.dumps(again.meta),
+        "weights_known": set(artifact.weights) <= model.weights.keys(),
+        "inputs": [[v.name, v.dtype, list(v.shape or ())] for v in first.inputs],
+        "outputs": [[v.name, v.dtype, list(v.shape or ())] for v in first.outputs],
+        "same_capability": backend.capability(model.graph, target) == backend.capability(model.graph, target),
+        "variants_are_of_this_kind": all(v.kind.name == backend.name for v in backend.variants(target)),
+    }
+    facts["alternately"] = _alternately(first, second, model, request)
+    for executable in (first, second):
+        executable.close()
+        executable.close()
+    written = backend.export(model, target, SETTINGS, Path(request["folder"]))
+    facts["exported"] = [path.is_file() and path.stat().st_size > 0 for path in written]
+    return facts
+
+
+def _alternately(first: Executable, second: Executable, model: SubModel, request: Mapping[str, Any]) -> bool:
+    """Whether two executables of one model, called in turn on other inputs, keep out of each other's way."""
+    sides = [
+        (*_bound(executable, model), _read(feed))
+        for executable, feed in zip((first, second), request["feeds"], strict=True)
+    ]
+    alone = []
+    for inputs, outputs, call, feeds in sides:
+        _fill(inputs, feeds)
+        call()
+        alone.append({name: np.array(_array(value)) for name, value in outputs.items()})
+    for inputs, _, call, feeds in (*sides, *sides):
+        _fill(inputs, feeds)
+        call()
+    return all(
+        np.allclose(alone[side][name], _array(value), rtol=1e-5, atol=1e-6)
+        for side, (_, outputs, _, _) in enumerate(sides)
+        for name, value in outputs.items()
+    )
+
+
+def _loaded(backend: Backend, model: SubModel) -> tuple[Executable, EngineArtifact]:
+    target = Target(backend.name)
+    artifact = backend.compile(model, target, SETTINGS)
+    weights = {name: model.weights[name].array() for name in artifact.weights}
+    return backend.load(artifact, weights, target, SETTINGS), artifact
+
+
+def _bound(executable: Executable, model: SubModel) -> tuple[Arrays, dict[str, np.ndarray | Slot], BoundCall]:
+    inputs = {v.name: np.zeros(v.shape or (), numpy_dtype(v.dtype or "")) for v in model.inputs}
+    outputs: dict[str, np.ndarray | Slot] = {
+        v.name: Slot() if v.shape is None else np.zeros(v.shape, numpy_dtype(v.dtype or "")) for v in model.outputs
+    }
+    return inputs, outputs, executable.bind(inputs, outputs)
+
+
+def _fill(places: Arrays, feeds: Arrays) -> None:
+    for name, place in places.items():
+        place[...] = feeds[name]
+
+
+def _spoil(outputs: Mapping[str, np.ndarray | Slot]) -> None:
+    """What a call does not write shows."""
+    for value in outputs.values():
+        if isinstance(value, Slot):
+            value.array = None
+        else:
+            value.reshape(-1).view(np.uint8)[...] = 0x5A if value.dtype.kind != "b" else 0
+
+
+def _array(value: np.ndarray | Slot) -> np.ndarray:
+    array = value.array if isinstance(value, Slot) else value
+    if array is None:
+        raise ValueError("a slot was left empty")
+    return array
+
+
+def _read(path: str) -> Arrays:
+    with np.load(path) as file:
+        return dict(file)
+
+
+def answer(backend: Backend, request: Mapping[str, Any]) -> dict[str, Any]:
+    """One answer: ``refused`` with reasons, ``error``, or what the stage found."""
+    graph: Graph = load_model(Path(request["model"]).read_bytes())
+    capability = backend.capability(graph, Target(backend.name))
+    if capability.refusals:
+        return {"refused": dict(capability.refusals)}
+    model = graph.extract(node.id for node in graph.nodes)
+    stage = {"run": run, "contract": contract}[request["do"]]
+    try:
+        return stage(backend, model, request)
+    except IntarsiaError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    except Exception as error:  # a foreign exception that got through is a fault of the backend, to be reported
+        return {"error": f"not translated: {type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    """Answer until stdin ends. Engines that print must not spoil the answers, so those get a stream of their own."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    backend = registry.get(sys.argv[1])
+    with applied(load_environment([backend.name], SETTINGS)):
+        for line in sys.stdin:
+            print(json.dumps(answer(backend, json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

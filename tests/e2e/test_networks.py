@@ -1,0 +1,82 @@
+"""Every network, compiled over all engines: the artifact agrees with ONNX Runtime unoptimised and with the reference.
+
+The outputs are compared, and one tensor in the middle of the network, which is made an output for the purpose.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import intarsia
+from benchmarks import networks
+from intarsia.graph import load_model
+from intarsia.graph.reference import evaluate
+from intarsia.runtime.verify import deviation
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+TOLERANCE = 1e-3
+Arrays = dict[str, np.ndarray]
+
+
+def exposed(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with its intermediate tensor as one more output."""
+    middle = networks.intermediate(name)
+    model.graph.output.append(onnx.helper.make_tensor_value_info(middle, onnx.TensorProto.FLOAT, None))
+    return model
+
+
+def unoptimised(model: Path, feeds: Arrays) -> Arrays:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds), strict=True))
+
+
+def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Path:
+    return folder / "networks.sqlite"
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_outputs_and_an_intermediate_agree(name: str, folder: Path, store: Path) -> None:
+    path = folder / f"{name}-exposed.onnx"
+    onnx.save(exposed(name, networks.build(name)), path)
+    feeds = networks.feeds(path, seed=3)
+    with intarsia.compile(path, budget=4, store=store) as compiled:
+        actual = compiled(feeds)
+        report = compiled.report
+    expected = unoptimised(path, feeds)
+    graph = load_model(path)
+    reference = evaluate(graph, feeds)
+    path.unlink()
+    assert set(actual) == set(expected) == set(reference)
+    assert networks.intermediate(name) in actual
+    for output, value in actual.items():
+        assert expected[output].std() > 0, output
+        assert relative_error(value, expected[output]) <= TOLERANCE, output
+        assert relative_error(value, reference[output]) <= TOLERANCE, output
+    assert report["max_rel_error"] <= TOLERANCE
+    assert len(report["singles"]) == 4
+    covered = [node for part in report["partitions"] for node in part["nodes"]]
+    assert sorted(covered) == sorted(node.id for node in graph.nodes)
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "text_recogniser"])
+def test_two_swapped_channels_are_caught(name: str, folder: Path, store: Path) -> None:
+    right, wrong = networks.build(name), networks.swap_channels(networks.build(name))
+    feeds = networks.feeds(right, seed=3)
+    path = folder / f"{name}-swapped.onnx"
+    onnx.save(wrong, path)
+    with intarsia.compile(path, partition="single", target="onnxruntime", budget=1, store=store) as compiled:
+        actual = compiled(feeds)
+    reference = evaluate(load_model(right), feeds)
+    assert any(not deviation(output, actual[output], reference[output]).is_acceptable for output in reference)

@@ -1,0 +1,104 @@
+"""What must hold whatever happens: engines that fail, processes that are killed, two compiles at once."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from intarsia.cost.store import Store
+from intarsia.runtime.container import Reader
+from tests.e2e.conftest import Run, command
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+Intarsia = Callable[..., Run]
+
+MODES = {
+    "raise": ("run", "it never works"),
+    "wrong": ("verify", "is off by"),
+    "compile": ("run", "an exception that nobody expected"),
+    "segfault": ("crash", "SIGSEGV"),
+    "hang": ("timeout", "no answer within"),
+}
+
+
+def test_no_failing_engine_ends_the_compile(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
+    target = ", ".join(["onnxruntime", *(f"faulty -mode={mode}" for mode in MODES)])
+    artifact, store = tmp_path / "m.intarsia", tmp_path / "r.sqlite"
+    arguments = ("compile", tiny, "--target", target, "--budget", 5, "--store", store, "-o", artifact, "--json")
+    report = intarsia(*arguments, plugin=True).json()
+    singles = {single["target"]: single for single in report["singles"]}
+    assert "latency_ms" in singles["onnxruntime"]
+    assert report["best_single"] == "onnxruntime"
+    for mode, (stage, reason) in MODES.items():
+        failure = singles[f"faulty -mode={mode}"]["failure"]
+        assert failure["stage"] == stage
+        assert reason in failure["reason"]
+        assert Path(failure["repro"]).is_file()
+    assert intarsia("run", artifact, "--random", "--json").code == 0
+
+
+def test_the_repro_script_shows_the_failure_again(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
+    target = "onnxruntime, faulty -mode=segfault"
+    line = ("compile", tiny, "--target", target, "--budget", 2, "--store", tmp_path / "r.sqlite", "--json")
+    report = intarsia(*line, "-o", tmp_path / "m.intarsia", plugin=True).json()
+    repro = next(single["failure"]["repro"] for single in report["singles"] if "failure" in single)
+    _, environment = command(plugin=True)
+    done = subprocess.run([sys.executable, repro], env=dict(environment), capture_output=True, check=False)
+    assert done.returncode == -signal.SIGSEGV
+
+
+def test_a_second_compile_measures_nothing(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
+    line = ("compile", tiny, "--budget", 4, "--store", tmp_path / "r.sqlite", "--json", "-o", tmp_path / "m.intarsia")
+    first = intarsia(*line).json()
+    plan = intarsia("explain", tmp_path / "m.intarsia", "--plan").out
+    second = intarsia(*line).json()
+    assert first["search"]["measured"] > 0
+    # A duel that the machine was too noisy for is fought again; the pieces never are.
+    assert second["search"]["measured"] <= int(first["search"]["control_void"])
+    if not first["search"]["control_void"]:
+        assert intarsia("explain", tmp_path / "m.intarsia", "--plan").out == plan
+
+
+def test_two_compiles_at_once_share_the_work(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
+    store = tmp_path / "r.sqlite"
+    running = []
+    for name in ("a", "b"):
+        output = tmp_path / f"{name}.intarsia"
+        line, environment = command("compile", tiny, "--budget", 30, "--store", store, "--json", "-o", output)
+        running.append(subprocess.Popen(line, env=dict(environment), stdout=subprocess.PIPE, text=True))
+    outputs = [process.communicate()[0] for process in running]
+    reports = [Run(code=p.returncode, out=out, err="").json() for p, out in zip(running, outputs, strict=True)]
+    measured = [report["search"]["measured"] for report in reports]
+    # Each piece was measured by one of the two, and found in the store by the other.
+    assert sum(measured) <= Store(store).count() + sum(report["search"]["control_void"] for report in reports)
+    assert all((tmp_path / f"{name}.intarsia").exists() for name in ("a", "b"))
+
+
+def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
+    store, artifact = tmp_path / "r.sqlite", tmp_path / "m.intarsia"
+    line, environment = command("compile", tiny, "--budget", 4, "--store", store, "-o", artifact, "--json")
+    rng = random.Random(0)
+    records = 0
+    for _ in range(20):
+        process = subprocess.Popen(line, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.2, 4.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if store.exists():
+            assert Store(store).count() >= records
+            records = Store(store).count()
+        if artifact.exists():
+            Reader(artifact)
+    assert records > 0
+    report = intarsia("compile", tiny, "--budget", 4, "--store", store, "-o", artifact, "--json").json()
+    assert report["search"]["cached"] > 0
+    assert intarsia("run", artifact, "--random", "--json").code == 0
+    assert [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
+    assert list((tmp_path / "r.files" / "work").iterdir()) == []

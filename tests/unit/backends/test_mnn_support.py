@@ -1,0 +1,136 @@
+"""What MNN is given, and what it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from intarsia.backends.mnn_support import SUPPORT, refusal
+
+FLOATS = "float32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One node on its own: dtypes and shapes of its inputs (positions in ``weights`` are constants) and outputs."""
+
+    op: str
+    inputs: tuple[tuple[str, tuple[int, ...]], ...] = ((FLOATS, (1, 6, 8, 8)),)
+    outputs: tuple[tuple[str, tuple[int, ...]], ...] = ((FLOATS, (1, 6, 8, 8)),)
+    weights: Mapping[int, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    domain: str = ""
+
+    def refusal(self) -> str | None:
+        """What the table says."""
+        reads = tuple(f"i{position}" for position in range(len(self.inputs)))
+        writes = tuple(f"o{position}" for position in range(len(self.outputs)))
+        values = {
+            name: SimpleNamespace(dtype=dtype, shape=shape, is_weight=name in {f"i{p}" for p in self.weights})
+            for name, (dtype, shape) in zip((*reads, *writes), (*self.inputs, *self.outputs), strict=True)
+        }
+        weights = {
+            f"i{p}": SimpleNamespace(array=lambda value=value: np.array(value)) for p, value in self.weights.items()
+        }
+        node = SimpleNamespace(
+            op_type=self.op, domain=self.domain, inputs=reads, outputs=writes, reads=reads, attributes=self.attributes
+        )
+        return refusal(node, SimpleNamespace(values=values, weights=weights))  # type: ignore[arg-type]
+
+
+IMAGE = (FLOATS, (1, 6, 8, 8))
+CHANNELS = (FLOATS, (6,))
+POOL = {"kernel_shape": (3, 3), "strides": (2, 2)}
+NORM = (IMAGE, CHANNELS, CHANNELS, CHANNELS, CHANNELS)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(op="Relu"),
+        Case(op="Conv", inputs=(IMAGE, (FLOATS, (6, 6, 3, 3))), weights={1: 0}),
+        Case(op="Gemm", inputs=((FLOATS, (2, 8)), (FLOATS, (8, 4))), weights={1: 0}),
+        Case(op="MaxPool", outputs=((FLOATS, (1, 6, 3, 3)),), attributes=POOL),
+        Case(op="BatchNormalization", inputs=NORM, weights=dict.fromkeys(range(1, 5), 0), attributes={"epsilon": 1e-5}),
+        Case(op="PRelu", inputs=(IMAGE, (FLOATS, (6, 1, 1))), weights={1: 0}),
+        Case(op="Slice", inputs=(IMAGE, *(("int64", (1,)),) * 4), weights={1: [0], 2: [3], 3: [1], 4: [2]}),
+        Case(op="Gather", inputs=(IMAGE, ("int64", (2,)))),
+        Case(op="Where", inputs=(("bool", (8,)), IMAGE, IMAGE)),
+        Case(op="Equal", inputs=(("int64", (3,)),) * 2, outputs=(("bool", (3,)),)),
+        Case(op="Split", outputs=((FLOATS, (1, 3, 8, 8)),) * 2, attributes={"axis": 1, "num_outputs": 2}),
+        Case(
+            op="Resize",
+            inputs=(IMAGE, (FLOATS, ()), (FLOATS, (4,))),
+            outputs=((FLOATS, (1, 6, 16, 16)),),
+            weights={1: 0, 2: 0},
+            attributes={"mode": "linear"},
+        ),
+    ],
+    ids=lambda case: case.op,
+)
+def test_what_was_found_right_is_taken(case: Case) -> None:
+    assert case.refusal() is None
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        (Case(op="LSTM"), "LSTM is missing, or wrong"),
+        (Case(op="Relu", domain="com.microsoft"), "Relu is missing, or wrong"),
+        (Case(op="Relu", inputs=(("int8", (4,)),), outputs=(("int8", (4,)),)), "takes no int8"),
+        (Case(op="Add", inputs=(("int64", (4,)),) * 2, outputs=(("int64", (4,)),)), "takes no int64"),
+        (Case(op="Less", inputs=(IMAGE, IMAGE), outputs=(("bool", IMAGE[1]),)), "takes no float32"),
+        (Case(op="Relu", inputs=((FLOATS, (2, 0)),)), "no empty tensor"),
+        (Case(op="Transpose", inputs=((FLOATS, (1,) * 7),)), "more than 6 dimensions"),
+        (Case(op="Relu", weights={0: 0}), "without an input that is computed"),
+        (Case(op="Reshape", inputs=(IMAGE, ("int64", (2,)))), "input 1 of Reshape must be a constant"),
+        (Case(op="MaxPool", attributes={"kernel_shape": (3, 3)}), "divides by zero where strides are left out"),
+        (Case(op="MaxPool", attributes={**POOL, "dilations": (2, 2)}), "ignores dilations"),
+        (Case(op="MaxPool", inputs=((FLOATS, (1, 6, 8)),), attributes=POOL), "two-dimensional"),
+        (Case(op="MaxPool", attributes=POOL, outputs=(IMAGE, ("int64", IMAGE[1]))), "second output"),
+        (Case(op="MaxPool", attributes={**POOL, "ceil_mode": 1}), "last window that lies in the padding"),
+        (
+            Case(op="AveragePool", attributes={**POOL, "count_include_pad": 1, "pads": (0, 0, 1, 1)}),
+            "counts uneven padding wrongly",
+        ),
+        (Case(op="MaxPool", attributes={**POOL, "auto_pad": "SAME_UPPER"}), "auto_pad=SAME_UPPER"),
+        (Case(op="BatchNormalization", inputs=NORM, weights=dict.fromkeys(range(1, 5), 0)), "default of epsilon"),
+        (Case(op="LogSoftmax"), "default of axis"),
+        (Case(op="Sum"), "crashes on a single input"),
+        (Case(op="MatMul", inputs=((FLOATS, (2, 8)), (FLOATS, (8,)))), "takes no vector"),
+        (Case(op="Gemm", inputs=((FLOATS, (8, 2)), (FLOATS, (8, 4))), attributes={"transA": 1}), "transA=1"),
+        (Case(op="ReduceSum", inputs=(IMAGE, ("int64", (0,))), weights={1: 0}), "empty list of axes"),
+        (Case(op="PRelu", inputs=(IMAGE, (FLOATS, (8,))), weights={1: 0}), "one slope, or one per channel"),
+        (Case(op="Split", attributes={"axis": 1, "num_outputs": 4}), "must be even"),
+        (
+            Case(op="Slice", inputs=(IMAGE, *(("int64", (1,)),) * 4), weights={1: [9], 2: [0], 3: [1], 4: [-1]}),
+            "crashes on negative steps",
+        ),
+        (Case(op="Pad", inputs=(IMAGE, ("int64", (8,))), weights={1: [0, 0, -1, 0, 0, 0, 0, 0]}), "does not crop"),
+        (Case(op="Cast", outputs=(("int64", IMAGE[1]),), attributes={"to": 7}), "int64 has 32 bits"),
+        (Case(op="Cast", outputs=(("bool", IMAGE[1]),), attributes={"to": 9}), "to=9"),
+        (Case(op="Conv", inputs=((FLOATS, (1, 6, 8)), (FLOATS, (6, 6, 3))), weights={1: 0}), "two-dimensional"),
+        (
+            Case(
+                op="Resize",
+                inputs=(IMAGE, (FLOATS, ()), (FLOATS, (4,))),
+                weights={1: 0, 2: 0},
+                attributes={"mode": "cubic"},
+            ),
+            "wrong for cubic",
+        ),
+    ],
+)
+def test_what_was_found_wrong_is_refused(case: Case, reason: str) -> None:
+    found = case.refusal()
+    assert found is not None
+    assert reason in found
+
+
+def test_no_operator_of_a_declared_gap_is_in_the_table() -> None:
+    assert not SUPPORT.keys() & {"RNN", "GRU", "LSTM", "If", "Loop", "Scan", "QuantizeLinear", "DequantizeLinear"}
