@@ -28,7 +28,7 @@ def build(name: str, seed: int = 0) -> onnx.ModelProto:
 
 
 def text_recogniser(name: str, seed: int) -> onnx.ModelProto:
-    """CRNN (Shi, Bai and Yao, 2015): a VGG-style stack and two bidirectional LSTM layers read one line of grey text."""
+    """CRNN (Shi, Bai and Yao, 2015): a VGG-style stack and two bidirectional GRU layers read a line of grey text."""
     width, hidden, symbols = 320, 256, 37
     net = Assembly(name, seed)
     x = net.conv_relu("conv1", "line", (1, 64))
@@ -46,22 +46,24 @@ def text_recogniser(name: str, seed: int) -> onnx.ModelProto:
     x = net.node("Squeeze", "columns", x, net.ints("height_axis", 2))
     x = net.node("Transpose", "sequence", x, perm=[2, 0, 1])
     for layer in (1, 2):
-        x = _bidirectional_lstm(net, f"lstm{layer}", x, 512, hidden)
-    x = net.linear("symbols", x, (2 * hidden, symbols), gain=8.0)
+        x = _bidirectional_gru(net, f"gru{layer}", x, 512, hidden)
+    x = net.linear("symbols", x, (2 * hidden, symbols), gain=4.0)
     net.node("Softmax", "probabilities", x, axis=-1)
     return net.model(("line", (1, 1, 32, width)), ("probabilities", (steps, 1, symbols)))
 
 
-def _bidirectional_lstm(net: Assembly, label: str, x: str, features: int, hidden: int) -> str:
+def _bidirectional_gru(net: Assembly, label: str, x: str, features: int, hidden: int) -> str:
     """One layer over (time, batch, features), giving (time, batch, 2 * hidden)."""
     bound = 1 / math.sqrt(hidden)
-    shapes = {"w": (2, 4 * hidden, features), "r": (2, 4 * hidden, hidden), "b": (2, 8 * hidden)}
+    shapes = {"w": (2, 3 * hidden, features), "r": (2, 3 * hidden, hidden), "b": (2, 6 * hidden)}
     weights = [
         net.weight(f"{label}.{key}", net.draw.uniform(f"{label}.{key}", shape, -bound, bound))
         for key, shape in shapes.items()
     ]
-    # Exporters name the two final states as well, though nothing reads them.
-    x = net.node("LSTM", label, x, *weights, outputs=3, direction="bidirectional", hidden_size=hidden)
+    # As PyTorch exports it: its kind of GRU, and the final state named although nothing reads it.
+    x = net.node(
+        "GRU", label, x, *weights, outputs=2, direction="bidirectional", hidden_size=hidden, linear_before_reset=1
+    )
     x = net.node("Transpose", f"{label}.batch", x, perm=[0, 2, 1, 3])
     return net.node("Reshape", f"{label}.joined", x, net.ints(f"{label}.shape", 0, 0, -1))
 

@@ -69,6 +69,12 @@ BOUNDARY_CASES = (
         nodes=(node("Dropout", "x", "d"), node("Relu", "d")),
         inputs={"x": f32(1, 4, 5, 5)},
     ),
+    Case(
+        name="input-shown-where-a-node-vanishes",
+        nodes=(node("Dropout", "x", "y"), node("Sum", "x", "s"), node("Relu", "x", "z")),
+        inputs={"x": f32(1, 4, 5, 5)},
+        outputs=("y", "s", "z"),
+    ),
     Case(name="scalar", nodes=(node("Add", "a b"),), inputs={"a": f32(), "b": f32()}),
     Case(name="no-elements", nodes=(node("Relu", "x"),), inputs={"x": f32(0, 3)}),
     Case(
@@ -85,11 +91,6 @@ BOUNDARY_CASES = (
         name="int32-indices-out",
         nodes=(node("Relu", "x", "r"), node("ArgMax", "r", "y", axis=1, keepdims=0)),
         inputs={"x": f32(4, 16)},
-    ),
-    Case(
-        name="pool-with-a-window-in-the-padding",
-        nodes=(node("MaxPool", "x", kernel_shape=[1, 1], strides=[2, 2], ceil_mode=1),),
-        inputs={"x": f32(1, 4, 4, 4)},
     ),
     SMALL_NET,
 )

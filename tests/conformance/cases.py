@@ -35,6 +35,10 @@ class Feed:
         return (rng.random(self.shape) * (self.high - self.low) + self.low).astype(dtype)
 
 
+Content = Feed | np.ndarray | tuple[int, ...]
+"""What a node reads: drawn anew for each run, a constant, or the shape of a constant to fill."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """A small model.
@@ -68,7 +72,8 @@ class Case:
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
         typed = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
-        return typed.SerializeToString()
+        content: bytes = typed.SerializeToString()
+        return content
 
     def feeds(self, turn: str) -> dict[str, np.ndarray]:
         """Inputs, other ones for another ``turn``."""
@@ -79,7 +84,7 @@ class Case:
         return np.random.default_rng(crc32(f"{self.name}/{use}".encode()))
 
 
-def node(op_type: str, inputs: str, outputs: str = "y", **attributes: Any) -> onnx.NodeProto:
+def node(op_type: str, inputs: str, outputs: str = "y", /, **attributes: Any) -> onnx.NodeProto:
     """A node from blank-separated names; ``-`` leaves an input out."""
     return helper.make_node(op_type, [name.replace("-", "") for name in inputs.split()], outputs.split(), **attributes)
 
@@ -99,7 +104,7 @@ def scalar(number: float, dtype: str = "float32") -> np.ndarray:
     return np.array(number, dtype)
 
 
-def one(op_type: str, name: str, inputs: Mapping[str, Feed | np.ndarray | tuple[int, ...]], **attributes: Any) -> Case:
+def one(op_type: str, name: str, inputs: Mapping[str, Content], **attributes: Any) -> Case:
     """A case of one node with one output: feeds are its inputs, all else its constants, in the order given."""
     return Case(
         name=f"{op_type}-{name}",
@@ -113,4 +118,5 @@ def _filled(content: np.ndarray | tuple[int, ...], rng: np.random.Generator) -> 
     if isinstance(content, np.ndarray):
         return content
     reads = int(np.prod(content[1:])) or 1
-    return (rng.standard_normal(content) * np.sqrt(2 / reads)).astype(np.float32)
+    filled: np.ndarray = rng.standard_normal(content) * np.sqrt(2 / reads)
+    return filled.astype(np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from tests.conformance.cases import TOLERANCE
 
 
-def faults(answer: Mapping[str, Any], expected: list[Mapping[str, np.ndarray]], may_mutate: bool) -> list[str]:
+def faults(answer: Mapping[str, Any], expected: Sequence[Mapping[str, np.ndarray]], may_mutate: bool) -> list[str]:
     """All that is wrong with an answer; none if the engine refused the case beforehand."""
     if "refused" in answer:
         return [f"refused {node} without a reason" for node, reason in answer["refused"].items() if not reason]

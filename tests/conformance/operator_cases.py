@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from tests.conformance.cases import Case, Feed, f32, i64, node, one, scalar
+from tests.conformance.cases import Case, Content, Feed, f32, i64, node, one, scalar
 
 _IMAGE = f32(1, 8, 14, 14)
 _TOKENS = f32(1, 12, 32)
@@ -15,7 +17,7 @@ _UNIT = f32(2, 3, 8, low=-0.9, high=0.9)
 
 
 def _convolutions() -> list[Case]:
-    def conv(name: str, feed: Feed, weight: tuple[int, ...], *, bias: bool = False, **attributes: object) -> Case:
+    def conv(name: str, feed: Feed, weight: tuple[int, ...], *, bias: bool = False, **attributes: Any) -> Case:
         bias_shape = {"b": (weight[0],)} if bias else {}
         return one("Conv", name, {"x": feed, "w": weight, **bias_shape}, **attributes)
 
@@ -110,7 +112,12 @@ def _elementwise() -> list[Case]:
 
 
 def _normalisations() -> list[Case]:
-    moments = {"scale": (8,), "bias": (8,), "mean": (8,), "var": np.linspace(0.5, 1.5, 8, dtype=np.float32)}
+    moments: dict[str, Content] = {
+        "scale": (8,),
+        "bias": (8,),
+        "mean": (8,),
+        "var": np.linspace(0.5, 1.5, 8, dtype=np.float32),
+    }
     return [
         one("BatchNormalization", "inference", {"x": _IMAGE, **moments}),
         one("InstanceNormalization", "image", {"x": _IMAGE, "scale": (8,), "bias": (8,)}),
@@ -180,7 +187,7 @@ def _movements() -> list[Case]:
     ]
 
 
-_RESIZES: dict[str, dict[str, object]] = {
+_RESIZES: dict[str, dict[str, Any]] = {
     "nearest": {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
     "linear-half-pixel": {"mode": "linear"},
     "linear-corners": {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
@@ -188,7 +195,7 @@ _RESIZES: dict[str, dict[str, object]] = {
 }
 
 
-def _resize(name: str, **attributes: object) -> Case:
+def _resize(name: str, **attributes: Any) -> Case:
     return Case(
         name=f"Resize-{name}",
         nodes=(node("Resize", "x - scales", **attributes),),
@@ -198,7 +205,7 @@ def _resize(name: str, **attributes: object) -> Case:
 
 
 def _recurrences() -> list[Case]:
-    def cell(op_type: str, gates: int, direction: str = "forward", **attributes: object) -> Case:
+    def cell(op_type: str, gates: int, direction: str = "forward", **attributes: Any) -> Case:
         ways, hidden, width = (2 if direction == "bidirectional" else 1), 6, 5
         return Case(
             name=f"{op_type}-{direction}",

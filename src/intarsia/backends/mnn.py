@@ -66,7 +66,7 @@ class MnnBackend(Backend):
 
     name: ClassVar[str] = "mnn"
     extra: ClassVar[str] = "mnn"
-    licence: ClassVar[str] = "Apache-2.0"
+    licence: ClassVar[str] = "BSD-3-Clause"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
     traits: ClassVar[Traits] = Traits(writes_in_place=False, dtypes=frozenset({"float32", "int32", "int64", "bool"}))
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -148,18 +148,23 @@ class MnnBackend(Backend):
         return (target, target.with_options({"memory": "high"}))
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
-        """Write ``model.mnn`` (above 1 GB its weights beside it) and ``options.json``: what ``createSession`` takes."""
+        """Write ``model.mnn`` (above 1 GB its weights beside it) and ``options.json``: by the call that takes them."""
         with guard(CompileError, self.name):
             native, weights = _convert(model, folder, external=sum(w.nbytes for w in model.weights.values()) > 2**30)
             options = folder / "options.json"
-            options.write_text(json.dumps(_options(target, settings), indent=2) + "\n", encoding="utf-8")
+            told = {
+                "createSession": _options(target, settings),
+                "setSessionHint": [WINOGRAD_MEMORY_LEVEL, WINOGRAD_LEVELS[target["memory"]]],
+            }
+            options.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
         return tuple(path for path in (native, weights, options) if path.exists())
 
 
 class MnnExecutable(Executable):
     """A session whose input and output memory belongs to MNN: both are copied, 1 µs and the memory's speed.
 
-    The session keeps no state from call to call; ``runSession`` releases the interpreter lock.
+    A run reuses the memory of its inputs, so each call must copy them in anew. ``runSession`` releases the interpreter
+    lock, and sessions share no memory: several may run at once.
     """
 
     def __init__(self, interpreter: Any, session: Any, meta: Mapping[str, Any]) -> None:

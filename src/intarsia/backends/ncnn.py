@@ -198,9 +198,10 @@ class _Engine:
         """Read the network and its weights."""
         _check(self._net.load_param_mem(param), "the layers")
         reader = _reader(self._ncnn, source)
-        _check(self._net.load_model(reader), "the weights")
+        code = self._net.load_model(reader)
         if reader.failure is not None:
             raise reader.failure
+        _check(code, "the weights")
         if source.left_over:
             raise LoadError("ncnn", "the network read fewer weights than it has")
 

@@ -44,13 +44,13 @@ _ROWS: tuple[tuple[str, str], ...] = (
         "DynamicQuantizeLinear Elu Erf Gelu GlobalAveragePool GlobalLpPool GlobalMaxPool GroupNormalization "
         "HardSigmoid HardSwish Hardmax InstanceNormalization LRN LeakyRelu LpPool MaxRoiPool MaxUnpool Mean "
         "MeanVarianceNormalization Mish Multinomial NegativeLogLikelihoodLoss NonMaxSuppression PRelu RNN Selu Sinh "
-        "SoftmaxCrossEntropyLoss Softplus Softsign Swish Tan ThresholdedRelu",
+        "SoftmaxCrossEntropyLoss Softplus Softsign Tan ThresholdedRelu",
     ),
     ("float32 float16", "Attention QuantizeLinear RotaryEmbedding"),
     (
         _REAL,
         "AffineGrid BatchNormalization Ceil Cos DFT DeformConv Dropout Exp Floor GRU Gemm GridSample LSTM Log "
-        "LogSoftmax LpNormalization RMSNormalization RandomNormal RandomUniform Reciprocal RoiAlign Round STFT Sigmoid "
+        "LogSoftmax LpNormalization RMSNormalization RandomNormal RandomUniform Reciprocal RoiAlign Round Sigmoid "
         "Sin Softmax Sqrt Sum Tanh",
     ),
     (f"{_REAL} bfloat16", "LayerNormalization"),
@@ -98,7 +98,7 @@ _ROWS: tuple[tuple[str, str], ...] = (
     ("int8 uint8", "ConvInteger MatMulInteger QLinearConv QLinearMatMul"),
     (f"{_FLOAT8} int8 uint8 int16 uint16 int32 int4 uint4", "DequantizeLinear"),
     ("uint8 uint32 uint64", "BitShift"),
-    ("string", "RegexFullMatch StringConcat StringNormalizer StringSplit"),
+    ("string", "RegexFullMatch StringConcat StringSplit"),
 )
 
 KERNELS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -121,7 +121,15 @@ def refusal(node: Node, graph: Graph) -> str | None:
             return f"onnxruntime has no CPU kernel for {op_type}"
     if node.domain not in _OWN:
         return None
-    return _kernel(node, graph) or first_reason(_CASES, node, graph)
+    return _late_pointer(node, graph) or _kernel(node, graph) or first_reason(_CASES, node, graph)
+
+
+def _late_pointer(node: Node, graph: Graph) -> str | None:
+    for name in filter(None, (*node.reads, *node.outputs)):
+        value = graph.values[name]
+        if value.shape is None and str(value.dtype).startswith(("bfloat", "float8")):
+            return f"onnxruntime hands out {value.dtype} by pointer only, and the shape of {name} is not known before"
+    return None
 
 
 def _kernel(node: Node, graph: Graph) -> str | None:
@@ -182,6 +190,24 @@ def _conv_integer(node: Node, graph: Graph) -> str | None:
     return None
 
 
+def _pow(node: Node, graph: Graph) -> str | None:
+    dtype = input_dtype(node, graph, 1)
+    return (
+        None if dtype in KERNELS["Pow"] | {"float16"} else f"onnxruntime has no CPU kernel for an exponent of {dtype}"
+    )
+
+
+def _range(node: Node, graph: Graph) -> str | None:
+    scalars = all(input_rank(node, graph, position) == 0 for position in range(3))
+    return None if scalars else "onnxruntime's Range takes nothing but scalars"
+
+
+def _extreme(node: Node, graph: Graph) -> str | None:
+    if input_dtype(node, graph, 0) == "bool" and 0 in (graph.values[node.inputs[0]].shape or ()):
+        return f"onnxruntime's {node.op_type} is not defined on no flags at all"
+    return None
+
+
 def _dropout(node: Node, graph: Graph) -> str | None:
     return "Dropout in training draws random numbers" if has_input(node, 2) else None
 
@@ -210,8 +236,12 @@ _CASES: Mapping[str, Case] = MappingProxyType(
         "MaxPool": _pool,
         "MaxUnpool": _max_unpool,
         "Mod": _mod,
+        "Pow": _pow,
         "RNN": _recurrent,
         "RandomUniformLike": _before_opset_22,
+        "Range": _range,
+        "ReduceMax": _extreme,
+        "ReduceMin": _extreme,
         "Resize": _resize,
         "RoiAlign": _before_opset_22,
         "SpaceToDepth": _space_to_depth,

@@ -46,6 +46,22 @@ def constant_tensor(node: ir.Node) -> ir.TensorProtocol | None:
             return None
 
 
+def content(tensor: ir.TensorProtocol) -> np.ndarray:
+    """The content as arrays are handed around: text as ``str``, where a tensor has bytes."""
+    array = tensor.numpy()
+    if tensor.dtype != ir.DataType.STRING:
+        return array
+    texts = [item.decode("utf-8", errors="surrogateescape") for item in array.flat]
+    return np.array(texts, dtype=object).reshape(array.shape)
+
+
+def own_tensor(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
+    """The same content under a name of its own: naming a tensor that came from a message changes the message."""
+    if tensor.dtype == ir.DataType.STRING:
+        return ir.StringTensor(list(tensor.numpy().flat), shape=ir.Shape(tensor.shape.numpy()))
+    return ir.Tensor(tensor.numpy(), dtype=tensor.dtype)
+
+
 def add_weight(graph: ir.Graph, name: str, tensor: ir.TensorProtocol) -> ir.Value:
     """A new weight of the graph under a name that is free."""
     shape = ir.Shape(tensor.shape.numpy())
@@ -63,11 +79,13 @@ def _replace(node: ir.Node, tensor: ir.TensorProtocol, graph: ir.Graph, taken: d
         name = _free(name, taken)
     assert node.graph is not None
     output.name = None  # two values of one graph may not share it
-    output.replace_all_uses_with(add_weight(graph, name, tensor))
+    output.replace_all_uses_with(add_weight(graph, name, own_tensor(tensor)))
     node.graph.remove(node, safe=True)
 
 
 def _own(value: ir.Value, graph: ir.Graph, taken: dict[str, int]) -> None:
+    if value.const_value is not None:
+        value.const_value = own_tensor(value.const_value)
     value.name = _free(value.name or "", taken)
     graph.register_initializer(value)
 

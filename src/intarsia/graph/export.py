@@ -56,7 +56,7 @@ def add_inline(model: onnx.ModelProto, weight: Weight) -> None:
     tensor = model.graph.initializer.add(name=weight.name, data_type=elem_type_of(weight.dtype), dims=weight.shape)
     array = weight.array()
     if weight.dtype == STRING:
-        tensor.string_data.extend(item if isinstance(item, bytes) else str(item).encode() for item in array.flat)
+        tensor.string_data.extend(item.encode("utf-8", errors="surrogateescape") for item in array.flat)
     elif is_packed(weight.dtype):
         tensor.CopyFrom(onnx.numpy_helper.from_array(array, weight.name))
     else:

@@ -14,7 +14,7 @@ import onnx
 import onnx_ir as ir
 from onnx import defs
 
-from intarsia.graph.constants import add_weight
+from intarsia.graph.constants import add_weight, content
 from intarsia.graph.detached import detached
 from intarsia.graph.dtypes import dtype_name, element_bytes
 from intarsia.graph.evaluator import EVALUATION_ERRORS, evaluate_node
@@ -33,6 +33,8 @@ _KEPT = frozenset(
 )
 
 
+_SHAPED_AS_INPUT = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
+"""Operators that ONNX defines by a function and gives no inference of shapes."""
 _FLOATING = frozenset(kind for kind in ir.DataType if kind.is_floating_point())
 
 
@@ -88,6 +90,8 @@ class _Folder:
             )
         except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
             return  # an operator that its own schema cannot place; the engine may still take it
+        if node.op_type in _SHAPED_AS_INPUT and not node.domain:
+            found = {proto.output[0]: types[proto.input[0]]}
         for output in node.outputs:
             if output.name in found:
                 _adopt(output, found[output.name])
@@ -122,7 +126,7 @@ class _Folder:
         reads: Mapping[str, ir.Value],
         tensors: Mapping[str, ir.TensorProtocol],
     ) -> Sequence[ir.TensorProtocol | None] | None:
-        feeds = {name: tensor.numpy() for name, tensor in tensors.items()}
+        feeds = {name: content(tensor) for name, tensor in tensors.items()}
         types = {name: self._type(value) for name, value in reads.items()}
         try:
             results = evaluate_node(proto, self._opsets, feeds, types)
@@ -235,13 +239,13 @@ def _nbytes(value: ir.Value) -> int:
 def _key(proto: onnx.NodeProto, tensors: Mapping[str, ir.TensorProtocol]) -> Hashable:
     """Equal for nodes that compute the same, so that equal constants are made, and stored, once."""
 
-    def content(tensor: ir.TensorProtocol) -> Hashable:
+    def identity(tensor: ir.TensorProtocol) -> Hashable:
         if tensor.nbytes > _SMALL or tensor.dtype == ir.DataType.STRING:
             return id(tensor)
         return int(tensor.dtype), tensor.shape.numpy(), tensor.tobytes()
 
     attributes = tuple(sorted(attribute.SerializeToString(deterministic=True) for attribute in proto.attribute))
-    inputs = tuple(content(tensors[name]) if name else None for name in proto.input)
+    inputs = tuple(identity(tensors[name]) if name else None for name in proto.input)
     return proto.domain, proto.op_type, tuple(map(bool, proto.output)), attributes, inputs
 
 

@@ -6,6 +6,8 @@ from collections import Counter
 
 import onnx_ir as ir
 
+from intarsia.graph.constants import own_tensor
+
 
 def own_outputs(model: ir.Model) -> None:
     """Put an `Identity` before each output of the graph that is an input, a weight, or an output already."""
@@ -51,6 +53,8 @@ def _swap_names(graph: ir.Graph, value: ir.Value, copy: ir.Value, name: str, tak
     taken.add(fresh)
     if value.is_initializer():
         del graph.initializers[name]
+        if value.const_value is not None:
+            value.const_value = own_tensor(value.const_value)
         copy.name, value.name = name, fresh
         graph.register_initializer(value)
     else:

@@ -11,13 +11,13 @@ from onnx_ir.passes.common import InlinePass, RemoveInitializersFromInputsPass
 from intarsia.errors import ModelError
 from intarsia.graph.bind import Shapes, bind_dimensions
 from intarsia.graph.build import build
-from intarsia.graph.constants import lift_constants
+from intarsia.graph.constants import content, lift_constants
 from intarsia.graph.dtypes import dtype_name, element_bytes
 from intarsia.graph.fold import fold_and_infer
 from intarsia.graph.graph import Graph
 from intarsia.graph.naming import own_outputs, state_names
 from intarsia.graph.opset import raise_opset
-from intarsia.graph.parts import Weight
+from intarsia.graph.parts import ArrayTensor, Weight
 from intarsia.graph.read import ModelSource, read_model
 from intarsia.graph.tidy import drop_dead, drop_idle
 
@@ -102,5 +102,5 @@ def _weight(value: ir.Value) -> Weight:
         dtype=dtype,
         shape=shape,
         nbytes=prod(shape) * element_bytes(dtype),
-        source=tensor,
+        source=tensor if isinstance(tensor, ir.ExternalTensor) else ArrayTensor(content=content(tensor)),
     )

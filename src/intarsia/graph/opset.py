@@ -10,6 +10,7 @@ import onnx_ir as ir
 from onnx import defs
 
 from intarsia.errors import ModelError
+from intarsia.graph.conversion_repairs import is_convertible, repair_after, repair_before
 from intarsia.graph.detached import detached
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def raise_opset(model: ir.Model) -> None:
         return
     _raise_ir(model, version)
     with detached(model) as proto:
-        converted = _converted(proto)
+        converted = _converted(proto, version)
     if converted is not None:
         _take_over(model, ir.from_proto(converted))
     _raise_ir(model, model.opset_imports[""])
@@ -77,14 +78,17 @@ def _own_operators(node: onnx.NodeProto) -> Iterator[str]:
                 yield from _own_operators(inner)
 
 
-def _converted(proto: onnx.ModelProto) -> onnx.ModelProto | None:
+def _converted(proto: onnx.ModelProto, version: int) -> onnx.ModelProto | None:
     """The model at `OPSET`, or ``None``. Some adapters need shapes, so those come first."""
+    if not is_convertible(proto, version):
+        return None
     try:
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        repair_before(inferred, version)
         converted = onnx.version_converter.convert_version(inferred, OPSET)
-    except (onnx.version_converter.ConvertError, RuntimeError, ValueError, IndexError):
+    except (onnx.version_converter.ConvertError, onnx.shape_inference.InferenceError, RuntimeError, ValueError):
         return None
-    return converted if all(map(_is_known, converted.graph.node)) else None
+    return converted if all(map(_is_known, converted.graph.node)) and repair_after(converted, version) else None
 
 
 def _is_known(node: onnx.NodeProto) -> bool:

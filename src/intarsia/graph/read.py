@@ -32,7 +32,7 @@ def read_model(source: ModelSource) -> ir.Model:
     else:
         _check(proto, where)
         try:
-            model = ir.from_proto(proto)
+            model = ir.from_proto(_without_sparse_weights(proto))
         except (ValueError, TypeError, KeyError, RuntimeError) as error:
             raise ModelError(f"{where} is not a sound ONNX model: {error}") from error
     _settle_external(model, where, folder)
@@ -84,6 +84,22 @@ def _check(proto: onnx.ModelProto, where: str) -> None:
             raise ModelError(
                 f"{where} is cut short or damaged: weight {tensor.name!r} has fewer bytes than its shape says"
             )
+
+
+def _without_sparse_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """onnx_ir knows no sparse weights; few models have one, and engines make them dense themselves."""
+    if not proto.graph.sparse_initializer:
+        return proto
+    dense = onnx.ModelProto()
+    dense.CopyFrom(proto)
+    for sparse in dense.graph.sparse_initializer:
+        values, indices = (onnx.numpy_helper.to_array(tensor) for tensor in (sparse.values, sparse.indices))
+        content = np.zeros(tuple(sparse.dims), dtype=values.dtype)
+        places = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), tuple(sparse.dims))
+        content.reshape(-1)[places] = values
+        dense.graph.initializer.append(onnx.numpy_helper.from_array(content, sparse.values.name))
+    dense.graph.ClearField("sparse_initializer")
+    return dense
 
 
 def _is_whole(tensor: onnx.TensorProto) -> bool:

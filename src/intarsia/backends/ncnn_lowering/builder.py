@@ -150,6 +150,8 @@ class Builder:
         blocks: Iterable[Block] = (),
     ) -> tuple[str, ...]:
         """Add a layer; returns its blobs."""
+        if not all(np.isfinite(value).all() for value in (params or {}).values()):
+            raise Refused("ncnn's param files hold finite numbers only")
         made = {f"{kind}:{len(self.layers)}:{index}": shape for index, shape in enumerate(shapes)}
         self.shapes |= made
         outputs = tuple(made)

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from intarsia.backends.openvino_rules import refusal
+from intarsia.graph import load_model
+from tests.conformance.cases import Case, Feed, f32, i64, node, one, scalar
+from tests.unit.backends.test_onnxruntime_rules import resize
+
+IMAGE = f32(1, 2, 5, 5)
+INT32 = Feed(shape=(2, 3), dtype="int32", low=1, high=9)
+INT8 = Feed(shape=(2, 3), dtype="int8", low=1, high=9)
+INT64 = Feed(shape=(2, 3), dtype="int64", low=1, high=9)
+
+
+def sizes(**attributes: Any) -> Case:
+    return Case(
+        name="resize",
+        nodes=(node("Resize", "x - - s", **attributes),),
+        inputs={"x": IMAGE},
+        weights={"s": i64(1, 2, 3, 3)},
+    )
+
+
+def loop_with(op_type: str) -> Case:
+    def info(name: str, shape: list[int], elem_type: int = TensorProto.FLOAT) -> Any:
+        return helper.make_tensor_value_info(name, elem_type, shape)
+
+    body = helper.make_graph(
+        [node(op_type, "state", "next"), node("Identity", "on", "still")],
+        "body",
+        [info("turn", [], TensorProto.INT64), info("on", [], TensorProto.BOOL), info("state", [2, 2])],
+        [info("still", [], TensorProto.BOOL), info("next", [2, 2])],
+    )
+    return Case(
+        name="loop",
+        nodes=(node("Loop", "n - x", body=body),),
+        inputs={"x": f32(2, 2)},
+        weights={"n": scalar(3, "int64")},
+    )
+
+
+LSTM = {"w": (1, 12, 2), "r": (1, 12, 3), "b": (1, 24), "h": (1, 1, 3), "c": (1, 1, 3), "p": (1, 9)}
+REFUSED = [
+    ("does not convert Det", one("Det", "2d", {"x": f32(3, 3)})),
+    ("does not convert Bernoulli", loop_with("Bernoulli")),
+    ("empty tensors", one("Relu", "empty", {"x": f32(0, 3)})),
+    ("input 1 of Reshape as a constant", one("Reshape", "late", {"x": f32(4), "s": Feed(shape=(2,), dtype="int64")})),
+    ("Div on integers in float32", one("Div", "int32", {"a": INT32, "b": INT32})),
+    ("ReduceMax on integers in float32", one("ReduceMax", "int64", {"x": INT64, "axes": i64(1)})),
+    ("Add on int8 stops", one("Add", "int8", {"a": INT8, "b": INT8})),
+    (
+        "starts in the padding",
+        one("MaxPool", "c", {"x": f32(1, 1, 4, 4)}, kernel_shape=[1, 1], strides=[2, 2], ceil_mode=1),
+    ),
+    ("Resize ignores antialias", sizes(mode="linear", antialias=1)),
+    ("Resize ignores exclude_outside", sizes(mode="cubic", exclude_outside=1)),
+    (
+        "Resize knows no half_pixel_symmetric",
+        sizes(mode="linear", coordinate_transformation_mode="half_pixel_symmetric"),
+    ),
+    ("corners by rounded sizes", resize("linear", "align_corners", 0.5, 0.7)),
+    ("does not wrap", one("Pad", "wrap", {"x": IMAGE, "p": i64(0, 0, 1, 1, 0, 0, 1, 1)}, mode="wrap")),
+    ("images only", one("GridSample", "3d", {"x": f32(1, 1, 3, 3, 3), "g": f32(1, 2, 2, 2, 3)}, mode="linear")),
+    (
+        "ignores the peepholes",
+        Case(
+            name="lstm",
+            nodes=(node("LSTM", "x w r b - h c p", "y", hidden_size=3),),
+            inputs={"x": f32(4, 1, 2)},
+            weights=LSTM,
+        ),
+    ),
+]
+TAKEN = [
+    one("Conv", "3x3", {"x": IMAGE, "w": (2, 2, 3, 3)}),
+    one("Add", "int32", {"a": INT32, "b": INT32}),
+    one("Gather", "rows", {"w": (20, 8), "i": INT64}),
+    one("Reshape", "fixed", {"x": f32(4), "s": i64(2, 2)}),
+    one("ReduceMean", "image", {"x": IMAGE, "axes": i64(2, 3)}),
+    sizes(mode="linear"),
+    resize("linear", "align_corners", 2, 3),
+    loop_with("Sin"),
+    Case(
+        name="lstm",
+        nodes=(node("LSTM", "x w r b", "y", hidden_size=3),),
+        inputs={"x": f32(4, 1, 2)},
+        weights={name: LSTM[name] for name in "wrb"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("reason", "case"), REFUSED)
+def test_refused(reason: str, case: Case) -> None:
+    graph = load_model(case.model())
+    reasons = [refusal(each, graph) for each in graph.nodes]
+    assert any(reason in (text or "") for text in reasons), reasons
+
+
+@pytest.mark.parametrize("case", TAKEN, ids=lambda case: case.name)
+def test_taken(case: Case) -> None:
+    graph = load_model(case.model())
+    assert graph.nodes
+    assert [refusal(each, graph) for each in graph.nodes] == [None] * len(graph.nodes)
+
+
+def test_other_domains_are_refused() -> None:
+    model = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Thing", ["x"], ["y"], domain="my.domain")],
+            "custom",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
+        ),
+        opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("my.domain", 1)],
+    )
+    graph = load_model(model)
+    assert "my.domain" in (refusal(graph.nodes[0], graph) or "")
+    assert np.all([value.dtype == "float32" for value in graph.values.values()])

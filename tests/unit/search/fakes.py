@@ -1,0 +1,77 @@
+"""A measurer with a table instead of a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from intarsia.config import RunSettings, SearchSettings
+from intarsia.cost.measure import Measurer
+from intarsia.cost.record import Failure, Measurement, Outcome
+from intarsia.cost.sampling import Effort
+from intarsia.partition import Capability, Partition
+from intarsia.search import Problem
+from intarsia.target import Target
+from tests.fakes import fake_dag
+
+
+def measured(ms: float) -> Measurement:
+    return Measurement(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=0.0)
+
+
+class FakeMeasurer:
+    """Costs are sums over atoms, plus what the switch between two engines costs, plus what only whole plans show."""
+
+    def __init__(
+        self,
+        atoms_ms: Mapping[Target, Sequence[float]],
+        switch_ms: float = 0.0,
+        surprise_ms: float = 0.0,
+        failing: Mapping[Target, str] | None = None,
+    ) -> None:
+        self._atoms_ms = atoms_ms
+        self._switch_ms = switch_ms
+        self._surprise_ms = surprise_ms
+        self._failing = failing or {}
+        self.measured = 0
+        self.asked: list[tuple[str, int]] = []
+
+    def cost(
+        self,
+        piece: Partition,
+        settings: RunSettings,
+        after: Partition | None = None,
+        effort: Effort | None = None,
+    ) -> Outcome:
+        self.measured += 1
+        self.asked.append((piece.target.kind.name, len(piece.nodes)))
+        if piece.target in self._failing:
+            return Failure(stage=self._failing[piece.target], reason="on purpose")
+        return measured(self.piece_ms(piece) + (0.0 if after is None else self._switch_ms))
+
+    def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+        self.measured += 1
+        return measured(self.plan_ms(partitions))
+
+    def piece_ms(self, piece: Partition) -> float:
+        return sum(self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes)
+
+    def plan_ms(self, partitions: Sequence[Partition]) -> float:
+        switches = len(partitions) - 1
+        return sum(map(self.piece_ms, partitions)) + switches * (self._switch_ms + self._surprise_ms)
+
+    def as_measurer(self) -> Measurer:
+        return cast("Measurer", self)
+
+
+def chain_problem(atoms: int, targets: Sequence[Target], budget_s: float = 60.0) -> Problem:
+    """A chain of nodes, each an atom of its own, that every target takes."""
+    graph = fake_dag([[number - 1] if number else [] for number in range(atoms)])
+    return Problem(
+        graph=graph,
+        targets=tuple(targets),
+        capabilities={target: Capability(refusals={}) for target in targets},
+        settings=SearchSettings(budget_s=budget_s),
+        threads=2,
+        atoms=tuple((node.id,) for node in graph.nodes),
+    )

@@ -1,0 +1,64 @@
+"""A mix ships only if it is faster beyond the noise."""
+
+from __future__ import annotations
+
+import pytest
+
+from intarsia.config import RunSettings
+from intarsia.cost.duel import CONTROL_NAME, Verdict
+from intarsia.errors import ExecutionError
+from intarsia.partition import Partition
+from intarsia.search.decision import _choose, finalists
+from intarsia.search.problem import Candidate
+from intarsia.target import Target
+
+
+def candidate(name: str, ms: float) -> Candidate:
+    partitions = (Partition(target=Target("onnxruntime"), nodes=("n0",)),)
+    return Candidate(name=name, partitions=partitions, settings=RunSettings(threads=2), predicted_ms=(ms,))
+
+
+SINGLE, MIX = candidate("onnxruntime", 10.0), candidate("collage", 8.0)
+
+
+def verdict(mix: list[float], single: list[float], *, is_void: bool = False) -> Verdict:
+    rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(single)}
+    return Verdict(rounds_ms=rounds, profile_ms={}, errors={}, failed={}, is_void=is_void)
+
+
+def test_a_clear_win_ships() -> None:
+    chosen, reason = _choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
+    assert chosen is MIX
+    assert "1.25 times" in reason
+
+
+def test_a_win_inside_the_noise_does_not() -> None:
+    mix = [9.0, 11.0] * 14 + [9.9, 9.9]
+    chosen, reason = _choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
+    assert chosen is SINGLE
+    assert "no gain" in reason
+
+
+def test_a_void_duel_shows_nothing() -> None:
+    chosen, reason = _choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
+    assert chosen is SINGLE
+    assert "noisy" in reason
+
+
+def test_without_a_single_engine_the_mix_ships() -> None:
+    chosen, reason = _choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
+    assert chosen is MIX
+    assert "no engine alone" in reason
+
+
+def test_if_nothing_ran_the_failure_is_raised() -> None:
+    nothing = Verdict(rounds_ms={}, profile_ms={}, errors={}, failed={"collage": ("crash", "SIGSEGV")}, is_void=True)
+    with pytest.raises(ExecutionError, match="SIGSEGV"):
+        _choose([MIX], None, nothing)
+
+
+def test_finalists_are_the_close_singles_and_the_best_mixes() -> None:
+    singles = [candidate("a", 12.0), candidate("b", 10.0), candidate("c", 10.5), candidate("d", 10.9)]
+    mixes = [candidate("collage", 9.0), candidate("collage-2", 9.5), candidate("collage-3", 9.6)]
+    assert [c.name for c in finalists(singles, mixes)] == ["b", "c", "d", "collage", "collage-2"]
+    assert [c.name for c in finalists([], mixes)] == ["collage", "collage-2"]
