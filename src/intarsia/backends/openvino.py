@@ -228,7 +228,7 @@ def _fill(model: Any, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     held = []
     parameters = model.get_parameters()
     for parameter, array in zip(parameters[len(parameters) - len(weights) :], weights, strict=True):
-        shared = _writable(array)
+        shared = writable(array)
         constant = op.Constant(shared, shared_memory=True)
         for reader in parameter.output(0).get_target_inputs():
             reader.replace_source_output(constant.output(0))
@@ -251,10 +251,10 @@ def _part_inputs_from_outputs(model: Any) -> None:
 
 
 def _tensor(array: Any) -> Any:
-    return _engine().Tensor(_writable(array), shared_memory=True)
+    return _engine().Tensor(writable(array), shared_memory=True)
 
 
-def _writable(array: np.ndarray) -> np.ndarray:
+def writable(array: np.ndarray) -> np.ndarray:
     """The same memory without the read-only mark. OpenVINO shares no array that bears it, though it only reads."""
     import numpy as np
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
+from google.protobuf.message import EncodeError
 
 from intarsia.errors import ModelError
 from intarsia.graph.dtypes import STRING, elem_type_of, is_packed
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MESSAGE_LIMIT = (1 << 31) - 1
 """Bytes in one protobuf message."""
+_TOO_LARGE = "the model is larger than 2 GB with its weights inside; keep the weights outside"
 INLINE_LIMIT = 1_500_000_000
 """Bytes of weights from which a stand-alone model gets a data file."""
 ALIGNMENT = 64
@@ -84,15 +86,26 @@ def is_mappable(weight: Weight) -> bool:
     return weight.dtype != STRING and not is_packed(weight.dtype)
 
 
+def check_fits(weights: Iterable[Weight]) -> None:
+    """Refuse weights that one message cannot hold, before they are copied into it.
+
+    Raises:
+        ModelError: They are larger than protobuf allows.
+    """
+    if sum(weight.nbytes for weight in weights) > MESSAGE_LIMIT:
+        raise ModelError(_TOO_LARGE)
+
+
 def serialise(model: onnx.ModelProto) -> bytes:
     """The message's bytes: equal models, equal bytes.
 
     Raises:
         ModelError: It is larger than protobuf allows.
     """
-    if model.ByteSize() > MESSAGE_LIMIT:
-        raise ModelError("the model is larger than 2 GB with its weights inside; keep the weights outside")
-    return bytes(model.SerializeToString(deterministic=True))
+    try:
+        return bytes(model.SerializeToString(deterministic=True))
+    except (EncodeError, ValueError) as error:
+        raise ModelError(_TOO_LARGE) from error
 
 
 def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:

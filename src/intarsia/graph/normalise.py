@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import prod
 
+import numpy as np
 import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass, RemoveInitializersFromInputsPass
 
@@ -12,12 +14,12 @@ from intarsia.errors import ModelError
 from intarsia.graph.bind import Shapes, bind_dimensions
 from intarsia.graph.build import build
 from intarsia.graph.constants import content, lift_constants
-from intarsia.graph.dtypes import dtype_name, element_bytes
+from intarsia.graph.dtypes import STRING, dtype_name, element_bytes, is_packed, numpy_dtype
 from intarsia.graph.fold import fold_and_infer
 from intarsia.graph.graph import Graph
 from intarsia.graph.naming import own_outputs, state_names
 from intarsia.graph.opset import raise_opset
-from intarsia.graph.parts import ArrayTensor, Weight
+from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
 from intarsia.graph.read import ModelSource, read_model
 from intarsia.graph.tidy import drop_dead, drop_idle
 
@@ -82,7 +84,8 @@ _STEPS: tuple[Callable[[ir.Model], None], ...] = (
 
 
 def _frozen(model: ir.Model) -> Graph:
-    weights = {name: _weight(value) for name, value in model.graph.initializers.items()}
+    mapped = cache(map_file)  # each external file once
+    weights = {name: _weight(value, mapped) for name, value in model.graph.initializers.items()}
     model.graph.initializers.clear()
     used = {node.domain for node in model.graph.all_nodes()}
     for domain in [domain for domain in model.opset_imports if domain and domain not in used]:
@@ -90,7 +93,7 @@ def _frozen(model: ir.Model) -> Graph:
     return build(ir.to_proto(model), weights)
 
 
-def _weight(value: ir.Value) -> Weight:
+def _weight(value: ir.Value, mapped: Callable[[str], np.ndarray]) -> Weight:
     tensor = value.const_value
     assert tensor is not None
     dtype = dtype_name(int(tensor.dtype))
@@ -102,5 +105,15 @@ def _weight(value: ir.Value) -> Weight:
         dtype=dtype,
         shape=shape,
         nbytes=prod(shape) * element_bytes(dtype),
-        source=tensor if isinstance(tensor, ir.ExternalTensor) else ArrayTensor(content=content(tensor)),
+        source=_source(tensor, dtype, shape, mapped),
     )
+
+
+def _source(
+    tensor: ir.TensorProtocol, dtype: str, shape: tuple[int, ...], mapped: Callable[[str], np.ndarray]
+) -> Tensor:
+    """External data stays in its file; the rest is taken out of the message, which is freed, and is writeable."""
+    if isinstance(tensor, ir.ExternalTensor) and dtype != STRING and not is_packed(dtype):
+        return MappedTensor(file=mapped(tensor.path), offset=tensor.offset or 0, dtype=numpy_dtype(dtype), shape=shape)
+    array = content(tensor)
+    return ArrayTensor(content=array if array.flags.writeable else array.copy())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,7 +98,7 @@ class Weight:
     source: Tensor = field(repr=False, compare=False)
 
     def array(self) -> np.ndarray:
-        """The content, read-only by agreement: all users share it."""
+        """The content. All users share it, so never write to it, though the array may be writeable."""
         array: np.ndarray = self.source.numpy()
         return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(self.shape)
 
@@ -110,3 +112,37 @@ class ArrayTensor:
     def numpy(self) -> np.ndarray:
         """The array itself."""
         return self.content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappedTensor:
+    """A `Tensor` inside a mapped file.
+
+    Attributes:
+        file: The mapped bytes, from `map_file`.
+        offset: Where the content begins.
+        dtype: Of the elements.
+        shape: Its dimensions.
+    """
+
+    file: np.ndarray
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def numpy(self) -> np.ndarray:
+        """A view of the mapped bytes."""
+        end = self.offset + prod(self.shape) * self.dtype.itemsize
+        return self.file[self.offset : end].view(self.dtype).reshape(self.shape)
+
+
+def map_file(path: str | Path) -> np.ndarray:
+    """A file's bytes, read page by page when they are used.
+
+    The array calls itself writeable, since some engines share no other kind, but nothing written reaches the file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is empty.
+    """
+    return np.asarray(np.memmap(path, dtype=np.uint8, mode="c"))

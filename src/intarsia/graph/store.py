@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from intarsia.graph.build import build
 from intarsia.graph.dtypes import dtype_name, element_bytes, numpy_dtype
 from intarsia.graph.export import ALIGNMENT, add_external, add_inline, is_mappable, raw, serialise, skeleton
 from intarsia.graph.fingerprint import weight_digest
-from intarsia.graph.parts import ArrayTensor, Weight
+from intarsia.graph.parts import ArrayTensor, MappedTensor, Weight, map_file
 
 if TYPE_CHECKING:
     from intarsia.graph.graph import Graph
@@ -31,21 +30,6 @@ STRUCTURE = "graph.onnx"
 WEIGHTS = "weights.bin"
 _SMALL = 1024
 """Bytes up to which a weight is inside the structure."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mapped:
-    """A weight inside a mapped file."""
-
-    file: np.ndarray
-    offset: int
-    dtype: np.dtype
-    shape: tuple[int, ...]
-
-    def numpy(self) -> np.ndarray:
-        """A read-only view of the file."""
-        end = self.offset + prod(self.shape) * self.dtype.itemsize
-        return self.file[self.offset : end].view(self.dtype).reshape(self.shape)
 
 
 def weight_index(graph: Graph) -> tuple[tuple[str, int, int], ...]:
@@ -155,7 +139,7 @@ def _place(tensor: onnx.TensorProto) -> tuple[int, int]:
 
 def _mapped(path: Path) -> np.ndarray:
     try:
-        return np.memmap(path, dtype=np.uint8, mode="r")
+        return map_file(path)
     except (OSError, ValueError) as error:  # missing, or empty
         raise ModelError(f"the weights of the stored graph are not in {path}: {error}") from error
 
@@ -166,10 +150,10 @@ def _inline(tensor: onnx.TensorProto) -> Weight:
 
 def _external(tensor: onnx.TensorProto, file: np.ndarray, offset: int) -> Weight:
     dtype = numpy_dtype(dtype_name(tensor.data_type) or "")
-    return _weight(tensor, _Mapped(file=file, offset=offset, dtype=dtype, shape=tuple(tensor.dims)))
+    return _weight(tensor, MappedTensor(file=file, offset=offset, dtype=dtype, shape=tuple(tensor.dims)))
 
 
-def _weight(tensor: onnx.TensorProto, source: ArrayTensor | _Mapped) -> Weight:
+def _weight(tensor: onnx.TensorProto, source: ArrayTensor | MappedTensor) -> Weight:
     dtype = dtype_name(tensor.data_type) or ""
     shape = tuple(tensor.dims)
     return Weight(name=tensor.name, dtype=dtype, shape=shape, nbytes=prod(shape) * element_bytes(dtype), source=source)

@@ -67,6 +67,8 @@ class SubModel:
         Raises:
             ModelError: An operator has no equal in the older opset, or the model is too large for one message.
         """
+        if weights == "inline":
+            export.check_fits(self.weights.values())
         opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
         model = export.skeleton(self, opset, ir_version)
         for weight in self.weights.values():

@@ -24,13 +24,13 @@ def model(
     nodes: Sequence[onnx.NodeProto],
     inputs: Sequence[onnx.ValueInfoProto],
     outputs: Sequence[onnx.ValueInfoProto],
-    weights: Mapping[str, np.ndarray] | None = None,
+    weights: Mapping[str, Any] | None = None,
     *,
     opset: int = 21,
     ir_version: int = 10,
     domains: Mapping[str, int] | None = None,
 ) -> onnx.ModelProto:
-    """A model with weights by name."""
+    """A model with weights, arrays or numbers, by name."""
     tensors = [numpy_helper.from_array(np.asarray(array), name) for name, array in (weights or {}).items()]
     graph = helper.make_graph(list(nodes), "test", list(inputs), list(outputs), tensors)
     imports = [helper.make_opsetid(domain, version) for domain, version in {"": opset, **(domains or {})}.items()]

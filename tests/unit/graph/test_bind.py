@@ -13,7 +13,7 @@ from tests.unit.graph.models import info, model
 def _model(*shapes: tuple[int | str | None, ...] | None) -> bytes:
     inputs = [info(f"in{number}", shape) for number, shape in enumerate(shapes)]
     nodes = [helper.make_node("Relu", [value.name], [f"out{n}"]) for n, value in enumerate(inputs)]
-    return model(nodes, inputs, [info(f"out{n}", None) for n in range(len(nodes))]).SerializeToString()
+    return bytes(model(nodes, inputs, [info(f"out{n}", None) for n in range(len(nodes))]).SerializeToString())
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_names_inside_nested_graphs_do_not_count() -> None:
     proto = branching()
     other = branching()
     body = next(attribute.g for attribute in other.graph.node[4].attribute)
-    for names in (*((node.input, node.output) for node in body.node),):
+    for names in ((node.input, node.output) for node in body.node):
         for field in names:
             field[:] = [f"n_{name}" if name != "factor" else name for name in field]
     for value in (*body.input, *body.output):
@@ -53,11 +53,11 @@ def test_names_inside_nested_graphs_do_not_count() -> None:
     assert load_model(proto).fingerprint == load_model(other).fingerprint
 
 
-def _base(op_type: str = "Sub", **attributes: object) -> onnx.ModelProto:
+def _base() -> onnx.ModelProto:
     nodes = [
         helper.make_node("Relu", ["x"], ["a"]),
         helper.make_node("Neg", ["z"], ["b"]),
-        helper.make_node(op_type, ["a", "b"], ["c"], **attributes),
+        helper.make_node("Sub", ["a", "b"], ["c"]),
         helper.make_node("Add", ["c", "w"], ["d"]),
         helper.make_node("Reshape", ["d", "s"], ["y"]),
     ]

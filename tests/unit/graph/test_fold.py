@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from intarsia.graph import Graph, load_model
 from tests.unit.graph.models import info, model
@@ -12,7 +14,7 @@ def _ops(graph: Graph) -> list[str]:
     return [node.op_type for node in graph.nodes]
 
 
-def _filled(name: str, shape_name: str, value: float = 0.5) -> object:
+def _filled(name: str, shape_name: str, value: float = 0.5) -> NodeProto:
     tensor = numpy_helper.from_array(np.array([value], np.float32))
     return helper.make_node("ConstantOfShape", [shape_name], [name], value=tensor)
 
@@ -34,7 +36,7 @@ def test_shape_arithmetic_ends_in_a_constant() -> None:
 
 @pytest.mark.parametrize(("start", "end", "expected"), [(None, None, [2, 3, 4]), (1, None, [3, 4]), (-2, -1, [3])])
 def test_a_part_of_a_shape(start: int | None, end: int | None, expected: list[int]) -> None:
-    limits = {key: value for key, value in (("start", start), ("end", end)) if value is not None}
+    limits: dict[str, Any] = {key: value for key, value in (("start", start), ("end", end)) if value is not None}
     nodes = [
         helper.make_node("Shape", ["x"], ["s"], **limits),
         helper.make_node("Size", ["x"], ["n"]),
@@ -69,7 +71,7 @@ def test_equal_constants_share_their_memory() -> None:
     ],
     ids=lambda node: node.op_type,
 )
-def test_some_nodes_stay_though_their_inputs_are_constant(node: object) -> None:
+def test_some_nodes_stay_though_their_inputs_are_constant(node: NodeProto) -> None:
     weights = {
         "w": np.full((2, 3), 0.5, np.float32),
         "q": np.ones((2, 3), np.int8),
@@ -153,7 +155,7 @@ def test_shapes_that_only_hold_across_nodes_are_found() -> None:
 @pytest.mark.parametrize("op_type", ["GroupNormalization", "MeanVarianceNormalization"])
 def test_operators_without_inference_of_their_own_keep_their_shape(op_type: str) -> None:
     weights = {"s": np.ones(4, np.float32), "b": np.zeros(4, np.float32)} if op_type.startswith("Group") else {}
-    attributes = {"num_groups": 2} if weights else {}
+    attributes: dict[str, Any] = {"num_groups": 2} if weights else {}
     node = helper.make_node(op_type, ["x", *weights], ["y"], **attributes)
     graph = load_model(model([node], [info("x", (1, 4, 2, 2))], [info("y", None)], weights))
     assert graph.values["y"].shape == (1, 4, 2, 2)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,7 @@ def test_operators_of_unknown_domains_survive(opset: int) -> None:
     ]
     graph = load_model(model(nodes, [info("x")], [info("y", None)], opset=opset, domains={"their": 1}))
     assert graph.opsets == {"": 21, "their": 1}
-    assert [node.op_type for node in graph.nodes][0] == "Foo"
+    assert graph.nodes[0].op_type == "Foo"
     assert graph.nodes[0].attributes["strength"] == 2.0
     assert graph.values["a"].shape is None
 
@@ -203,7 +204,7 @@ def test_left_out_outputs_and_inputs_stay_in_place() -> None:
 
 def test_thousands_of_nodes_are_no_burden() -> None:
     names = ["x", *(f"v{i}" for i in range(3000)), "y"]
-    nodes = [helper.make_node("Relu", [a], [b]) for a, b in zip(names, names[1:], strict=False)]
+    nodes = [helper.make_node("Relu", [a], [b]) for a, b in pairwise(names)]
     graph = load_model(model(nodes, [info("x")], [info("y")]))
     assert Counter(node.op_type for node in graph.nodes) == {"Relu": 3001}
     assert graph.extract([f"Relu_{i}" for i in range(100, 2900)]).inputs[0].name == "v99"

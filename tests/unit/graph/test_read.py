@@ -12,6 +12,7 @@ from onnx import helper
 
 from intarsia.errors import ModelError
 from intarsia.graph import load_model
+from intarsia.graph.parts import MappedTensor
 from intarsia.graph.read import read_model
 from tests.unit.graph.models import info, model, two_layers
 
@@ -62,7 +63,8 @@ def test_external_data_is_found_beside_the_model_and_stays_mapped(tmp_path: Path
     graph = load_model(_external(tmp_path))
     inside = load_model(two_layers())
     weight = graph.weights["w0"]
-    assert isinstance(weight.source, ir.ExternalTensor)
+    assert isinstance(weight.source, MappedTensor)
+    assert weight.array().flags.writeable
     assert not weight.array().flags.owndata
     np.testing.assert_array_equal(weight.array(), inside.weights["w0"].array())
     assert graph.content_hash() == inside.content_hash()

@@ -15,9 +15,9 @@ from intarsia.graph.reference import evaluate
 from tests.unit.graph.models import branching, info, model
 
 
-def _ours(op_type: str, *arrays: np.ndarray, outputs: int = 1, **attributes: Any) -> np.ndarray:
+def _ours(op_type: str, *arrays: np.ndarray, **attributes: Any) -> np.ndarray:
     names = [f"in{i}" for i in range(len(arrays))]
-    node = helper.make_node(op_type, names, [f"out{i}" for i in range(outputs)], **attributes)
+    node = helper.make_node(op_type, names, ["y"], **attributes)
     result: np.ndarray = evaluate_node(node, {"": 21}, dict(zip(names, arrays, strict=True)), {})[0]
     return result
 
@@ -26,8 +26,8 @@ def _theirs(op_type: str, *arrays: np.ndarray, **attributes: Any) -> np.ndarray:
     names = [f"in{i}" for i in range(len(arrays))]
     nodes = [helper.make_node(op_type, names, ["y"], **attributes)]
     proto = model(nodes, [info(name, None) for name in names], [info("y", None)])
-    result: np.ndarray = ReferenceEvaluator(proto).run(None, dict(zip(names, arrays, strict=True)))[0]
-    return result
+    results: Any = ReferenceEvaluator(proto).run(None, dict(zip(names, arrays, strict=True)))
+    return np.asarray(results[0])
 
 
 def _random(*shape: int) -> np.ndarray:

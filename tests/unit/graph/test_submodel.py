@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ def _pieces(graph: Graph, cuts: list[int]) -> list[list[str]]:
     """Runs of the topological order: each is convex."""
     borders = [0, *sorted(cut % (len(graph.nodes) + 1) for cut in cuts), len(graph.nodes)]
     ids = [node.id for node in graph.nodes]
-    return [ids[a:b] for a, b in zip(borders, borders[1:], strict=False) if a < b]
+    return [ids[a:b] for a, b in pairwise(borders) if a < b]
 
 
 @given(random_dags(), st.lists(st.integers(0, 100), max_size=3))

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from intarsia.errors import ModelError
+from intarsia.graph import load_model
+from intarsia.graph.reference import evaluate
+from tests.unit.graph.models import branching, info, model, two_layers
+
+
+@pytest.mark.parametrize("opset", [7, 9, 11, 13, 18, 20])
+def test_an_old_model_is_raised_and_computes_the_same(opset: int) -> None:
+    attributes: dict[str, Any] = {"axes": [1]} if opset < 18 else {}
+    axes = [] if attributes else ["axes"]
+    nodes = [
+        helper.make_node("ReduceMean", ["x", *axes], ["m"], keepdims=1, **attributes),
+        helper.make_node("Sub", ["x", "m"], ["d"]),
+        helper.make_node("Softmax", ["d"], ["y"], axis=1),
+    ]
+    weights = {"axes": np.array([1])} if axes else {}
+    graph = load_model(model(nodes, [info("x")], [info("y")], weights, opset=opset, ir_version=8))
+    assert graph.opsets == {"": 21}
+    x = np.array([[1, 2, 4], [0, 0, 3]], np.float32)
+    expected = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(evaluate(graph, {"x": x})["y"], expected, rtol=1e-5)
+
+
+def test_weights_survive_being_raised() -> None:
+    proto = two_layers()
+    proto.opset_import[0].version = 9
+    graph = load_model(proto)
+    assert graph.opsets == {"": 21}
+    np.testing.assert_array_equal(graph.weights["w1"].array(), load_model(two_layers()).weights["w1"].array())
+
+
+def test_a_newer_model_stays_as_it_is() -> None:
+    proto = two_layers()
+    proto.opset_import[0].version = 23
+    assert load_model(proto).opsets == {"": 23}
+
+
+def test_a_model_that_cannot_be_raised_stays_as_it_is() -> None:
+    nodes = [helper.make_node("NoSuchOperator", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
+    graph = load_model(model(nodes, [info("x")], [info("y", None)], opset=11))
+    assert graph.opsets == {"": 11}
+    assert [node.op_type for node in graph.nodes] == ["NoSuchOperator", "Relu"]
+
+
+def test_opset_and_ir_version_are_lowered_by_relabelling() -> None:
+    graph = load_model(two_layers())
+    piece = graph.extract(graph.position)
+    proto = onnx.ModelProto.FromString(piece.to_bytes(weights="inline", max_opset=14, max_ir=7))
+    assert (proto.opset_import[0].version, proto.ir_version) == (14, 7)
+    onnx.checker.check_model(proto, full_check=True)
+    same = onnx.ModelProto.FromString(piece.to_bytes(weights="inline", max_opset=30, max_ir=30))
+    assert (same.opset_import[0].version, same.ir_version) == (21, graph.ir_version)
+
+
+def test_an_operator_that_changed_since_is_named() -> None:
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"], name="flatten")]
+    graph = load_model(model(nodes, [info("x")], [info("y", None)], {"s": np.array([3, 2])}))
+    with pytest.raises(ModelError, match=r"'flatten': Reshape changed in opset 21, and the reader knows only 20"):
+        graph.extract(["flatten"]).to_bytes(weights="inline", max_opset=20)
+
+
+def test_an_operator_inside_a_nested_graph_counts_too() -> None:
+    piece = load_model(branching()).extract(["Loop_4"])
+    with pytest.raises(ModelError, match="Loop"):
+        piece.to_bytes(weights="inline", max_opset=20)
+
+
+def test_an_ir_version_from_before_constants_is_refused() -> None:
+    with pytest.raises(ModelError, match="IR version 3"):
+        load_model(two_layers()).extract(["first"]).to_bytes(weights="inline", max_ir=3)
+
+
+def test_operators_of_other_domains_do_not_hinder() -> None:
+    nodes = [helper.make_node("Foo", ["x"], ["y"], domain="their")]
+    graph = load_model(model(nodes, [info("x")], [info("y", None)], domains={"their": 3}))
+    proto = onnx.ModelProto.FromString(graph.extract(["Foo_0"]).to_bytes(weights="inline", max_opset=13))
+    assert {entry.domain: entry.version for entry in proto.opset_import} == {"": 13, "their": 3}
