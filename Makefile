@@ -33,7 +33,7 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
 
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.road
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo

@@ -1,7 +1,7 @@
 """Whole processes side by side: rounds interleaved over contenders that each run alone, in fresh sets of processes.
 
-The statistic is the median of per-round ratios with its 95 % interval by order statistics; the first contender runs
-twice, and a set in which it differs from itself by more than 2 % is void and is run again.
+The statistic is the median of per-round ratios with its 95 % interval by order statistics. The first contender runs
+twice: while the median of its ratios to itself leaves ±2 %, more sets are run, and a race that ends outside is void.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 CONTROL = "control"
 CONTROL_LIMIT = 0.02
-ROUND_MS = 15.0
+ROUND_MS = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +37,20 @@ class Contender:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Rounds of every contender, over all valid sets."""
+    """Rounds of every contender and of the control, over all sets."""
 
     rounds_ms: Mapping[str, tuple[float, ...]]
-    void_sets: int
+    sets: int
+
+    @property
+    def control(self) -> float:
+        """Median ratio of the first contender to itself."""
+        return self.ratio(next(iter(self.rounds_ms)), CONTROL)[0]
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the control is out."""
+        return abs(self.control - 1) > CONTROL_LIMIT
 
     def median_ms(self, name: str) -> float:
         """Median of the rounds."""
@@ -62,25 +72,30 @@ def race(
     *,
     sets: int = 3,
     rounds: int = 10,
-    repeats: int = 4,
+    repeats: int = 1,
     seed: int = 0,
 ) -> Result:
-    """Run ``sets`` valid sets of ``rounds`` rounds; after ``repeats`` void ones, what there is is returned."""
-    total: dict[str, list[float]] = {name: [] for name in (*(contender.name for contender in contenders), CONTROL)}
-    valid = void = 0
-    while valid < sets and void <= repeats:
-        found = _one_set(contenders, feeds, threads, rounds, random.Random(seed + valid + void))
-        if abs(_control(contenders[0].name, found) - 1) > CONTROL_LIMIT and void < repeats:
-            void += 1
-            continue
-        valid += 1
-        for name, times in found.items():
-            total[name].extend(times)
-    return Result(rounds_ms={name: tuple(times) for name, times in total.items()}, void_sets=void)
+    """Run ``sets`` sets of ``rounds`` rounds, and up to ``repeats`` more while the control is out."""
+    names = [*(contender.name for contender in contenders), CONTROL]
+    total: dict[str, tuple[float, ...]] = dict.fromkeys(names, ())
+    for number in range(sets + repeats):
+        found = _one_set(contenders, feeds, threads, rounds, random.Random(seed + number))
+        total = {name: (*total[name], *found[name]) for name in names}
+        result = Result(rounds_ms=total, sets=number + 1)
+        if number + 1 >= sets and not result.is_void:
+            break
+    return result
 
 
-def _control(first: str, found: Mapping[str, Sequence[float]]) -> float:
-    return statistics.median(a / b for a, b in zip(found[first], found[CONTROL], strict=True))
+def screen(contenders: Sequence[Contender], feeds: Path, threads: int, runs: int = 5) -> dict[str, float]:
+    """A first look: the median of a few runs of each, one after another; those that do not start are left out."""
+    found = {}
+    for contender in contenders:
+        with _start(contender, feeds, threads) as process:
+            if process.stdout is not None and process.stdout.readline().strip() == "ready":
+                found[contender.name] = statistics.median(_ask(process, 2, runs))
+            process.kill()
+    return found
 
 
 def _one_set(
@@ -96,7 +111,7 @@ def _one_set(
         runs = {name: _runs(process) for name, process in running.items()}
         for _ in range(rounds):
             for name in rng.sample(list(running), len(running)):
-                found[name].append(statistics.median(_ask(running[name], 1, runs[name])))
+                found[name].append(statistics.median(_ask(running[name], 2, runs[name])))
         for process in running.values():
             process.kill()
     return found

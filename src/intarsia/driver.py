@@ -39,9 +39,11 @@ from intarsia.target import Target
 Strategy = Literal["single", "greedy", "collage", "manual"]
 Shapes = Mapping[str, tuple[int, ...] | int]
 
-MAX_ATOMS = 24
+MAX_ATOMS = 16
 SEARCH_SHARE = 0.6
 """Share of the budget after which no new piece is measured; the rest is for the final decision."""
+MIN_SEARCH_SHARE = 0.3
+"""Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
 FLOPS_PER_BYTE = 10
 """Only to balance the atoms: how many operations a core does while it moves one byte, roughly."""
 
@@ -215,7 +217,8 @@ def _collage(
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in singles}
     wholes = {single.tuned: single.outcome for single in singles}
     search = CollageSearch(job.problem, measurer, tuned, wholes, progress)
-    return search.run(Deadline(SEARCH_SHARE * deadline.seconds, deadline.start))
+    seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
+    return search.run(Deadline(seconds))
 
 
 def _wanted(

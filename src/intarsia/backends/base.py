@@ -68,6 +68,7 @@ class Traits:
 
     Attributes:
         writes_in_place: Outputs are computed straight into the bound arrays, not copied there.
+        compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
         mutates_inputs: The engine may overwrite its inputs, so it must be given arrays nobody else reads.
         any_shape: It takes values whose shape is only known after they were computed, in and out.
         spins: Its threads look for work for a while after a call unless they are told not to, so that `Spin.FREE`
@@ -81,6 +82,7 @@ class Traits:
     mutates_inputs: bool = False
     any_shape: bool = False
     spins: bool = False
+    compiles_once: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})
     max_opset: int | None = None
     max_ir: int | None = None

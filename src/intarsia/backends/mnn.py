@@ -68,7 +68,9 @@ class MnnBackend(Backend):
     extra: ClassVar[str] = "mnn"
     licence: ClassVar[str] = "BSD-3-Clause"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
-    traits: ClassVar[Traits] = Traits(writes_in_place=False, dtypes=frozenset({"float32", "int32", "int64", "bool"}))
+    traits: ClassVar[Traits] = Traits(
+        writes_in_place=False, compiles_once=True, dtypes=frozenset({"float32", "int32", "int64", "bool"})
+    )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
             what="RNN, GRU, LSTM",

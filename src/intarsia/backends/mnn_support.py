@@ -193,6 +193,14 @@ def _resize(node: Node, graph: Graph) -> str | None:
     return _planar(node, graph)
 
 
+def _unstretched(node: Node, graph: Graph) -> str | None:
+    result = graph.values[node.outputs[0]].shape
+    condition, *choices = (_shape(node, graph, position) for position in (0, 1, 2))
+    if condition == result and all(shape == result or prod(shape) == 1 for shape in choices):
+        return None
+    return f"MNN's {node.op_type} misreads an input that is broadcast"
+
+
 def _stated(*names: str) -> Limit:
     def limit(node: Node, graph: Graph) -> str | None:
         missing = [name for name in names if name not in node.attributes]
@@ -216,7 +224,7 @@ SUPPORT: Mapping[str, Support] = {
     **dict.fromkeys(("Equal", "Less"), Support(dtypes=INTEGER, gives=BOOL)),  # floats are compared wrongly near 0
     **dict.fromkeys(("Greater", "GreaterOrEqual", "LessOrEqual"), Support(dtypes=NUMBER | INTEGER, gives=BOOL)),
     **dict.fromkeys(("And", "Or", "Xor", "Not"), Support(dtypes=BOOL)),
-    "Where": Support(dtypes=ANY),
+    "Where": Support(dtypes=ANY, limit=_unstretched),
     "Cast": Support(dtypes=ANY, attributes={"to": (ONNX_FLOAT, ONNX_INT32, ONNX_INT64)}, limit=_narrowing),
     "Identity": Support(dtypes=ANY),
     "Clip": Support(constant=(1, 2), limit=_ordered),

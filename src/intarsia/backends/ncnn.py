@@ -58,7 +58,7 @@ class NcnnBackend(Backend):
     name: ClassVar[str] = "ncnn"
     extra: ClassVar[str] = "ncnn"
     licence: ClassVar[str] = "BSD-3-Clause"
-    traits: ClassVar[Traits] = Traits(writes_in_place=False, spins=True)
+    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, spins=True)
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
         Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),

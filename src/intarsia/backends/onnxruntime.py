@@ -67,13 +67,14 @@ _SPIN = {
 
 
 class OnnxRuntimeBackend(Backend):
-    """Sessions with named providers, weights handed over by pointer, inputs and outputs bound by pointer."""
+    """Sessions with named providers; weights are handed over as arrays, inputs and outputs bound by pointer."""
 
     name = _NAME
     extra = _NAME
     licence = "MIT"
     traits = Traits(
         writes_in_place=True,
+        compiles_once=True,
         any_shape=True,
         spins=True,
         dtypes=frozenset({*words(_NUMPY_TYPES), *_ELEMENT_TYPES}),
@@ -169,7 +170,7 @@ class OnnxRuntimeBackend(Backend):
         target: Target,
         settings: RunSettings,
     ) -> Executable:
-        """A session over the given weights, which are read where they lie."""
+        """A session over the given weights. ORT copies each once, keeps what it packs from it, and frees the copy."""
         with guard(LoadError, _NAME):
             ort = _engine()
             options = _session_options(ort, target, settings)

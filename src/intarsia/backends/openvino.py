@@ -56,6 +56,7 @@ class OpenVinoBackend(Backend):
     licence = "Apache-2.0"
     traits = Traits(
         writes_in_place=True,
+        compiles_once=True,
         dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool"),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (

@@ -46,7 +46,7 @@ class ReferenceBackend(Backend):
     name = _NAME
     extra = ""
     licence = "Apache-2.0"
-    traits = Traits(writes_in_place=False, any_shape=True, dtypes=words(_DTYPES))
+    traits = Traits(writes_in_place=False, compiles_once=True, any_shape=True, dtypes=words(_DTYPES))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
             what="operators of other domains",

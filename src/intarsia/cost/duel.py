@@ -1,8 +1,8 @@
 """The last word: finished artifacts against each other, interleaved, in several sets of fresh processes.
 
 Each contender has a process of its own, with the environment its engines want; only one of them runs at a time. The
-contender that is to be beaten runs twice: its ratio to itself is the control, and a set whose control leaves ±2 % is
-void and is run again.
+contender that is to be beaten runs twice: its ratio to itself is the control. While the control's median leaves ±2 %,
+more sets are added; a duel that ends outside is void.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ CONTROL = 0.02
 CONTROL_NAME = "control"
 PATIENCE_S = 120.0
 PROFILE_RUNS = 5
-ROUND_MS = 12.0
+WARM = 2
+"""Untimed runs before each round: the caches hold what the contender before left there."""
+ROUND_MS = 40.0
 """A round runs a contender for about this long at least, so that short models are not timed by single runs."""
 
 
@@ -47,7 +49,7 @@ class Effort:
         rounds: Rounds in each set.
         seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
         min_rounds: Rounds of each set in any case.
-        repeats: Sets that may be added for void ones.
+        repeats: Sets that may be added while the control is out.
     """
 
     processes: int = 3
@@ -62,14 +64,16 @@ class Verdict:
     """What came of a duel.
 
     Attributes:
-        rounds_ms: For each contender that stayed, and for the control, one median a round, over all valid sets.
+        rounds_ms: For each contender that stayed, and for the control, one median a round, over all sets.
+        set_sizes: How many of the rounds each set of processes made.
         profile_ms: For each contender, the milliseconds of its steps.
         errors: For each contender, its largest error against the reference.
         failed: Contenders that did not make it, with stage and reason.
-        is_void: Whether too few sets passed their control.
+        is_void: Whether the control stayed out.
     """
 
     rounds_ms: Mapping[str, tuple[float, ...]]
+    set_sizes: tuple[int, ...]
     profile_ms: Mapping[str, tuple[float, ...]]
     errors: Mapping[str, float | None]
     failed: Mapping[str, tuple[str, str]]
@@ -77,8 +81,19 @@ class Verdict:
 
     def speedup(self, name: str, baseline: str) -> Interval:
         """Median over the rounds of the baseline's time divided by this one's, with its 95 % interval."""
-        pairs = zip(self.rounds_ms[baseline], self.rounds_ms[name], strict=True)
-        return median_interval([theirs / mine for theirs, mine in pairs])
+        return median_interval(self._ratios(name, baseline))
+
+    def wins_everywhere(self, name: str, baseline: str) -> bool:
+        """Whether it is faster by median in each set of processes: one set's luck with memory is no win."""
+        ratios, start = self._ratios(name, baseline), 0
+        for size in self.set_sizes:
+            if median(ratios[start : start + size]) <= 1.0:
+                return False
+            start += size
+        return True
+
+    def _ratios(self, name: str, baseline: str) -> list[float]:
+        return [theirs / mine for theirs, mine in zip(self.rounds_ms[baseline], self.rounds_ms[name], strict=True)]
 
 
 def duel(
@@ -87,16 +102,18 @@ def duel(
     effort: Effort,
     seed: int = 0,
     watch: Watcher = unwatched,
+    keep: str | None = None,
 ) -> Verdict:
     """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
 
-    A first contender that fails makes way for the next.
+    A first contender that fails makes way for the next. One that the first beats beyond doubt leaves after that set,
+    unless it is the one to ``keep``.
     """
     failed: dict[str, tuple[str, str]] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
     for number in range(effort.processes + effort.repeats):
-        if not running or sum(done.is_valid for done in sets) == effort.processes:
+        if not running or (len(sets) >= effort.processes and _control_holds(sets)):
             break
         done = _one_set(folder, running, effort, random.Random(seed + number))
         failed |= {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
@@ -105,18 +122,17 @@ def duel(
             running = _with_control([c for c in contenders if c.name not in failed])
             continue
         sets.append(done)
-        running = _still_standing(running, done)
+        running = _still_standing(running, done, keep)
         best = min(median(times) for times in done.rounds.values())
-        watch(Progress(stage="decide", done=number + 1, total=effort.processes, best_ms=best))
-    # With no quiet moment at all, what was measured is still told, and told to be void.
-    used = [done for done in sets if done.is_valid] or sets
-    names = running if used else {}
+        watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
+    names = running if sets else {}
     return Verdict(
-        rounds_ms={name: tuple(ms for done in used for ms in done.rounds[name]) for name in names},
-        profile_ms={name: used[-1].profile[name] for name in names},
-        errors={name: used[-1].errors[name] for name in names},
+        rounds_ms={name: tuple(ms for done in sets for ms in done.rounds[name]) for name in names},
+        set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
+        profile_ms={name: sets[-1].profile[name] for name in names},
+        errors={name: sets[-1].errors[name] for name in names},
         failed=failed,
-        is_void=sum(done.is_valid for done in sets) < effort.processes,
+        is_void=len(sets) < effort.processes or not _control_holds(sets),
     )
 
 
@@ -132,7 +148,6 @@ class _Set:
     profile: Mapping[str, tuple[float, ...]]
     errors: Mapping[str, float | None]
     failed: Mapping[str, tuple[str, str]]
-    is_valid: bool
 
 
 def _one_set(folder: Path, running: Mapping[str, Contender], effort: Effort, rng: random.Random) -> _Set:
@@ -155,7 +170,7 @@ def _one_set(folder: Path, running: Mapping[str, Contender], effort: Effort, rng
             if number >= effort.min_rounds and time.monotonic() >= end:
                 break
             for name in rng.sample(list(workers), len(workers)):
-                answer = workers[name].ask(Round(warm=1, runs=runs[name]), PATIENCE_S)
+                answer = workers[name].ask(Round(warm=WARM, runs=runs[name]), PATIENCE_S)
                 if not isinstance(answer, Times):
                     return _failed_set(name, answer)
                 rounds[name].append(median(answer.ms))
@@ -169,13 +184,12 @@ def _one_set(folder: Path, running: Mapping[str, Contender], effort: Effort, rng
         profile=profile,
         errors=errors,
         failed={},
-        is_valid=_control_holds(rounds),
     )
 
 
 def _failed_set(name: str, answer: object) -> _Set:
     why = (answer.stage, answer.reason) if isinstance(answer, Failed) else ("run", f"unexpected answer {answer!r}")
-    return _Set(rounds={}, profile={}, errors={}, failed={name: why}, is_valid=False)
+    return _Set(rounds={}, profile={}, errors={}, failed={name: why})
 
 
 def _runs(worker: WorkerClient) -> int:
@@ -183,19 +197,19 @@ def _runs(worker: WorkerClient) -> int:
     return max(1, min(50, round(ROUND_MS / median(answer.ms)))) if isinstance(answer, Times) else 1
 
 
-def _control_holds(rounds: Mapping[str, Sequence[float]]) -> bool:
-    first = next(iter(rounds))
-    pairs = zip(rounds[first], rounds[CONTROL_NAME], strict=True)
+def _control_holds(sets: Sequence[_Set]) -> bool:
+    first = next(iter(sets[0].rounds))
+    pairs = [pair for done in sets for pair in zip(done.rounds[first], done.rounds[CONTROL_NAME], strict=True)]
     return abs(median([theirs / mine for theirs, mine in pairs]) - 1) <= CONTROL
 
 
-def _still_standing(running: Mapping[str, Contender], done: _Set) -> dict[str, Contender]:
+def _still_standing(running: Mapping[str, Contender], done: _Set, keep: str | None) -> dict[str, Contender]:
     """Without those that the first one beats beyond doubt."""
     first = next(iter(running))
     standing = {}
     for name, contender in running.items():
         pairs = zip(done.rounds[first], done.rounds[name], strict=True)
         hopeless = median_interval([theirs / mine for theirs, mine in pairs]).high < 1 - CONTROL
-        if name in (first, CONTROL_NAME) or not hopeless:
+        if name in (first, CONTROL_NAME, keep) or not hopeless:
             standing[name] = contender
     return standing

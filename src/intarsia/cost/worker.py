@@ -40,6 +40,7 @@ from intarsia.cost.statistics import median
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.graph import Graph, open_graph
 from intarsia.runtime import Executor, Plan, build, load, load_build, plan_of, random_feeds, write_artifact
+from intarsia.runtime.compiled import CompiledPieces
 from intarsia.runtime.verify import verify_plan
 
 PR_SET_PDEATHSIG = 1
@@ -51,6 +52,10 @@ class Worker:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._opened: Executor | None = None
+
+    @cached_property
+    def _pieces(self) -> CompiledPieces:
+        return CompiledPieces(self._folder / "compiled")
 
     @cached_property
     def _graph(self) -> Graph:
@@ -82,7 +87,7 @@ class Worker:
     def _measure(self, request: Measure) -> Measured:
         plan = self._plan(request.fragment)
         start = time.perf_counter()
-        built = build(self._graph, plan)
+        built = build(self._graph, plan, self._pieces)
         compiled = time.perf_counter()
         executor = load_build(self._graph, built)
         loaded = time.perf_counter()
@@ -104,7 +109,7 @@ class Worker:
     def _write(self, request: Write) -> Written:
         plan = self._plan(request.fragment)
         start = time.perf_counter()
-        built = build(self._graph, plan)
+        built = build(self._graph, plan, self._pieces)
         compile_s = time.perf_counter() - start
         write_artifact(Path(request.path), self._graph, built)
         return Written(compile_s=compile_s)

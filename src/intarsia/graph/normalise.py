@@ -14,6 +14,7 @@ from intarsia.errors import ModelError
 from intarsia.graph.bind import Shapes, bind_dimensions
 from intarsia.graph.build import build
 from intarsia.graph.constants import content, lift_constants
+from intarsia.graph.defaults import state_defaults
 from intarsia.graph.dtypes import STRING, dtype_name, element_bytes, is_packed, numpy_dtype
 from intarsia.graph.fold import fold_and_infer
 from intarsia.graph.graph import Graph
@@ -79,6 +80,7 @@ _STEPS: tuple[Callable[[ir.Model], None], ...] = (
     drop_idle,
     own_outputs,
     drop_dead,
+    state_defaults,
     state_names,
 )
 

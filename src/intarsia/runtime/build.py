@@ -9,10 +9,12 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.backends.base import EngineArtifact
+from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph
+from intarsia.runtime.compiled import CompiledPieces
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executor import Executor
-from intarsia.runtime.plan import Plan
+from intarsia.runtime.plan import Plan, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +25,27 @@ class Build:
     artifacts: tuple[EngineArtifact, ...]
 
 
-def build(graph: Graph, plan: Plan) -> Build:
-    """Compile every step.
+def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Build:
+    """Compile every step, or take it from ``pieces`` if it was compiled before.
 
     Raises:
         BackendUnavailableError: An engine of the plan is not installed.
         CompileError: An engine did not compile its step.
     """
     with applied(load_environment(plan.engines, plan.settings)):
-        artifacts = tuple(
-            registry.get(step.target.kind.name).compile(graph.extract(step.nodes), step.target, plan.settings)
-            for step in plan.steps
-        )
+        artifacts = tuple(_compiled(graph, step, plan.settings, pieces) for step in plan.steps)
     return Build(plan=plan, artifacts=artifacts)
+
+
+def _compiled(graph: Graph, step: Step, settings: RunSettings, pieces: CompiledPieces | None) -> EngineArtifact:
+    backend = registry.get(step.target.kind.name)
+    known = pieces.get(backend, step, settings) if pieces else None
+    if known is not None:
+        return known
+    artifact = backend.compile(graph.extract(step.nodes), step.target, settings)
+    if pieces:
+        pieces.put(backend, step, settings, artifact)
+    return artifact
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:

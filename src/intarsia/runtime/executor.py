@@ -45,7 +45,7 @@ class Executor:
             FeedError: A feed is missing, unknown, or of another dtype or shape.
             ExecutionError: An engine failed.
         """
-        arrays = check_feeds(self.plan.inputs, feeds)
+        arrays = feeds if self._fit(feeds) else check_feeds(self.plan.inputs, feeds)
         with self._lock:
             self.feed(arrays)
             self.call()
@@ -101,6 +101,18 @@ class Executor:
         for executable in self._executables:
             executable.close()
 
+    def _fit(self, feeds: Mapping[str, np.ndarray]) -> bool:
+        """Whether these are the inputs' arrays exactly: the common case, told in a microsecond."""
+        if len(feeds) != len(self.plan.inputs):
+            return False
+        for value in self.plan.inputs:
+            given, place = feeds.get(value.name), self._storage[value.name]
+            if given.__class__ is not np.ndarray or place.__class__ is not np.ndarray:
+                return False
+            if given.dtype != place.dtype or given.shape != place.shape:
+                return False
+        return True
+
     def _bind(
         self,
         inputs: tuple[Signature, ...],
@@ -108,12 +120,13 @@ class Executor:
         executable: Executable,
         traits: Traits,
     ) -> tuple[BoundCall, ...]:
-        reads = {value.name: self.value(value.name) for value in inputs}
+        reads = {value.name: self._storage[value.name] for value in inputs}
         copies: list[BoundCall] = []
         if traits.mutates_inputs:
-            shared = reads
-            reads = {name: allocate([_need(name, array)])[name] for name, array in shared.items()}
-            copies = [partial(np.copyto, reads[name], array) for name, array in shared.items()]
+            shared = {name: array for name, array in reads.items() if isinstance(array, np.ndarray)}
+            own = {name: allocate([_need(name, array)])[name] for name, array in shared.items()}
+            copies = [partial(np.copyto, own[name], array) for name, array in shared.items()]
+            reads |= own
         return (*copies, executable.bind(reads, {value.name: self._storage[value.name] for value in outputs}))
 
 

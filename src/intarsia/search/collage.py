@@ -101,21 +101,23 @@ class CollageSearch:
         return self._result(list(mixes.values()), is_finished=not deadline.is_over())
 
     def _lazy_path(self, deadline: Deadline) -> Path[Target] | None:
-        """The best mixed path, measured throughout; an unmeasured one only if the time is over."""
+        """The best mixed path, measured throughout; when the time is over, the best of those that are."""
+        atoms = len(self._problem.atoms)
         while True:
             self._rounds += 1
-            path = shortest_path(len(self._problem.atoms), self._targets, self._mixed_cost)
+            path = shortest_path(atoms, self._targets, self._mixed_cost)
             if path is None or path.cost > WORTH_BUILDING * self._best_single:
                 return path
-            open_edges = [edge for edge in path.edges if not self._costs.is_measured(edge)]
-            if not open_edges or deadline.is_over():
-                return None if open_edges else path
-            for edge in open_edges:
+            unmeasured = [edge for edge in path.edges if not self._costs.is_measured(edge)]
+            if not unmeasured:
+                return path
+            for edge in unmeasured:
+                if deadline.is_over():
+                    return shortest_path(atoms, self._targets, self._costs.measured_cost)
                 self._costs.measure(edge)
                 note = f"atoms {edge.start}-{edge.end - 1} on {edge.target.kind.name}"
-                self._watch(
-                    Progress(stage="pieces", done=self._measurer.measured, best_ms=self._best_single, note=note)
-                )
+                done = self._measurer.measured
+                self._watch(Progress(stage="pieces", done=done, best_ms=self._best_single, note=note))
 
     def _mixed_cost(self, edge: Edge[Target]) -> float:
         return math.inf if edge.end - edge.start == len(self._problem.atoms) else self._costs.cost(edge)

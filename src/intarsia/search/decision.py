@@ -30,7 +30,7 @@ CLOSE = 1.10
 """Single engines within this factor of the best take part in the duel."""
 MAX_SINGLES = 3
 MAX_MIXES = 2
-DUEL_SHARE = 0.1
+DUEL_SHARE = 0.08
 """Share of the budget that one set of rounds may take."""
 _VERDICT = TypeAdapter(Verdict)
 
@@ -96,7 +96,7 @@ def decide(
     """
     builder = _Builder(measurer, watch)
     field = finalists(singles, [wanted] if wanted else mixes)
-    verdict = _verdict(problem, measurer, builder, field, watch)
+    verdict = _verdict(problem, measurer, builder, field, wanted.name if wanted else None, watch)
     standing = [single for single in singles if single.name in verdict.rounds_ms]
     best_single = _fastest(standing, verdict)
     if wanted is not None:
@@ -127,9 +127,10 @@ def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: 
     speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
     best = max(standing, key=lambda mix: speedups[mix.name].median)
     gain = speedups[best.name]
-    if gain.low > 1.0:
-        return best, f"the mix is {gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
-    return best_single, f"the best mix is {gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f}): no gain"
+    told = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
+    if gain.low > 1.0 and verdict.wins_everywhere(best.name, best_single.name):
+        return best, f"the mix is {told}"
+    return best_single, f"the best mix is {told}: no gain beyond the noise"
 
 
 def _fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
@@ -138,11 +139,16 @@ def _fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | N
 
 
 def _verdict(
-    problem: Problem, measurer: Measurer, builder: _Builder, field: Sequence[Candidate], watch: Watcher
+    problem: Problem,
+    measurer: Measurer,
+    builder: _Builder,
+    field: Sequence[Candidate],
+    keep: str | None,
+    watch: Watcher,
 ) -> Verdict:
     """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
     effort = Effort(seconds=DUEL_SHARE * problem.settings.budget_s)
-    key = _duel_key(problem.graph, field)
+    key = _duel_key(problem.graph, field, keep)
     with machine_lock(watch):
         stored = measurer.store.get(key)
         if stored is not None:
@@ -158,7 +164,7 @@ def _verdict(
                 plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
                 contenders.append(Contender(name=candidate.name, path=built, plan=plan))
         measurer.measured += 1
-        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch)
+        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep)
     verdict = replace(verdict, failed={**failed, **verdict.failed})
     if not verdict.is_void:  # a void duel is told, but the next compile tries again
         measurer.store.put("duel", key, asdict(verdict), {})
@@ -209,12 +215,13 @@ def _failure(answer: object) -> Failure:
     return Failure(stage=stage, reason=reason)
 
 
-def _duel_key(graph: Graph, field: Sequence[Candidate]) -> Key:
+def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None) -> Key:
     place = {node.id: node.index for node in graph.nodes}
     engines = {partition.target.kind.name for c in field for partition in c.partitions}
     return Key(
         facts={
             "duel": 1,
+            "keep": keep,
             "graph": graph.fingerprint,
             "plans": [
                 {

@@ -1,9 +1,9 @@
-"""What an edge of the search costs: measured if it was, else an estimate from its atoms that errs on the low side."""
+"""What an edge of the search costs: measured if it was, else an estimate from its atoms."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,11 +11,12 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.cost.statistics import median
 from intarsia.partition import Capability, Intervals, Partition
 from intarsia.search.shortest_path import Edge
 from intarsia.target import Target
 
-ATOM_EFFORT = Effort(seconds=0.15, min_runs=5, max_runs=60)
+ATOM_EFFORT = Effort(seconds=0.1, min_runs=5, max_runs=60)
 PIECE_EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
 HOPELESS = 3.0
 MAX_FAILURES = 3
@@ -25,8 +26,9 @@ MAX_FAILURES = 3
 class EdgeCosts:
     """Costs of runs of atoms, in milliseconds; infinite where an engine refuses or fails.
 
-    An estimate is the sum of the atoms' own costs, scaled by what the engine saves when it sees the whole model at
-    once, plus the least that a switch between the two engines was seen to cost.
+    An estimate is the sum of the atoms' own costs, less what the engine saves by seeing them at once (nothing for one
+    atom, what it saves on the whole model for all of them, in proportion between), plus the median of what a switch
+    between the two engines was seen to cost.
     """
 
     def __init__(
@@ -43,9 +45,9 @@ class EdgeCosts:
         self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
         self._runs = {target: Intervals.of(atoms, capability) for target, capability in capabilities.items()}
         self._atom_ms = {target: [math.inf] * len(self.atoms) for target in capabilities}
-        self._scale = dict.fromkeys(capabilities, 1.0)
+        self._saving = dict.fromkeys(capabilities, 0.0)
         self._edges: dict[Edge[Target], float] = {}
-        self._switch: dict[tuple[Target, Target], float] = {}
+        self._switches: dict[tuple[Target, Target], list[float]] = defaultdict(list)
         self._correction = 0.0
         self._failures: Counter[Target] = Counter()
         for target, outcome in wholes.items():
@@ -68,7 +70,7 @@ class EdgeCosts:
         for target, costs in self._atom_ms.items():
             total, whole = sum(costs), self._wholes[target]
             if total < math.inf and whole < math.inf:
-                self._scale[target] = min(1.0, whole / total)
+                self._saving[target] = max(0.0, 1 - whole / total)
 
     def cost(self, edge: Edge[Target]) -> float:
         """The best that is known about an edge."""
@@ -86,6 +88,10 @@ class EdgeCosts:
         """What measuring it gave, without what whole plans taught."""
         return self._edges.get(edge)
 
+    def measured_cost(self, edge: Edge[Target]) -> float:
+        """What is known about an edge, infinite if it was not measured."""
+        return self.cost(edge) if edge in self._edges else math.inf
+
     def measure(self, edge: Edge[Target]) -> None:
         """Measure an edge in its place: the atom before it, on the engine before it, runs right ahead."""
         after = None if edge.after is None else self._piece(edge.start - 1, edge.start, edge.after)
@@ -93,9 +99,7 @@ class EdgeCosts:
         outcome = self._measurer.cost(piece, self._settings, after=after, effort=PIECE_EFFORT)
         self._edges[edge] = outcome.cost_ms
         if edge.after is not None and not isinstance(outcome, Failure):
-            pair = (edge.after, edge.target)
-            extra = max(0.0, outcome.cost_ms - self._alone(edge))
-            self._switch[pair] = min(self._switch.get(pair, extra), extra)
+            self._switches[edge.after, edge.target].append(max(0.0, outcome.cost_ms - self._alone(edge)))
 
     def correct(self, predicted_ms: float, measured_ms: float, switches: int) -> None:
         """Spread what a whole plan cost beyond its prediction over its switches, for the next round."""
@@ -106,11 +110,12 @@ class EdgeCosts:
         return tuple(self._piece(edge.start, edge.end, edge.target) for edge in edges)
 
     def _estimate(self, edge: Edge[Target]) -> float:
-        switch = 0.0 if edge.after is None else self._switch.get((edge.after, edge.target), 0.0)
-        return self._alone(edge) + switch
+        seen = [] if edge.after is None else self._switches.get((edge.after, edge.target), [])
+        return self._alone(edge) + (median(seen) if seen else 0.0)
 
     def _alone(self, edge: Edge[Target]) -> float:
-        return sum(self._atom_ms[edge.target][edge.start : edge.end]) * self._scale[edge.target]
+        joints = (edge.end - edge.start - 1) / (len(self.atoms) - 1)
+        return sum(self._atom_ms[edge.target][edge.start : edge.end]) * (1 - self._saving[edge.target] * joints)
 
     def _is_whole(self, edge: Edge[Target]) -> bool:
         return edge.end - edge.start == len(self.atoms)

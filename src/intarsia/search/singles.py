@@ -15,7 +15,7 @@ from intarsia.cost.sampling import Effort
 from intarsia.search.problem import Candidate, Problem
 from intarsia.target import Target
 
-EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=60)
+EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
 HOPELESS = 3.0
 """A first look that is this many times slower than the best so far ends the measurement: it cannot win."""
 

@@ -62,7 +62,8 @@ NORM = (IMAGE, CHANNELS, CHANNELS, CHANNELS, CHANNELS)
         Case(op="Clip", inputs=(IMAGE, (FLOATS, ()), (FLOATS, ())), weights={1: 1.0, 2: 2.0}),
         Case(op="Clip", inputs=(IMAGE, (FLOATS, ())), weights={1: 1.0}),
         Case(op="Gather", inputs=(IMAGE, ("int64", (2,)))),
-        Case(op="Where", inputs=(("bool", (8,)), IMAGE, IMAGE)),
+        Case(op="Where", inputs=(("bool", IMAGE[1]), IMAGE, IMAGE)),
+        Case(op="Where", inputs=(("bool", IMAGE[1]), IMAGE, (FLOATS, ()))),
         Case(op="Equal", inputs=(("int64", (3,)),) * 2, outputs=(("bool", (3,)),)),
         Case(op="Split", outputs=((FLOATS, (1, 3, 8, 8)),) * 2, attributes={"axis": 1, "num_outputs": 2}),
         Case(
@@ -104,6 +105,8 @@ def test_what_was_found_right_is_taken(case: Case) -> None:
         (Case(op="BatchNormalization", inputs=NORM, weights=dict.fromkeys(range(1, 5), 0)), "default of epsilon"),
         (Case(op="LogSoftmax"), "default of axis"),
         (Case(op="Clip", inputs=(IMAGE, (FLOATS, ()), (FLOATS, ())), weights={1: 2.0, 2: 1.0}), "exceeds the upper"),
+        (Case(op="Where", inputs=(("bool", (8,)), IMAGE, IMAGE)), "an input that is broadcast"),
+        (Case(op="Where", inputs=(("bool", IMAGE[1]), IMAGE, (FLOATS, (1, 8)))), "an input that is broadcast"),
         (Case(op="Sum"), "crashes on a single input"),
         (Case(op="MatMul", inputs=((FLOATS, (2, 8)), (FLOATS, (8,)))), "takes no vector"),
         (Case(op="Gemm", inputs=((FLOATS, (8, 2)), (FLOATS, (8, 4))), attributes={"transA": 1}), "transA=1"),

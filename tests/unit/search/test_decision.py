@@ -23,7 +23,8 @@ SINGLE, MIX = candidate("onnxruntime", 10.0), candidate("collage", 8.0)
 
 def verdict(mix: list[float], single: list[float], *, is_void: bool = False) -> Verdict:
     rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(single)}
-    return Verdict(rounds_ms=rounds, profile_ms={}, errors={}, failed={}, is_void=is_void)
+    sizes = (len(mix) // 3,) * 3
+    return Verdict(rounds_ms=rounds, set_sizes=sizes, profile_ms={}, errors={}, failed={}, is_void=is_void)
 
 
 def test_a_clear_win_ships() -> None:
@@ -39,6 +40,11 @@ def test_a_win_inside_the_noise_does_not() -> None:
     assert "no gain" in reason
 
 
+def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
+    chosen, _ = _choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30))
+    assert chosen is SINGLE
+
+
 def test_a_void_duel_shows_nothing() -> None:
     chosen, reason = _choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
     assert chosen is SINGLE
@@ -52,7 +58,8 @@ def test_without_a_single_engine_the_mix_ships() -> None:
 
 
 def test_if_nothing_ran_the_failure_is_raised() -> None:
-    nothing = Verdict(rounds_ms={}, profile_ms={}, errors={}, failed={"collage": ("crash", "SIGSEGV")}, is_void=True)
+    failed = {"collage": ("crash", "SIGSEGV")}
+    nothing = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed=failed, is_void=True)
     with pytest.raises(ExecutionError, match="SIGSEGV"):
         _choose([MIX], None, nothing)
 

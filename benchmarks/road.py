@@ -1,0 +1,186 @@
+"""The figures of the README: every network against every engine called directly, from outside, at equal threads.
+
+``python -m benchmarks.road [NETWORK …]`` compiles each network with a cold store, races the artifact against the
+engines, and writes ``benchmarks/results/road.json``; ``manual`` races ResNet-50 cut by hand into 23 pieces, ``overhead``
+races a plan of one partition against the direct call of its engine. Wants a quiet machine; takes half an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import intarsia
+from benchmarks import networks
+from benchmarks.networks.resnet_cut import cut
+from benchmarks.race import Contender, Result, race, screen
+from intarsia.config import RunSettings, Spin
+from intarsia.graph import load_model
+from intarsia.partition import Partition, Partitioning, dump_plan
+from intarsia.runtime import export, this_machine, thread_budget
+from intarsia.target import Target
+
+RESULTS = Path(__file__).parent / "results" / "road.json"
+BUDGET_S = 40.0
+CLOSE = 1.25
+"""Engines that a first look shows to be slower than this many times the best do not race."""
+DEFAULT = "onnxruntime-default"
+PRODUCT = "intarsia"
+Work = Callable[[str, Path], dict[str, Any]]
+
+
+def network(name: str, folder: Path) -> dict[str, Any]:
+    """Compile one network and race it."""
+    model = networks.save(name, folder)
+    feeds = _feeds(model, folder)
+    with intarsia.compile(model, budget=BUDGET_S, store=folder / f"{name}.sqlite") as compiled:
+        report = compiled.report
+        artifact = compiled.save(folder / f"{name}.intarsia")
+    singles = _direct(model, folder / f"{name}.sqlite", folder)
+    looks = screen(singles, feeds, thread_budget())
+    best = min(looks.values())
+    field = [single for single in singles if single.name == DEFAULT or looks.get(single.name, best * 9) <= CLOSE * best]
+    product = Contender(name=PRODUCT, kind="intarsia", model=artifact)
+    result = race([product, *field], feeds, thread_budget())
+    tuned = [single.name for single in field if single.name != DEFAULT]
+    winner = min(tuned, key=result.median_ms)
+    return {
+        **_figures(result),
+        "first_look_ms": looks,
+        "best_single": winner,
+        "time_over_best_single": _ratio(result, PRODUCT, winner),
+        "time_over_onnxruntime_default": _ratio(result, PRODUCT, DEFAULT),
+        "compile": _summary(report),
+    }
+
+
+def manual(name: str, folder: Path) -> dict[str, Any]:
+    """ResNet-50 cut by hand into 23 pieces, its stride-1 3x3 convolutions on ncnn."""
+    model = networks.save("resnet50", folder)
+    feeds = _feeds(model, folder)
+    store = folder / "manual.sqlite"
+    graph = load_model(model)
+    parts = Partitioning(
+        partitions=tuple(Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in cut(graph))
+    )
+    plan = folder / "plan.yaml"
+    plan.write_text(dump_plan(parts, RunSettings(threads=thread_budget(), spin=Spin.CALL)), encoding="utf-8")
+    with intarsia.compile(model, "onnxruntime", partition="manual", plan=plan, store=store) as compiled:
+        report = compiled.report
+        pieces = compiled.save(folder / "manual.intarsia")
+    tuned = [single for single in _direct(model, store, folder, exported=()) if single.name.startswith("onnxruntime")]
+    result = race([Contender(name="23 pieces", kind="intarsia", model=pieces), *tuned], feeds, thread_budget())
+    winner = min((single.name for single in tuned), key=result.median_ms)
+    return {
+        **_figures(result),
+        "best_onnxruntime": winner,
+        "time_over_onnxruntime": _ratio(result, "23 pieces", winner),
+        "predicted_over_measured": report["predicted_ms"] / report["latency_ms"]["median"],
+        "compile": _summary(report),
+    }
+
+
+def overhead(name: str, folder: Path) -> dict[str, Any]:
+    """A network of about a millisecond: one partition on ONNX Runtime against the session itself."""
+    model = networks.save("tiny", folder)
+    feeds = _feeds(model, folder)
+    store = folder / "tiny.sqlite"
+    with intarsia.compile(model, "onnxruntime", partition="single", store=store, budget=10) as compiled:
+        artifact, report = compiled.save(folder / "tiny.intarsia"), compiled.report
+    product = Contender(name=PRODUCT, kind="intarsia", model=artifact)
+    tuned = [single for single in _direct(model, store, folder, exported=()) if single.name.startswith("onnxruntime")]
+    result = race([product, *tuned], feeds, thread_budget())
+    winner = min((single.name for single in tuned), key=result.median_ms)
+    return {
+        **_figures(result),
+        "best_onnxruntime": winner,
+        "time_over_direct_call": _ratio(result, PRODUCT, winner),
+        "compile": _summary(report),
+    }
+
+
+def _direct(model: Path, store: Path, folder: Path, exported: Sequence[str] = ("mnn", "ncnn")) -> list[Contender]:
+    """Each engine called directly, at each of its settings that the product tries as well."""
+    singles = [
+        Contender(name=DEFAULT, kind=DEFAULT, model=model),
+        Contender(name="openvino", kind="openvino", model=model),
+        *(
+            Contender(
+                name=f"onnxruntime-{level}{'' if spin else '-nospin'}",
+                kind="onnxruntime",
+                model=model,
+                options={"level": level, "spin": spin},
+            )
+            for level in ("all", "extended")
+            for spin in (True, False)
+        ),
+    ]
+    for engine in exported:
+        try:
+            with intarsia.compile(model, engine, partition="single", store=store, budget=1) as compiled:
+                export(compiled, folder / engine)
+        except intarsia.errors.IntarsiaError:
+            continue  # the engine does not take this network whole
+        singles.append(Contender(name=engine, kind=engine, model=folder / engine))
+    return singles
+
+
+def _feeds(model: Path, folder: Path) -> Path:
+    path = folder / "feeds.npz"
+    np.savez(path, allow_pickle=False, **networks.feeds(model, seed=1))
+    return path
+
+
+def _figures(result: Result) -> dict[str, Any]:
+    return {
+        "median_ms": {name: round(result.median_ms(name), 4) for name in result.rounds_ms},
+        "control": round(result.control, 4),
+        "void": result.is_void,
+        "sets": result.sets,
+        "rounds": len(next(iter(result.rounds_ms.values()))),
+    }
+
+
+def _ratio(result: Result, name: str, over: str) -> dict[str, float]:
+    return dict(zip(("median", "low", "high"), (round(x, 4) for x in result.ratio(name, over)), strict=True))
+
+
+def _summary(report: Mapping[str, Any]) -> dict[str, Any]:
+    kept = (
+        "chosen",
+        "spin",
+        "reason",
+        "latency_ms",
+        "predicted_ms",
+        "speedup_vs_best_single",
+        "switches",
+        "max_rel_error",
+    )
+    parts = [{**part, "nodes": len(part["nodes"])} for part in report["partitions"]]
+    return {**{key: report[key] for key in kept}, "partitions": parts, "search": report["search"]}
+
+
+WORK: dict[str, Work] = {**dict.fromkeys(networks.NAMES, network), "manual": manual, "overhead": overhead}
+
+
+def main() -> None:
+    """Run what is named, or all; each result is written as soon as it is there."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() and sys.argv[1:] else {}
+    machine = this_machine()
+    results["machine"] = {"cpu": machine.cpu, "architecture": machine.architecture, "threads": thread_budget()}
+    for name in sys.argv[1:] or list(WORK):
+        with tempfile.TemporaryDirectory() as folder:
+            results[name] = WORK[name](name, Path(folder))
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        print(name, json.dumps(results[name])[:400], flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""What engines compiled, kept in a folder while one compile of a model lasts, so that nothing is compiled twice.
+
+Measuring a piece, measuring it behind another, and building the artifact are done by different processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+from intarsia.backends.base import Backend, EngineArtifact
+from intarsia.config.settings import RunSettings
+from intarsia.runtime.plan import Step
+
+_FACTS = "artifact.json"
+
+
+class CompiledPieces:
+    """Engine artifacts by engine and nodes; options are part of the key for engines that compile by them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, backend: Backend, step: Step, settings: RunSettings) -> EngineArtifact | None:
+        """What was compiled before."""
+        place = self._place(backend, step, settings)
+        try:
+            facts = json.loads((place / _FACTS).read_text(encoding="utf-8"))
+            files = {name: (place / str(index)).read_bytes() for index, name in enumerate(facts["files"])}
+        except FileNotFoundError:
+            return None
+        return EngineArtifact(files=files, weights=tuple(facts["weights"]), meta=facts["meta"])
+
+    def put(self, backend: Backend, step: Step, settings: RunSettings, artifact: EngineArtifact) -> None:
+        """Keep it; the folder appears whole."""
+        place = self._place(backend, step, settings)
+        temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        temporary.mkdir(parents=True, exist_ok=True)
+        for index, content in enumerate(artifact.files.values()):
+            (temporary / str(index)).write_bytes(content)
+        facts = {"files": list(artifact.files), "weights": artifact.weights, "meta": artifact.meta}
+        (temporary / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
+        try:
+            temporary.rename(place)
+        except OSError:  # another process was first, with the same content
+            shutil.rmtree(temporary)
+
+    def _place(self, backend: Backend, step: Step, settings: RunSettings) -> Path:
+        key: list[object] = [backend.name, sorted(step.nodes)]
+        if not backend.traits.compiles_once:
+            key += [step.target.key, settings.threads, settings.spin.value]
+        return self._folder / hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]

@@ -1,0 +1,160 @@
+"""When a duel is void, who is sent home early, and what its figures say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.config import RunSettings
+from intarsia.cost import duel as module
+from intarsia.cost.duel import (
+    CONTROL_NAME,
+    Contender,
+    Effort,
+    Verdict,
+    _control_holds,
+    _Set,
+    _still_standing,
+    _with_control,
+    duel,
+)
+from intarsia.cost.progress import Progress
+from intarsia.runtime import Plan
+
+PLAN = Plan(steps=(), settings=RunSettings(threads=1), inputs=(), outputs=())
+EFFORT = Effort(processes=2, rounds=3, repeats=2)
+times = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
+
+
+def contender(name: str) -> Contender:
+    return Contender(name=name, path=Path(name), plan=PLAN)
+
+
+def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
+    named = {name: tuple(ms) for name, ms in rounds.items()}
+    return _Set(
+        rounds=named,
+        profile={name: (ms[-1],) for name, ms in named.items()},
+        errors=dict.fromkeys(named, 0.0),
+        failed={failed: ("crash", "SIGSEGV")} if failed else {},
+    )
+
+
+def verdict(sizes: tuple[int, ...], **rounds: Sequence[float]) -> Verdict:
+    named = {name: tuple(ms) for name, ms in rounds.items()}
+    return Verdict(rounds_ms=named, set_sizes=sizes, profile_ms={}, errors={}, failed={}, is_void=False)
+
+
+@pytest.mark.parametrize(("drift", "holds"), [(1.0, True), (1.019, True), (0.981, True), (1.021, False), (0.97, False)])
+def test_the_control_holds_within_two_percent(drift: float, holds: bool) -> None:
+    assert _control_holds([one_set(a=[10.0 * drift] * 4, control=[10.0] * 4)]) is holds
+
+
+def test_the_control_is_judged_by_the_median_over_all_sets() -> None:
+    calm = one_set(a=[10.0] * 4, control=[10.0] * 4)
+    disturbed = one_set(a=[12.0] * 3, control=[10.0] * 3)
+    assert _control_holds([disturbed, calm])
+    assert not _control_holds([disturbed])
+
+
+def test_only_the_hopeless_leave() -> None:
+    running = _with_control([contender("a"), contender("slow"), contender("near"), contender("fast")])
+    done = one_set(a=[10.0] * 12, slow=[11.0] * 12, near=[10.1] * 12, fast=[5.0] * 12, control=[20.0] * 12)
+    assert list(_still_standing(running, done, keep=None)) == ["a", "near", "fast", CONTROL_NAME]
+    assert "slow" in _still_standing(running, done, keep="slow")
+
+
+def test_one_bad_round_sends_nobody_home() -> None:
+    running = _with_control([contender("a"), contender("b")])
+    done = one_set(a=[10.0] * 9, b=[100.0] + [10.0] * 8, control=[10.0] * 9)
+    assert "b" in _still_standing(running, done, keep=None)
+
+
+def test_the_first_runs_twice() -> None:
+    running = _with_control([contender("a"), contender("b")])
+    assert {name: who.name for name, who in running.items()} == {"a": "a", "b": "b", CONTROL_NAME: "a"}
+    assert _with_control([]) == {}
+
+
+def test_a_speedup_is_paired_by_round() -> None:
+    """The machine slows down half way, for both alike: the ratio does not see it."""
+    found = verdict((5, 5), a=[10.0] * 5 + [30.0] * 5, b=[8.0] * 5 + [24.0] * 5)
+    speedup = found.speedup("b", "a")
+    assert (speedup.low, speedup.median, speedup.high) == (1.25, 1.25, 1.25)
+
+
+@given(times)
+def test_a_speedup_over_itself_is_one(ms: list[float]) -> None:
+    speedup = verdict((len(ms),), a=ms).speedup("a", "a")
+    assert (speedup.low, speedup.median, speedup.high) == (1.0, 1.0, 1.0)
+
+
+def test_winning_everywhere_means_in_each_set() -> None:
+    found = verdict((2, 3), a=[10.0] * 5, b=[5.0, 5.0, 10.5, 9.0, 10.5], c=[9.0] * 5)
+    assert not found.wins_everywhere("b", "a")
+    assert found.wins_everywhere("c", "a")
+    assert not found.wins_everywhere("a", "a")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str) -> tuple[Verdict, list[list[str]], list[int]]:
+    """A duel whose sets are these, who ran in each, and how many sets the watcher was told of."""
+    ran: list[list[str]] = []
+    told: list[int] = []
+
+    def next_set(folder: Path, running: dict[str, Contender], *_: object) -> _Set:
+        ran.append(list(running))
+        return sets.pop(0)
+
+    def watch(progress: Progress) -> None:
+        told.append(progress.done)
+
+    monkeypatch.setattr(module, "_one_set", next_set)
+    return duel(Path(), [contender(name) for name in names], EFFORT, watch=watch), ran, told
+
+
+def test_a_calm_duel_takes_its_sets_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = one_set(a=[10.0] * 3, b=[10.0] * 3, control=[10.0] * 3)
+    found, ran, told = run(monkeypatch, [calm] * 4, "a", "b")
+    assert len(ran) == 2
+    assert told == [1, 2]
+    assert found.set_sizes == (3, 3)
+    assert found.rounds_ms["b"] == (10.0,) * 6
+    assert not found.is_void
+
+
+def test_sets_are_added_until_the_control_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    noisy = one_set(a=[12.0] * 3, control=[10.0] * 3)
+    calm = one_set(a=[10.0] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [noisy, noisy, calm, noisy], "a")
+    assert len(ran) == 3
+    assert not found.is_void
+    found, ran, _ = run(monkeypatch, [noisy] * 4, "a")
+    assert len(ran) == EFFORT.processes + EFFORT.repeats
+    assert found.is_void
+
+
+def test_a_contender_that_fails_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one fails in its second set: the rest starts anew, with the next one as the one to beat."""
+    both = one_set(a=[10.0] * 3, b=[10.0] * 3, control=[10.0] * 3)
+    alone = one_set(b=[11.0] * 3, control=[11.0] * 3)
+    found, ran, _ = run(monkeypatch, [both, one_set(failed="a"), alone, alone], "a", "b")
+    assert ran[-1] == ["b", CONTROL_NAME]
+    assert found.failed == {"a": ("crash", "SIGSEGV")}
+    assert set(found.rounds_ms) == {"b", CONTROL_NAME}
+    assert found.rounds_ms["b"] == (11.0,) * 6
+    assert not found.is_void
+
+
+def test_if_all_fail_nothing_is_left_but_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _, _ = run(monkeypatch, [one_set(failed="b"), one_set(failed="a")], "a", "b")
+    assert set(found.failed) == {"a", "b"}
+    assert found.rounds_ms == {}
+    assert found.is_void
+
+
+def test_nobody_to_race_is_void() -> None:
+    assert duel(Path(), [], EFFORT).is_void

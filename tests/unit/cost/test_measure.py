@@ -1,0 +1,195 @@
+"""Equal pieces are measured once, keys hold what a time depends on and no names, and failures are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from intarsia.backends import registry
+from intarsia.config import RunSettings, Spin
+from intarsia.cost import measure as module
+from intarsia.cost.measure import Measurer, Timed
+from intarsia.cost.protocol import Answer, Failed, Measure, Measured, Times
+from intarsia.cost.record import Failure, Measurement
+from intarsia.cost.repro import Origin
+from intarsia.cost.sampling import Effort
+from intarsia.cost.store import Store
+from intarsia.graph import Graph, load_model
+from intarsia.partition import Partition
+from intarsia.target import Target
+from tests.unit.graph.models import two_layers
+
+REFERENCE = Target("reference")
+SETTINGS = RunSettings(threads=1, spin=Spin.NEVER)
+MEASURED = Measured(samples_ms=(1.0, 2.0, 3.0), compile_s=0.5, load_s=0.25, error=1e-6, is_complete=True)
+
+
+class FakeClient:
+    """Answers as it was told, and keeps what it was asked."""
+
+    answer: Answer = MEASURED
+    asked: tuple[Measure, ...] = ()
+    started = 0
+    closed = 0
+
+    def __init__(self, folder: Path, environment: dict[str, str | None]) -> None:
+        type(self).started += 1
+
+    def ask(self, request: Measure, timeout_s: float) -> Answer:
+        type(self).asked += (request,)
+        return self.answer
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> type[FakeClient]:
+    """The class that stands in for worker processes during one test."""
+
+    class Client(FakeClient):
+        pass
+
+    monkeypatch.setattr(module, "WorkerClient", Client)
+    return Client
+
+
+def measurer(graph: Graph, tmp_path: Path) -> Measurer:
+    store = Store(tmp_path / "records.sqlite")
+    return Measurer(graph, tmp_path / "work", store, ["reference"], Origin(model="m.onnx"))
+
+
+def block(graph: Graph, *numbers: int, target: Target = REFERENCE) -> Partition:
+    return Partition(target=target, nodes=tuple(graph.nodes[number].id for number in numbers))
+
+
+def test_equal_pieces_are_measured_once(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
+    costs = measurer(graph, tmp_path)
+    first = costs.cost(block(graph, 0, 1), SETTINGS)
+    second = costs.cost(block(graph, 2, 3), SETTINGS)
+    assert first == second
+    assert isinstance(first, Measurement)
+    assert first.samples_ms == (1.0, 2.0, 3.0)
+    assert (costs.measured, costs.cached, len(client.asked)) == (1, 0, 1)
+    costs.cost(block(graph, 0), SETTINGS)
+    assert costs.measured == 2
+
+
+@pytest.mark.usefixtures("client")
+def test_the_next_compile_finds_them_under_other_names(graph: Graph, tmp_path: Path) -> None:
+    before = measurer(graph, tmp_path)
+    found = before.cost(block(graph, 0, 1), SETTINGS)
+    renamed = load_model(two_layers(seed=5, prefix="other/"))
+    after = measurer(renamed, tmp_path)
+    assert after.cost(block(renamed, 2, 3), SETTINGS) == found
+    assert after.cost(block(renamed, 0, 1), SETTINGS) == found
+    assert (after.measured, after.cached) == (0, 1)  # the second time it is remembered, not looked up
+
+
+@pytest.fixture
+def keys(graph: Graph, tmp_path: Path) -> Iterator[Measurer]:
+    with measurer(graph, tmp_path) as costs:
+        yield costs
+
+
+def digest(
+    costs: Measurer, pieces: Sequence[Partition], settings: RunSettings = SETTINGS, timed: Timed = "last"
+) -> str:
+    return costs.key(pieces, timed, settings).digest
+
+
+def test_a_key_moves_with_what_changes_a_time(keys: Measurer) -> None:
+    ort, other = Target("reference -threads=2"), Target("reference -threads=1")
+    piece = block(keys.graph, 0, 1)
+    digests = [
+        digest(keys, [piece]),
+        digest(keys, [piece], timed="all"),
+        digest(keys, [piece], replace(SETTINGS, threads=2)),
+        digest(keys, [piece], replace(SETTINGS, spin=Spin.CALL)),
+        digest(keys, [replace(piece, target=ort)]),
+        digest(keys, [replace(piece, target=other)]),
+        digest(keys, [block(keys.graph, 0)]),
+        digest(keys, [block(keys.graph, 1)]),
+        digest(keys, [block(keys.graph, 0), block(keys.graph, 1)]),
+    ]
+    assert len(set(digests)) == len(digests)
+
+
+def test_a_key_does_not_move_with_names_weights_or_the_order_nodes_are_listed_in(keys: Measurer) -> None:
+    renamed = load_model(two_layers(seed=5, prefix="other/"))
+    there = Measurer(renamed, keys.folder, keys.store, ["reference"], Origin(model=None))
+    assert digest(keys, [block(keys.graph, 0, 1)]) == digest(there, [block(renamed, 0, 1)])
+    assert digest(keys, [block(keys.graph, 1, 0)]) == digest(keys, [block(keys.graph, 0, 1)])
+
+
+def test_a_key_moves_with_the_version_of_the_engine(keys: Measurer, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest(keys, [block(keys.graph, 0)])
+    found = registry.require("reference")
+    monkeypatch.setattr(registry, "require", lambda name: replace(found, version="0.0"))
+    assert digest(keys, [block(keys.graph, 0)]) != before
+
+
+def test_a_failure_is_recorded_with_its_script(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
+    client.answer = Failed(stage="crash", reason="the process was killed by SIGSEGV")
+    failure = measurer(graph, tmp_path).cost(block(graph, 0), SETTINGS)
+    assert isinstance(failure, Failure)
+    assert (failure.stage, failure.reason) == ("crash", "the process was killed by SIGSEGV")
+    assert failure.repro is not None
+    assert Path(failure.repro).is_file()
+    client.answer = MEASURED
+    again = measurer(graph, tmp_path)
+    assert again.cost(block(graph, 0), SETTINGS) == failure
+    assert (again.measured, again.cached) == (0, 1)
+
+
+def test_an_answer_to_another_question_is_a_failure(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
+    client.answer = Times(ms=(1.0,))
+    failure = measurer(graph, tmp_path).cost(block(graph, 0), SETTINGS)
+    assert isinstance(failure, Failure)
+    assert "times" in failure.reason
+
+
+def test_what_the_worker_is_asked(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
+    costs = measurer(graph, tmp_path)
+    effort = Effort(seconds=0.125, min_runs=4, hopeless_ms=9.0)
+    before, piece = block(graph, 0, 1), block(graph, 2, 3)
+    costs.cost(piece, SETTINGS, after=before, effort=effort)
+    costs.cost_of_plan([before, piece], SETTINGS, effort)
+    behind, whole = client.asked
+    assert (behind.timed, whole.timed) == ("last", "all")
+    assert [part.partition() for part in behind.fragment.pieces] == [before, piece]
+    assert behind.fragment.settings == SETTINGS
+    assert (behind.seconds, behind.min_runs, behind.hopeless_ms) == (0.125, 4, 9.0)
+
+
+def test_one_worker_for_each_way_of_running_and_all_are_ended(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    with measurer(graph, tmp_path) as costs:
+        for settings in (SETTINGS, replace(SETTINGS, threads=2), SETTINGS):
+            costs.cost(block(graph, 0), settings)
+            costs.cost(block(graph, 1), settings)
+        assert (client.started, client.closed) == (2, 0)
+    assert client.closed == 2
+
+
+@pytest.mark.usefixtures("plugins")
+def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "records.sqlite")
+    piece = block(graph, 0, target=Target("faulty -mode=segfault"))
+    with Measurer(graph, saved, store, ["faulty", "reference"], Origin(model=None)) as costs, ExitStack() as workers:
+        workers.enter_context(costs._worker(SETTINGS))
+        failure = costs.cost(piece, SETTINGS)
+        assert isinstance(failure, Failure)
+        assert failure.stage == "crash"
+        healthy = costs.cost(block(graph, 0), SETTINGS)
+        assert isinstance(healthy, Measurement)
+    with Measurer(graph, saved, store, ["faulty", "reference"], Origin(model=None)) as again:
+        assert again.cost(piece, SETTINGS) == failure
+        assert again.cost(block(graph, 0), SETTINGS) == healthy
+    assert (again.measured, again.cached) == (0, 2)
+    assert store.count() == 2

@@ -1,0 +1,50 @@
+"""Values come back as they were, by name, and a later call adds to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from intarsia.cost.recorded import record_values, recorded_names, recorded_values
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def test_values_come_back(tmp_path: Path) -> None:
+    values: dict[str, np.ndarray] = {
+        "a/b:0": X,
+        "..": X.T,
+        "scalar": np.array(7, np.int64),
+        "flags": np.array([True, False]),
+    }
+    record_values(tmp_path / "new", values)
+    found = recorded_values(tmp_path / "new", [*values, "absent"])
+    assert set(found) == recorded_names(tmp_path / "new") == set(values)
+    for name, array in values.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+    with pytest.raises(ValueError, match="read-only"):
+        found["a/b:0"][0, 0] = 1
+
+
+def test_a_later_call_adds_and_replaces(tmp_path: Path) -> None:
+    record_values(tmp_path, {"x": X, "y": X})
+    record_values(tmp_path, {"z": X + 1, "y": X + 2})
+    found = recorded_values(tmp_path, ["x", "y", "z"])
+    for name, expected in {"x": X, "y": X + 2, "z": X + 1}.items():
+        np.testing.assert_array_equal(found[name], expected)
+
+
+def test_strings_are_left_out_and_nothing_is_there_at_first(tmp_path: Path) -> None:
+    assert recorded_values(tmp_path / "none", ["x"]) == {}
+    record_values(tmp_path, {"text": np.array(["a"], dtype=object), "x": X})
+    assert recorded_names(tmp_path) == {"x"}
+
+
+def test_bfloat16_keeps_its_bits(tmp_path: Path) -> None:
+    values = np.array([1.0, -2.5], ml_dtypes.bfloat16)
+    record_values(tmp_path, {"x": values})
+    assert recorded_values(tmp_path, ["x"])["x"].tobytes() == values.tobytes()

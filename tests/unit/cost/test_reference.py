@@ -1,0 +1,97 @@
+"""The slow evaluator runs once for a model and a seed, and old answers make room."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from intarsia.cost import reference
+from intarsia.cost.recorded import recorded_names, recorded_values
+from intarsia.cost.reference import _prune, reference_values
+from intarsia.errors import ModelError
+from intarsia.graph import Graph, load_model
+from intarsia.graph.reference import evaluate
+from tests.unit.graph.models import two_layers
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """What each run of the evaluator was asked to keep."""
+    asked: list[set[str]] = []
+
+    def counted(graph: Graph, feeds: Mapping[str, np.ndarray], keep: Collection[str] = ()) -> dict[str, np.ndarray]:
+        asked.append(set(keep))
+        return evaluate(graph, feeds, keep)
+
+    monkeypatch.setattr(reference, "evaluate", counted)
+    return asked
+
+
+def test_the_evaluator_runs_once(graph: Graph, tmp_path: Path, runs: list[set[str]]) -> None:
+    folder = reference_values(tmp_path, graph, {"b"}, seed=0)
+    assert recorded_names(folder) == {"x", "b", "y"}
+    assert reference_values(tmp_path, graph, {"b"}, seed=0) == folder
+    assert reference_values(tmp_path, load_model(two_layers()), set(), seed=0) == folder
+    assert runs == [{"b"}]
+
+
+def test_another_border_seed_or_model_is_evaluated(graph: Graph, tmp_path: Path, runs: list[set[str]]) -> None:
+    folder = reference_values(tmp_path, graph, {"b"}, seed=0)
+    assert reference_values(tmp_path, graph, {"a"}, seed=0) == folder
+    assert recorded_names(folder) == {"x", "a", "b", "y"}
+    seeded = reference_values(tmp_path, graph, {"b"}, seed=1)
+    other = reference_values(tmp_path, load_model(two_layers(seed=3)), {"b"}, seed=0)
+    assert len({folder, seeded, other}) == 3
+    assert len(runs) == 4
+
+
+def test_the_values_belong_together(graph: Graph, tmp_path: Path) -> None:
+    found = recorded_values(reference_values(tmp_path, graph, {"b"}, seed=0), ["x", "b", "y"])
+    again = evaluate(graph, {"x": np.array(found["x"])}, keep=["b"])
+    np.testing.assert_array_equal(found["b"], again["b"])
+    np.testing.assert_array_equal(found["y"], again["y"])
+
+
+def test_a_model_the_evaluator_cannot_run_has_its_inputs(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: Any, **__: Any) -> dict[str, np.ndarray]:
+        raise ModelError("custom.Thing is not known")
+
+    monkeypatch.setattr(reference, "evaluate", refuse)
+    with caplog.at_level(logging.WARNING):
+        folder = reference_values(tmp_path, graph, {"b"}, seed=0)
+    assert recorded_names(folder) == {"x"}
+    assert "custom.Thing is not known" in caplog.text
+
+
+def answers(cache: Path, name: str, nbytes: int, used: str | None) -> Path:
+    folder = cache / name
+    folder.mkdir()
+    (folder / "0.npy").write_bytes(bytes(nbytes))
+    if used is not None:
+        (folder / "used").write_text(used, encoding="ascii")
+    return folder
+
+
+def test_the_answers_unused_for_longest_are_dropped(tmp_path: Path) -> None:
+    keep = answers(tmp_path, "keep", 500, "1")
+    new, old = answers(tmp_path, "new", 300, "9"), answers(tmp_path, "old", 300, "8")
+    unknown = answers(tmp_path, "unknown", 100, None)
+    (tmp_path / "a file").touch()
+    _prune(tmp_path, 1000, keep=keep)
+    assert [folder.exists() for folder in (keep, new, old, unknown)] == [True, True, False, False]
+
+
+def test_what_fits_stays_and_what_is_in_use_stays_however_large(tmp_path: Path) -> None:
+    keep, other = answers(tmp_path, "keep", 500, "1"), answers(tmp_path, "other", 300, "9")
+    _prune(tmp_path, 1000, keep=keep)
+    assert other.exists()
+    _prune(tmp_path, 100, keep=keep)
+    assert keep.exists()
+    assert not other.exists()
