@@ -1,7 +1,7 @@
 """The figures of the README: every network against every engine called directly, from outside, at equal threads.
 
 ``python -m benchmarks.road [NETWORK …]`` compiles each network with a cold store, races the artifact against the
-engines, and writes ``benchmarks/results/road.json``; ``manual`` races ResNet-50 cut by hand into 23 pieces, ``overhead``
+engines, and writes ``benchmarks/results/road.json``; ``manual`` races ResNet-50 cut by hand in 23, ``overhead``
 races a plan of one partition against the direct call of its engine. Wants a quiet machine; takes half an hour.
 """
 
