@@ -156,7 +156,8 @@ def _compilation(
     shapes: Shapes | None,
 ) -> Compilation:
     graph = load_model(model, shapes)
-    count = threads or (plan.threads if plan else None) or thread_budget()
+    stated = threads if threads is not None or plan is None else plan.threads
+    count = thread_budget() if stated is None else stated
     if not 1 <= count <= 1024:
         raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
     targets = _targets(target, plan)
@@ -167,7 +168,7 @@ def _compilation(
         capabilities=capabilities,
         settings=search,
         threads=count,
-        atoms=segments(graph, MAX_ATOMS, lambda node: _work(graph, node)),
+        atoms=atoms_of(graph),
     )
     if plan is not None:
         given = Partitioning.of(graph, [(p.target, p.nodes) for p in plan.partitions])
@@ -196,8 +197,13 @@ def _targets(target: Any, plan: PlanFile | None) -> tuple[Target, ...]:
     return tuple(t for t in named if t.kind.name in usable)
 
 
-def _work(graph: Graph, node: Node) -> float:
-    return flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)
+def atoms_of(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """The pieces that the search never cuts: balanced by work, cut where little crosses."""
+
+    def work(node: Node) -> float:
+        return flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)
+
+    return segments(graph, MAX_ATOMS, work)
 
 
 def _borders(job: Compilation) -> set[str]:
@@ -233,7 +239,7 @@ def _wanted(
 
 
 def _plans(singles: Sequence[Single]) -> list[Candidate]:
-    return [single.candidate for single in singles if single.candidate is not None]
+    return [candidate for single in singles for candidate in single.candidates]
 
 
 def _mixes(collage: CollageResult | None) -> list[Candidate]:

@@ -14,9 +14,13 @@ import pytest
 
 import intarsia
 from benchmarks import networks
+from benchmarks.networks.resnet_cut import cut
+from intarsia.config import RunSettings
 from intarsia.graph import load_model
 from intarsia.graph.reference import evaluate
+from intarsia.partition import Partition, Partitioning, dump_plan
 from intarsia.runtime.verify import deviation
+from intarsia.target import Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3
@@ -51,7 +55,7 @@ def test_outputs_and_an_intermediate_agree(name: str, folder: Path, store: Path)
     path = folder / f"{name}-exposed.onnx"
     onnx.save(exposed(name, networks.build(name)), path)
     feeds = networks.feeds(path, seed=3)
-    with intarsia.compile(path, budget=4, store=store) as compiled:
+    with intarsia.compile(path, budget=2, store=store) as compiled:
         actual = compiled(feeds)
         report = compiled.report
     expected = unoptimised(path, feeds)
@@ -68,6 +72,33 @@ def test_outputs_and_an_intermediate_agree(name: str, folder: Path, store: Path)
     assert len(report["singles"]) == 4
     covered = [node for part in report["partitions"] for node in part["nodes"]]
     assert sorted(covered) == sorted(node.id for node in graph.nodes)
+
+
+def agrees(compiled: intarsia.CompiledModel, path: Path) -> None:
+    feeds = networks.feeds(path, seed=5)
+    actual, expected = compiled(feeds), unoptimised(path, feeds)
+    assert set(actual) == set(expected)
+    assert all(relative_error(actual[output], expected[output]) <= TOLERANCE for output in expected)
+
+
+def test_resnet50_cut_by_hand_into_23_pieces_agrees(folder: Path, store: Path) -> None:
+    path = networks.save("resnet50", folder)
+    graph = load_model(path)
+    parts = [Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in cut(graph)]
+    plan = folder / "pieces.yaml"
+    plan.write_text(dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=2)))
+    with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=2, store=store) as compiled:
+        assert compiled.plan.switches == 22
+        assert [part["target"] for part in compiled.report["partitions"]] == [str(part.target) for part in parts]
+        agrees(compiled, path)
+
+
+def test_greedy_gives_each_node_to_the_first_engine_that_takes_it(folder: Path, store: Path) -> None:
+    path = networks.save("text_recogniser", folder)
+    with intarsia.compile(path, "ncnn, onnxruntime", partition="greedy", budget=2, store=store) as compiled:
+        assert compiled.plan.engines == ("ncnn", "onnxruntime")
+        assert all(part["predicted_ms"] > 0 and part["measured_ms"] > 0 for part in compiled.report["partitions"])
+        agrees(compiled, path)
 
 
 @pytest.mark.parametrize("name", ["squeezenet", "text_recogniser"])

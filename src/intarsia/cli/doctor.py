@@ -19,7 +19,7 @@ from intarsia.errors import BackendUnavailableError
 def doctor(context: click.Context, as_json: bool) -> None:
     """Show which engines are usable here, and how to mend those that are not.
 
-    Exits with 3 if no engine is usable.
+    Exits with 3 if none but the reference is usable.
     """
     from intarsia.backends.registry import names, probe
     from intarsia.runtime import this_machine
@@ -32,8 +32,14 @@ def doctor(context: click.Context, as_json: bool) -> None:
     else:
         click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us\n")
         print_table(("engine", "usable", "version", ""), [_row(engine) for engine in engines])
-    if not any(engine["usable"] for engine in engines):
+    if not any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines):
         context.exit(BackendUnavailableError.exit_code)
+
+
+def _is_reference(name: str) -> bool:
+    from intarsia.target import KINDS
+
+    return name in KINDS and KINDS[name].is_reference
 
 
 def _row(engine: dict[str, Any]) -> tuple[str, ...]:

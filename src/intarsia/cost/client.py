@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from pydantic import ValidationError
 
@@ -29,7 +30,7 @@ class WorkerClient:
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._pending = b""
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the client
+        self._log: IO[bytes] | None = None
 
     def ask(self, request: Request, timeout_s: float) -> Answer:
         """The worker's answer; a crash or a hang is the answer `Failed`."""
@@ -53,10 +54,11 @@ class WorkerClient:
     def close(self) -> None:
         """End the worker, if there is one."""
         process, self._process, self._pending = self._process, None, b""
+        log, self._log = self._log, None
         if process is None:
             return
         process.kill()
-        for stream in (process.stdin, process.stdout):
+        for stream in (process.stdin, process.stdout, log):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
@@ -67,12 +69,12 @@ class WorkerClient:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-        self._log.close()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             # The parent's own search path, so that what it could import the worker can import too.
             path = os.pathsep.join(entry for entry in sys.path if entry)
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "intarsia.cost.worker", str(self._folder)],
                 stdin=subprocess.PIPE,
@@ -100,9 +102,13 @@ class WorkerClient:
 
     def _crash(self, process: subprocess.Popen[bytes]) -> Failed:
         code = process.wait()
+        words = self._last_words()
         self.close()
-        self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, self._log.tell() - LAST_WORDS))
-        words = self._log.read().decode(errors="replace").strip()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return Failed(stage="crash", reason=f"the process was {how}" + (f"; it last said: {words}" if words else ""))
+
+    def _last_words(self) -> str:
+        if self._log is None:
+            return ""
+        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - LAST_WORDS))
+        return self._log.read().decode(errors="replace").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -13,13 +14,10 @@ from intarsia.cost.protocol import Failed, Fragment, Measure
 from intarsia.graph import Graph, load_model
 from intarsia.runtime.feeds import graph_feeds
 
-_SCRIPT = '''"""Shows again: {engine} failed at {stage}: {reason}
-
-Run it with: {python} {name}
-"""
-
-from pathlib import Path
-
+_SCRIPT = """# Shows a failure again: {engine} at {stage}.
+#   {reason}
+# Run it with:
+#   {line}
 from intarsia.cost.repro import reproduce
 
 MODEL = {model!r}
@@ -27,7 +25,7 @@ SHAPES = {shapes!r}
 FRAGMENT = {fragment!r}
 
 reproduce(MODEL, SHAPES, FRAGMENT)
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +58,10 @@ def write_repro(folder: Path, origin: Origin, fragment: Fragment, failed: Failed
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{engine.split()[0]}-{failed.stage}-{digest}.py"
     text = _SCRIPT.format(
-        engine=engine,
+        engine=_comment(engine),
         stage=failed.stage,
-        reason=" ".join(failed.reason.replace("\\", "/").replace('"""', "'''").split())[:300],
-        python=sys.executable,
-        name=path,
+        reason=_comment(failed.reason),
+        line=_comment(f"{shlex.quote(sys.executable)} {shlex.quote(str(path))}"),
         model=origin.model,
         shapes=dict(origin.shapes),
         fragment=fragment.model_dump_json(),
@@ -73,6 +70,11 @@ def write_repro(folder: Path, origin: Origin, fragment: Fragment, failed: Failed
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
     return path
+
+
+def _comment(text: str) -> str:
+    """Foreign words as one line that is safe in a comment."""
+    return " ".join(text.encode("ascii", "backslashreplace").decode().replace("\0", "\\0").split())[:300]
 
 
 def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int], fragment: str) -> None:

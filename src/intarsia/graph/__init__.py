@@ -1,6 +1,6 @@
 """The model as every later stage sees it: read, normalised once, cut into sub-models, written and mapped back.
 
-This is the only folder that knows onnx, onnx_ir and onnxscript; all others see the types named here.
+This is the only folder that knows onnx and onnx_ir; all others see the types named here.
 """
 
 from __future__ import annotations

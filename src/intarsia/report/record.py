@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import inf
 from typing import Any
 
 from intarsia.cost.record import Failure
@@ -34,9 +35,9 @@ def compile_report(
         "strategy": strategy,
         "latency_ms": _latency(times),
         "singles": [_single(single, decision) for single in singles],
-        "best_single": None if decision.best_single is None else decision.best_single.name,
+        "best_single": None if decision.best_single is None else decision.best_single.label,
         "speedup_vs_best_single": _interval(decision.speedup),
-        "chosen": chosen.name,
+        "chosen": chosen.label,
         "reason": decision.reason,
         "predicted_ms": chosen.total_ms,
         "partitions": [
@@ -72,20 +73,21 @@ def _latency(times: Sequence[float]) -> dict[str, float] | None:
 
 
 def _single(single: Single, decision: Decision) -> dict[str, Any]:
-    name = str(single.target)
+    name, verdict = str(single.target), decision.verdict
     if isinstance(single.outcome, Failure):
         failure = {"stage": single.outcome.stage, "reason": single.outcome.reason, "repro": single.outcome.repro}
         return {"target": name, "failure": failure}
-    assert single.candidate is not None
-    failed = decision.verdict.failed.get(single.candidate.name)
-    if failed is not None:
-        return {"target": name, "failure": {"stage": failed[0], "reason": failed[1], "repro": None}}
-    times = decision.verdict.rounds_ms.get(single.candidate.name)
+    standing = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
+    if not standing:
+        stage, reason = verdict.failed[single.candidates[0].name]
+        return {"target": name, "failure": {"stage": stage, "reason": reason, "repro": None}}
+    raced = {c.name: median(verdict.rounds_ms[c.name]) for c in standing if c.name in verdict.rounds_ms}
+    best = min(standing, key=lambda candidate: raced.get(candidate.name, inf))
     return {
         "target": name,
-        "tuned": str(single.tuned),
-        "spin": single.candidate.settings.spin.value,
-        "latency_ms": median(times) if times else single.outcome.cost_ms,
+        "tuned": str(best.partitions[0].target),
+        "spin": best.settings.spin.value,
+        "latency_ms": raced.get(best.name, best.total_ms),
         "max_rel_error": single.outcome.error,
         "compile_s": single.outcome.compile_s,
         "load_s": single.outcome.load_s,

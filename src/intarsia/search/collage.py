@@ -129,7 +129,9 @@ class CollageSearch:
             settings = RunSettings(threads=self._problem.threads, spin=spin)
             outcome = self._measurer.cost_of_plan(partitions, settings, PLAN_EFFORT)
             if isinstance(outcome, Measurement):
-                candidate = Candidate(name="collage", partitions=partitions, settings=settings, predicted_ms=predicted)
+                candidate = Candidate(
+                    name="collage", label="collage", partitions=partitions, settings=settings, predicted_ms=predicted
+                )
                 found.append(Mix(candidate=candidate, measured_ms=outcome.cost_ms))
         return min(found, key=lambda mix: mix.measured_ms, default=None)
 
@@ -138,7 +140,7 @@ class CollageSearch:
         names = ["collage", *(f"collage-{rank}" for rank in range(2, len(ranked) + 1))]
         return CollageResult(
             mixes=tuple(
-                replace(mix, candidate=replace(mix.candidate, name=name))
+                replace(mix, candidate=replace(mix.candidate, name=name, label=name))
                 for mix, name in zip(ranked, names, strict=False)
             ),
             atoms=len(self._problem.atoms),

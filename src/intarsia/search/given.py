@@ -17,4 +17,4 @@ def given_candidate(name: str, partitioning: Partitioning, settings: RunSettings
     """
     partitions = partitioning.partitions
     costs = predict(measurer, partitions, settings)
-    return Candidate(name=name, partitions=partitions, settings=settings, predicted_ms=costs)
+    return Candidate(name=name, label=name, partitions=partitions, settings=settings, predicted_ms=costs)

@@ -46,13 +46,15 @@ class Candidate:
     """A plan that may be shipped.
 
     Attributes:
-        name: How reports call it.
+        name: Its own among all candidates.
+        label: How reports call it: a single engine by the target that the user gave, whatever options it is tuned to.
         partitions: In running order.
         settings: Threads and spinning.
         predicted_ms: Cost of each partition in its place, as far as it is known; the sum is the plan's.
     """
 
     name: str
+    label: str
     partitions: tuple[Partition, ...]
     settings: RunSettings
     predicted_ms: tuple[float | None, ...]

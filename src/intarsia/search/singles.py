@@ -27,17 +27,17 @@ class Single:
     Attributes:
         target: The target as the user gave it.
         outcome: What the best of its settings costs, or why none works.
-        candidate: The plan with those settings; ``None`` if none works.
+        candidates: A plan for each of its settings that works, the fastest first.
     """
 
     target: Target
     outcome: Outcome
-    candidate: Candidate | None = None
+    candidates: tuple[Candidate, ...] = ()
 
     @property
     def tuned(self) -> Target:
         """The target with the options it did best with."""
-        return self.candidate.partitions[0].target if self.candidate else self.target
+        return self.candidates[0].partitions[0].target if self.candidates else self.target
 
 
 def tune_singles(problem: Problem, measurer: Measurer, watch: Watcher) -> tuple[Single, ...]:
@@ -58,15 +58,15 @@ def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: flo
         node, reason = next(iter(refused.items()))
         more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
         return Single(target=target, outcome=Failure(stage="capability", reason=f"{node}: {reason}{more}"))
-    best: Single | None = None
+    found: list[tuple[Outcome, Candidate]] = []
     for variant, settings in _settings(problem, target):
         effort = replace(EFFORT, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
         outcome = measurer.cost(problem.whole(variant), settings, effort=effort)
         hopeless_ms = min(hopeless_ms, HOPELESS * outcome.cost_ms)
-        if best is None or outcome.cost_ms < best.outcome.cost_ms:
-            best = _single(problem, target, variant, settings, outcome)
-    assert best is not None, "an engine has at least one variant and one policy"
-    return best
+        found.append((outcome, _candidate(problem, target, variant, settings, outcome.cost_ms)))
+    found.sort(key=lambda pair: pair[0].cost_ms)
+    working = tuple(candidate for outcome, candidate in found if not isinstance(outcome, Failure))
+    return Single(target=target, outcome=found[0][0], candidates=working)
 
 
 def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSettings]]:
@@ -77,13 +77,11 @@ def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSet
             yield variant, RunSettings(threads=problem.threads, spin=spin)
 
 
-def _single(problem: Problem, stated: Target, variant: Target, settings: RunSettings, outcome: Outcome) -> Single:
-    if isinstance(outcome, Failure):
-        return Single(target=stated, outcome=outcome)
-    candidate = Candidate(
-        name=str(stated),
+def _candidate(problem: Problem, stated: Target, variant: Target, settings: RunSettings, ms: float) -> Candidate:
+    return Candidate(
+        name=f"{variant}, spin {settings.spin.value}",
+        label=str(stated),
         partitions=(problem.whole(variant),),
         settings=settings,
-        predicted_ms=(outcome.cost_ms,),
+        predicted_ms=(ms,),
     )
-    return Single(target=stated, outcome=outcome, candidate=candidate)

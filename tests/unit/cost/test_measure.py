@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,8 +180,7 @@ def test_one_worker_for_each_way_of_running_and_all_are_ended(
 def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "records.sqlite")
     piece = block(graph, 0, target=Target("faulty -mode=segfault"))
-    with Measurer(graph, saved, store, ["faulty", "reference"], Origin(model=None)) as costs, ExitStack() as workers:
-        workers.enter_context(costs._worker(SETTINGS))
+    with Measurer(graph, saved, store, ["faulty", "reference"], Origin(model=None)) as costs:
         failure = costs.cost(piece, SETTINGS)
         assert isinstance(failure, Failure)
         assert failure.stage == "crash"

@@ -21,7 +21,7 @@ SETTINGS = RunSettings(threads=2, spin=Spin.CALL)
 
 def plan(name: str, *targets: Target) -> Candidate:
     parts = tuple(Partition(target=target, nodes=(f"n{i}",)) for i, target in enumerate(targets))
-    return Candidate(name=name, partitions=parts, settings=SETTINGS, predicted_ms=(4.0,) * len(parts))
+    return Candidate(name=name, label=name, partitions=parts, settings=SETTINGS, predicted_ms=(4.0,) * len(parts))
 
 
 WHOLE, CRASHED, MIX = plan("onnxruntime", ORT), plan("mnn", MNN), plan("collage", ORT, OPENVINO)
@@ -38,8 +38,8 @@ VERDICT = Verdict(
 
 def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VERDICT) -> dict[str, Any]:
     singles = [
-        Single(target=ORT, outcome=MEASURED, candidate=WHOLE),
-        Single(target=MNN, outcome=MEASURED, candidate=CRASHED),
+        Single(target=ORT, outcome=MEASURED, candidates=(WHOLE,)),
+        Single(target=MNN, outcome=MEASURED, candidates=(CRASHED,)),
         Single(target=OPENVINO, outcome=Failure(stage="compile", reason="no", repro="r.py")),
     ]
     found = (Mix(candidate=MIX, measured_ms=8.5), Mix(candidate=plan("collage-2", OPENVINO, ORT), measured_ms=9.5))

@@ -15,7 +15,7 @@ from intarsia.target import Target
 
 def candidate(name: str, ms: float) -> Candidate:
     partitions = (Partition(target=Target("onnxruntime"), nodes=("n0",)),)
-    return Candidate(name=name, partitions=partitions, settings=RunSettings(threads=2), predicted_ms=(ms,))
+    return Candidate(name=name, label=name, partitions=partitions, settings=RunSettings(threads=2), predicted_ms=(ms,))
 
 
 SINGLE, MIX = candidate("onnxruntime", 10.0), candidate("collage", 8.0)

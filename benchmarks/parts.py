@@ -1,0 +1,86 @@
+"""Why a mix wins or not: each atom of a network on each engine, and what the best of them add up to.
+
+``python -m benchmarks.parts NETWORK …`` measures with the product's own workers and writes
+``benchmarks/results/parts.json``. The sum of the best atoms bounds what any mix of these pieces could reach if switches
+were free and nothing were gained by larger pieces; beside it, the best engine alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks import networks
+from intarsia.backends import registry
+from intarsia.config import RunSettings, Spin
+from intarsia.cost.measure import Measurer
+from intarsia.cost.progress import unwatched
+from intarsia.cost.record import Measurement
+from intarsia.cost.repro import Origin
+from intarsia.cost.sampling import Effort
+from intarsia.cost.store import Store
+from intarsia.cost.workspace import Workspace
+from intarsia.driver import atoms_of
+from intarsia.graph import load_model
+from intarsia.partition import Partition, boundaries
+from intarsia.runtime import thread_budget
+from intarsia.target import Target
+
+RESULTS = Path(__file__).parent / "results" / "parts.json"
+ENGINES = ("onnxruntime", "openvino", "mnn", "ncnn")
+EFFORT = Effort(seconds=0.5, min_runs=15, max_runs=100)
+
+
+def parts(name: str, folder: Path) -> dict[str, Any]:
+    """Every atom, and the whole, on every engine that takes it; medians in milliseconds."""
+    graph = load_model(networks.save(name, folder))
+    atoms = atoms_of(graph)
+    store = Store(folder / "records.sqlite")
+    work = Workspace(store)
+    work.prepare(graph, {value for atom in atoms for value in boundaries(graph, atom).outputs}, seed=0)
+    whole = tuple(node.id for node in graph.nodes)
+    settings = RunSettings(threads=thread_budget(), spin=Spin.CALL)
+    taken = {engine: registry.get(engine).capability(graph, Target(engine)) for engine in ENGINES}
+    with Measurer(graph, work.folder, store, ENGINES, Origin(model=None), unwatched) as measurer:
+
+        def row(nodes: tuple[str, ...]) -> dict[str, float]:
+            found = {}
+            for engine in ENGINES:
+                if all(map(taken[engine].takes, nodes)):
+                    outcome = measurer.cost(Partition(target=Target(engine), nodes=nodes), settings, effort=EFFORT)
+                    if isinstance(outcome, Measurement):
+                        found[engine] = round(outcome.cost_ms, 4)
+            return found
+
+        costs = [row(atom) for atom in atoms]
+        alone = row(whole)
+    work.remove()
+    return {
+        "atoms": [
+            {"operators": _operators([graph.node(id_).op_type for id_ in atom]), "ms": ms}
+            for atom, ms in zip(atoms, costs, strict=True)
+        ],
+        "whole_ms": alone,
+        "sum_of_best_ms": round(sum(min(ms.values()) for ms in costs), 3),
+    }
+
+
+def _operators(types: list[str]) -> str:
+    return " ".join(f"{types.count(kind)}x{kind}" for kind in dict.fromkeys(types))
+
+
+def main() -> None:
+    """Measure what is named."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            results[name] = parts(name, Path(folder))
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        print(name, results[name]["whole_ms"], "sum of best", results[name]["sum_of_best_ms"], flush=True)
+
+
+if __name__ == "__main__":
+    main()
