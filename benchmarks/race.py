@@ -13,6 +13,7 @@ import random
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from typing import Any
 CONTROL = "control"
 CONTROL_LIMIT = 0.02
 ROUND_MS = 40.0
+SETTLE_S = 0.05
+"""Pause before each round: ONNX Runtime's threads spin for some 30 ms after a call, on the next contender's cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +114,7 @@ def _one_set(
         runs = {name: _runs(process) for name, process in running.items()}
         for _ in range(rounds):
             for name in rng.sample(list(running), len(running)):
+                time.sleep(SETTLE_S)
                 found[name].append(statistics.median(_ask(running[name], 2, runs[name])))
         for process in running.values():
             process.kill()

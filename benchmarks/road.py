@@ -27,7 +27,7 @@ from intarsia.runtime import export, this_machine, thread_budget
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "road.json"
-BUDGET_S = 40.0
+BUDGET_S = 25.0
 CLOSE = 1.25
 """Engines that a first look shows to be slower than this many times the best do not race."""
 DEFAULT = "onnxruntime-default"

@@ -25,6 +25,8 @@ CONTROL = 0.02
 CONTROL_NAME = "control"
 PATIENCE_S = 120.0
 PROFILE_RUNS = 5
+SETTLE_S = 0.05
+"""Pause before each round: ONNX Runtime's threads spin for some 30 ms after a call, on the next contender's cores."""
 WARM = 2
 """Untimed runs before each round: the caches hold what the contender before left there."""
 ROUND_MS = 40.0
@@ -82,6 +84,14 @@ class Verdict:
     def speedup(self, name: str, baseline: str) -> Interval:
         """Median over the rounds of the baseline's time divided by this one's, with its 95 % interval."""
         return median_interval(self._ratios(name, baseline))
+
+    def expected_ms(self, name: str) -> float:
+        """Mean over the sets of their medians: what a process may expect that does not know its luck with memory."""
+        times, start, medians = self.rounds_ms[name], 0, []
+        for size in self.set_sizes:
+            medians.append(median(times[start : start + size]))
+            start += size
+        return sum(medians) / len(medians)
 
     def wins_everywhere(self, name: str, baseline: str) -> bool:
         """Whether it is faster by median in each set of processes: one set's luck with memory is no win."""
@@ -170,6 +180,7 @@ def _one_set(folder: Path, running: Mapping[str, Contender], effort: Effort, rng
             if number >= effort.min_rounds and time.monotonic() >= end:
                 break
             for name in rng.sample(list(workers), len(workers)):
+                time.sleep(SETTLE_S)
                 answer = workers[name].ask(Round(warm=WARM, runs=runs[name]), PATIENCE_S)
                 if not isinstance(answer, Times):
                     return _failed_set(name, answer)

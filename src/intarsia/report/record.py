@@ -81,7 +81,7 @@ def _single(single: Single, decision: Decision) -> dict[str, Any]:
     if not standing:
         stage, reason = verdict.failed[single.candidates[0].name]
         return {"target": name, "failure": {"stage": stage, "reason": reason, "repro": None}}
-    raced = {c.name: median(verdict.rounds_ms[c.name]) for c in standing if c.name in verdict.rounds_ms}
+    raced = {c.name: verdict.expected_ms(c.name) for c in standing if c.name in verdict.rounds_ms}
     best = min(standing, key=lambda candidate: raced.get(candidate.name, inf))
     return {
         "target": name,

@@ -19,7 +19,7 @@ from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Fragment, Open, Opened, Piece, Write, Written
 from intarsia.cost.record import Failure, Key
-from intarsia.cost.statistics import Interval, median
+from intarsia.cost.statistics import Interval
 from intarsia.graph import Graph
 from intarsia.runtime import plan_of
 from intarsia.runtime.environment import load_environment
@@ -134,7 +134,7 @@ def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: 
 
 def _fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
     standing = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
-    return min(standing, key=lambda candidate: median(verdict.rounds_ms[candidate.name]), default=None)
+    return min(standing, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
 
 
 def _verdict(
