@@ -8,8 +8,10 @@ races a plan of one partition against the direct call of its engine. Wants a qui
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import numpy as np
 import intarsia
 from benchmarks import networks
 from benchmarks.networks.resnet_cut import cut
-from benchmarks.race import Contender, Result, race, screen
+from benchmarks.race import CONTROL, Contender, Result, race, screen
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
 from intarsia.partition import Partition, Partitioning, dump_plan
@@ -32,6 +34,7 @@ CLOSE = 1.25
 """Engines that a first look shows to be slower than this many times the best do not race."""
 DEFAULT = "onnxruntime-default"
 PRODUCT = "intarsia"
+OVERHEAD_ROUNDS = 60
 Work = Callable[[str, Path], dict[str, Any]]
 
 
@@ -87,22 +90,53 @@ def manual(name: str, folder: Path) -> dict[str, Any]:
 
 
 def overhead(name: str, folder: Path) -> dict[str, Any]:
-    """A network of about a millisecond: one partition on ONNX Runtime against the session itself."""
+    """A network of about a millisecond: one partition on ONNX Runtime against a session, in one process.
+
+    Both with the same settings and called as a user calls them, arrays in, arrays out; a second session is the control.
+    """
     model = networks.save("tiny", folder)
-    feeds = _feeds(model, folder)
+    feeds = networks.feeds(model, seed=1)
+    graph = load_model(model)
+    whole = Partition(target=Target("onnxruntime"), nodes=tuple(node.id for node in graph.nodes))
+    settings = RunSettings(threads=thread_budget(), spin=Spin.CALL)
+    plan = folder / "plan.yaml"
+    plan.write_text(dump_plan(Partitioning(partitions=(whole,)), settings), encoding="utf-8")
     store = folder / "tiny.sqlite"
-    with intarsia.compile(model, "onnxruntime", partition="single", store=store, budget=10) as compiled:
-        artifact, report = compiled.save(folder / "tiny.intarsia"), compiled.report
-    product = Contender(name=PRODUCT, kind="intarsia", model=artifact)
-    tuned = [single for single in _direct(model, store, folder, exported=()) if single.name.startswith("onnxruntime")]
-    result = race([product, *tuned], feeds, thread_budget())
-    winner = min((single.name for single in tuned), key=result.median_ms)
+    with intarsia.compile(model, "onnxruntime", partition="manual", plan=plan, store=store, budget=10) as compiled:
+        calls: dict[str, Callable[[], Any]] = {PRODUCT: lambda: compiled(feeds)}
+        calls |= {key: _session(model, feeds) for key in ("session", CONTROL)}
+        rounds: dict[str, list[float]] = {key: [] for key in calls}
+        for _ in range(OVERHEAD_ROUNDS):
+            for key, call in calls.items():
+                rounds[key].append(_median_ms(call))
+        report = compiled.report
+    result = Result(rounds_ms={key: tuple(times) for key, times in rounds.items()}, sets=1)
     return {
-        **_figures(result),
-        "best_onnxruntime": winner,
-        "time_over_direct_call": _ratio(result, PRODUCT, winner),
+        "median_ms": {key: round(result.median_ms(key), 4) for key in rounds},
+        "time_over_session": _ratio(result, PRODUCT, "session"),
+        "control": _ratio(result, CONTROL, "session"),
+        "rounds": OVERHEAD_ROUNDS,
         "compile": _summary(report),
     }
+
+
+def _session(model: Path, feeds: dict[str, np.ndarray]) -> Callable[[], Any]:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = thread_budget()
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, feeds)
+
+
+def _median_ms(call: Callable[[], Any], warm: int = 5, runs: int = 20) -> float:
+    spent = []
+    for _ in range(warm + runs):
+        start = time.perf_counter_ns()
+        call()
+        spent.append((time.perf_counter_ns() - start) / 1e6)
+    return statistics.median(spent[warm:])
 
 
 def _direct(model: Path, store: Path, folder: Path, exported: Sequence[str] = ("mnn", "ncnn")) -> list[Contender]:

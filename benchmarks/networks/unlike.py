@@ -186,7 +186,7 @@ def tiny(name: str, seed: int) -> onnx.ModelProto:
     x = net.node("GlobalAveragePool", "mean", x)
     x = net.node("Flatten", "features", x)
     x = net.linear("classes", x, (128, 10))
-    return net.model(("picture", (1, 3, 96, 96)), (x, (1, 10)))
+    return net.model(("picture", (1, 3, 160, 160)), (x, (1, 10)))
 
 
 BUILDERS = MappingProxyType(

@@ -66,9 +66,9 @@ def test_unbound_dimension_says_how_to_bind_it(intarsia: Intarsia, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "array", "words"),
     [
-        ("pictre", np.zeros((1, 3, 96, 96), np.float32), ("pictre", "picture")),
+        ("pictre", np.zeros((1, 3, 160, 160), np.float32), ("pictre", "picture")),
         ("picture", np.zeros((1, 3, 2, 2), np.float32), ("picture", "[1,3,2,2]")),
-        ("picture", np.zeros((1, 3, 96, 96), np.float64), ("picture", "float64")),
+        ("picture", np.zeros((1, 3, 160, 160), np.float64), ("picture", "float64")),
     ],
 )
 def test_wrong_feeds(
