@@ -62,6 +62,11 @@ class FakeGraph:
     weights: Mapping[str, FakeValue]
     by_id: Mapping[str, FakeNode]
 
+    @property
+    def fingerprint(self) -> str:
+        """Differs with the operators and their order."""
+        return " ".join(node.op_type for node in self.nodes)
+
     def node(self, id_: str) -> FakeNode:
         """The node of this id."""
         return self.by_id[id_]

@@ -34,6 +34,7 @@ from intarsia.search import (
     given_candidate,
     tune_singles,
 )
+from intarsia.search.replay import from_json, search_key, to_json
 from intarsia.target import Target
 
 Strategy = Literal["single", "greedy", "collage", "manual"]
@@ -222,9 +223,15 @@ def _collage(
         return None
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in singles}
     wholes = {single.tuned: single.outcome for single in singles}
+    key = search_key(job.problem, tuple(tuned), job.run)
+    stored = measurer.store.get(key)
+    if stored is not None:
+        return from_json(job.problem, stored)
     search = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
-    return search.run(Deadline(seconds))
+    result = search.run(Deadline(seconds))
+    measurer.store.put("search", key, to_json(job.problem, result), {"model": job.origin.model})
+    return result
 
 
 def _wanted(

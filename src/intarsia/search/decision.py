@@ -32,6 +32,8 @@ MAX_SINGLES = 4
 MAX_MIXES = 2
 DUEL_SHARE = 0.08
 """Share of the budget that one set of rounds may take."""
+FULL_DUEL_S = 20.0
+"""Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""
 _VERDICT = TypeAdapter(Verdict)
 
 
@@ -146,8 +148,8 @@ def _verdict(
     watch: Watcher,
 ) -> Verdict:
     """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
-    effort = Effort(seconds=DUEL_SHARE * problem.settings.budget_s)
-    key = _duel_key(problem.graph, field, keep)
+    effort = _effort(problem.settings.budget_s)
+    key = _duel_key(problem.graph, field, keep, effort)
     with machine_lock(watch):
         stored = measurer.store.get(key)
         if stored is not None:
@@ -165,9 +167,14 @@ def _verdict(
         measurer.measured += 1
         verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep)
     verdict = replace(verdict, failed={**failed, **verdict.failed})
-    if not verdict.is_void:  # a void duel is told, but the next compile tries again
-        measurer.store.put("duel", key, asdict(verdict), {})
+    # A void duel is kept too, and told to be void: the same store gives the same plan, and nothing is measured twice.
+    measurer.store.put("duel", key, asdict(verdict), {})
     return verdict
+
+
+def _effort(budget_s: float) -> Effort:
+    seconds = DUEL_SHARE * budget_s
+    return Effort(seconds=seconds) if budget_s >= FULL_DUEL_S else Effort(seconds=seconds, processes=2, repeats=0)
 
 
 class _Builder:
@@ -214,12 +221,12 @@ def _failure(answer: object) -> Failure:
     return Failure(stage=stage, reason=reason)
 
 
-def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None) -> Key:
+def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort) -> Key:
     place = {node.id: node.index for node in graph.nodes}
     engines = {partition.target.kind.name for c in field for partition in c.partitions}
     return Key(
         facts={
-            "duel": 1,
+            "duel": [effort.processes, effort.rounds],
             "keep": keep,
             "graph": graph.fingerprint,
             "plans": [
