@@ -88,7 +88,7 @@ def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: 
     records = 0
     for _ in range(20):
         process = subprocess.Popen(line, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0.2, 4.0))
+        time.sleep(rng.uniform(0.2, 6.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
         if store.exists():
