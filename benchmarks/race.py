@@ -7,7 +7,6 @@ twice: while the median of its ratios to itself leaves ±2 %, more sets are run,
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import statistics
@@ -19,6 +18,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from intarsia.cost.statistics import median_interval
 
 CONTROL = "control"
 CONTROL_LIMIT = 0.02
@@ -61,11 +62,9 @@ class Result:
 
     def ratio(self, name: str, over: str) -> tuple[float, float, float]:
         """Median of per-round ``name``/``over`` with its 95 % interval."""
-        ratios = sorted(a / b for a, b in zip(self.rounds_ms[name], self.rounds_ms[over], strict=True))
-        reach = 1.96 * math.sqrt(len(ratios)) / 2
-        low = max(0, math.floor(len(ratios) / 2 - reach) - 1)
-        high = min(len(ratios) - 1, math.ceil(len(ratios) / 2 + reach))
-        return statistics.median(ratios), ratios[low], ratios[high]
+        pairs = zip(self.rounds_ms[name], self.rounds_ms[over], strict=True)
+        interval = median_interval([a / b for a, b in pairs])
+        return interval.median, interval.low, interval.high
 
 
 def race(

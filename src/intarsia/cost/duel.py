@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from intarsia.cost.client import WorkerClient
@@ -87,20 +88,16 @@ class Verdict:
 
     def expected_ms(self, name: str) -> float:
         """Mean over the sets of their medians: what a process may expect that does not know its luck with memory."""
-        times, start, medians = self.rounds_ms[name], 0, []
-        for size in self.set_sizes:
-            medians.append(median(times[start : start + size]))
-            start += size
+        medians = self._set_medians(self.rounds_ms[name])
         return sum(medians) / len(medians)
 
     def wins_everywhere(self, name: str, baseline: str) -> bool:
         """Whether it is faster by median in each set of processes: one set's luck with memory is no win."""
-        ratios, start = self._ratios(name, baseline), 0
-        for size in self.set_sizes:
-            if median(ratios[start : start + size]) <= 1.0:
-                return False
-            start += size
-        return True
+        return all(ratio > 1.0 for ratio in self._set_medians(self._ratios(name, baseline)))
+
+    def _set_medians(self, figures: Sequence[float]) -> list[float]:
+        ends = accumulate(self.set_sizes)
+        return [median(figures[end - size : end]) for size, end in zip(self.set_sizes, ends, strict=True)]
 
     def _ratios(self, name: str, baseline: str) -> list[float]:
         return [theirs / mine for theirs, mine in zip(self.rounds_ms[baseline], self.rounds_ms[name], strict=True)]
