@@ -74,6 +74,11 @@ def test_two_executables_keep_out_of_each_others_way(facts: dict[str, Any]) -> N
 
 
 @pytest.mark.engine
+def test_feeds_are_followed_where_they_lie(facts: dict[str, Any]) -> None:
+    assert facts["follows"]
+
+
+@pytest.mark.engine
 def test_variants_are_targets_of_the_same_kind(facts: dict[str, Any]) -> None:
     assert facts["variants_are_of_this_kind"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Slot
+from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Feed, Slot
 from intarsia.config.settings import RunSettings
 from intarsia.errors import IntarsiaError
 from intarsia.graph import Graph, SubModel, load_model
@@ -61,6 +61,7 @@ def contract(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> d
         "variants_are_of_this_kind": all(v.kind.name == backend.name for v in backend.variants(target)),
     }
     facts["alternately"] = _alternately(first, second, model, request)
+    facts["follows"] = not backend.traits.follows_feeds or _follows(first, second, model, request)
     for executable in (first, second):
         executable.close()
         executable.close()
@@ -88,6 +89,24 @@ def _alternately(first: Executable, second: Executable, model: SubModel, request
         for side, (_, outputs, _, _) in enumerate(sides)
         for name, value in outputs.items()
     )
+
+
+def _follows(first: Executable, second: Executable, model: SubModel, request: Mapping[str, Any]) -> bool:
+    """Whether arrays swapped through feeds give what the same arrays give through a fixed buffer."""
+    inputs, outputs, call = _bound(first, model)
+    turns = [_read(feed) for feed in (*request["feeds"], request["feeds"][0])]
+    cells = {name: Feed(np.zeros_like(array)) for name, array in inputs.items()}
+    places = {v.name: np.zeros(v.shape or (), numpy_dtype(v.dtype or "")) for v in model.outputs}
+    followed = second.bind(cells, places)
+    same = []
+    for turn in turns:
+        _fill(inputs, turn)
+        call()
+        for name, cell in cells.items():
+            cell.array = turn[name]
+        followed()
+        same += [np.array_equal(_array(outputs[name]), place) for name, place in places.items()]
+    return all(same)
 
 
 def _loaded(backend: Backend, model: SubModel) -> tuple[Executable, EngineArtifact]:

@@ -71,6 +71,8 @@ class Traits:
         compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
         mutates_inputs: The engine may overwrite its inputs, so it must be given arrays nobody else reads.
         any_shape: It takes values whose shape is only known after they were computed, in and out.
+        follows_feeds: It takes a `Feed` for an input, and reads whatever array the feed holds at each call, at the
+            cost of microseconds.
         spins: Its threads look for work for a while after a call unless they are told not to, so that `Spin.FREE`
             and `Spin.CALL` differ.
         dtypes: ONNX element types it takes at its borders, by numpy name.
@@ -81,6 +83,7 @@ class Traits:
     writes_in_place: bool
     mutates_inputs: bool = False
     any_shape: bool = False
+    follows_feeds: bool = False
     spins: bool = False
     compiles_once: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})
@@ -134,6 +137,19 @@ class Slot:
         self.array: np.ndarray | None = None
 
 
+class Feed(Slot):
+    """Stands for an input of the whole model: the caller swaps ``array`` between calls, never its dtype and shape.
+
+    So a user's array is read where it lies. The caller keeps the array alive until it puts another in its place.
+    """
+
+    __slots__ = ()
+    array: np.ndarray
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+
 BoundCall = Callable[[], None]
 """Runs once, from the bound inputs to the bound outputs."""
 
@@ -148,9 +164,10 @@ class Executable(ABC):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Fix the buffers.
 
-        Arrays are C-contiguous, of the signature's dtype and shape, page-aligned, and outlive the call. Their
-        *contents* change between calls; each call reads the inputs afresh and fills every output. Slots only come to
-        engines with the trait ``any_shape``. The call raises `ExecutionError` if the engine fails (see `guarded`).
+        Arrays, and what a `Feed` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
+        arrays are page-aligned. Their *contents* change between calls; each call reads the inputs afresh and fills
+        every output. Feeds only come to engines with the trait ``follows_feeds``, other slots to those with
+        ``any_shape``. The call raises `ExecutionError` if the engine fails (see `guarded`).
         """
 
     def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object

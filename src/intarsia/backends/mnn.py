@@ -25,6 +25,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    Feed,
     Gap,
     GapReason,
     Signature,
@@ -69,7 +70,10 @@ class MnnBackend(Backend):
     licence: ClassVar[str] = "BSD-3-Clause"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
     traits: ClassVar[Traits] = Traits(
-        writes_in_place=False, compiles_once=True, dtypes=frozenset({"float32", "int32", "int64", "bool"})
+        writes_in_place=False,
+        compiles_once=True,
+        follows_feeds=True,
+        dtypes=frozenset({"float32", "int32", "int64", "bool"}),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
@@ -192,17 +196,19 @@ class MnnExecutable(Executable):
         """Copy in, run, copy out."""
         views = self._views
         given = [
-            (views[name], array) for name, array in inputs.items() if name in views and not isinstance(array, Slot)
+            (views[name], value if isinstance(value, Feed) else Feed(value))
+            for name, value in inputs.items()
+            if name in views and (isinstance(value, Feed) or not isinstance(value, Slot))
         ]
-        wide = [pair for pair in given if pair[1].dtype == np.int64]
+        wide = [pair for pair in given if pair[1].array.dtype == np.int64]
         taken = [(array, views[name]) for name, array in outputs.items() if not isinstance(array, Slot)]
         run, session, copy = self._interpreter.runSession, self._session, np.copyto
 
         def call() -> None:
-            for view, array in given:
-                copy(view, array, casting="unsafe")
-            for view, array in wide:
-                if not np.array_equal(view, array):
+            for view, feed in given:
+                copy(view, feed.array, casting="unsafe")
+            for view, feed in wide:
+                if not np.array_equal(view, feed.array):
                     raise ExecutionError("mnn", "an int64 input holds a value that 32 bits cannot hold")
             status = run(session)
             if status != 0:

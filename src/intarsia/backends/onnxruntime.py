@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    Feed,
     Gap,
     GapReason,
     Signature,
@@ -76,6 +77,7 @@ class OnnxRuntimeBackend(Backend):
         writes_in_place=True,
         compiles_once=True,
         any_shape=True,
+        follows_feeds=True,
         spins=True,
         dtypes=frozenset({*words(_NUMPY_TYPES), *_ELEMENT_TYPES}),
         max_opset=26,
@@ -208,7 +210,7 @@ class _Session(Executable):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Pointers are bound once; strings and late shapes go through a plain ``run`` and a copy."""
         with guard(LoadError, _NAME):
-            if any(isinstance(value, Slot) or value.dtype.hasobject for value in (*inputs.values(), *outputs.values())):
+            if any(map(_is_late, (*inputs.values(), *outputs.values()))):
                 return guarded(self._copying(inputs, outputs), _NAME, self._held)
             return guarded(self._by_pointer(inputs, outputs), _NAME, self._held)
 
@@ -219,11 +221,17 @@ class _Session(Executable):
 
     def _by_pointer(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
         binding = self._session.io_binding()
-        for sides, bind in ((self.inputs, binding.bind_input), (self.outputs, binding.bind_output)):
-            for value in sides:
-                array = inputs[value.name] if sides is self.inputs else outputs[value.name]
-                bind(value.name, "cpu", 0, _element_type(value, array), array.shape, array.ctypes.data)
-        return partial(self._session.run_with_iobinding, binding)
+        for value in self.outputs:
+            _point(binding.bind_output, value, outputs[value.name])
+        feeds = []
+        for value in self.inputs:
+            given = inputs[value.name]
+            if isinstance(given, Feed):
+                feeds.append((value, given))
+            else:
+                _point(binding.bind_input, value, given)
+        run = partial(self._session.run_with_iobinding, binding)
+        return partial(_follow, binding.bind_input, feeds, {}, run) if feeds else run
 
     def _copying(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
         run, names = self._session.run, list(outputs)
@@ -240,6 +248,28 @@ class _Session(Executable):
         return call
 
 
+def _follow(
+    bind: Callable[..., None], feeds: list[tuple[Signature, Feed]], bound: dict[str, np.ndarray], run: BoundCall
+) -> None:
+    """Point each input at what its feed holds, where that is not what ``bound`` says it points at, and run."""
+    for value, feed in feeds:
+        if feed.array is not bound.get(value.name):
+            _point(bind, value, feed.array)
+            bound[value.name] = feed.array
+    run()
+
+
+def _point(bind: Callable[..., None], value: Signature, array: np.ndarray) -> None:
+    bind(value.name, "cpu", 0, _element_type(value, array), array.shape, array.ctypes.data)
+
+
+def _is_late(value: np.ndarray | Slot) -> bool:
+    """Whether there is no pointer to bind before the run: a shape to come, or strings."""
+    if isinstance(value, Slot):
+        return not isinstance(value, Feed)
+    return value.dtype.hasobject
+
+
 def _engine() -> Any:
     import onnxruntime
 
@@ -248,8 +278,12 @@ def _engine() -> Any:
     return onnxruntime
 
 
+@cache
 def _version() -> str:
-    """Of the module, whichever of its wheels (onnxruntime, onnxruntime-gpu, ...) brought it."""
+    """Of the module, whichever of its wheels (onnxruntime, onnxruntime-gpu, ...) brought it.
+
+    Cached: it looks through every installed distribution, and each measurement's key asks.
+    """
     owners = metadata.packages_distributions().get("onnxruntime", ["onnxruntime"])
     return metadata.version(owners[0])
 

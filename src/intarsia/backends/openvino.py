@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata, util
 from pathlib import Path
@@ -18,6 +18,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    Feed,
     Gap,
     GapReason,
     Slot,
@@ -57,6 +58,7 @@ class OpenVinoBackend(Backend):
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
+        follows_feeds=True,
         dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool"),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -181,18 +183,33 @@ class _Compiled(Executable):
         """Set each tensor once, over the given memory."""
         with guard(LoadError, _NAME):
             request = self._compiled.create_infer_request()
+            feeds = {}
             for position, value in enumerate(self.inputs):
-                request.set_input_tensor(position, _tensor(inputs[value.name]))
+                given = inputs[value.name]
+                if isinstance(given, Feed):
+                    feeds[position] = given
+                else:
+                    request.set_input_tensor(position, _tensor(given))
             for position, value in enumerate(self.outputs):
                 request.set_output_tensor(position, _tensor(outputs[value.name]))
             # Without ``share_outputs`` every call would copy the outputs once more, into arrays nobody looks at.
-            call = partial(request.infer, share_outputs=True)
+            run = partial(request.infer, share_outputs=True)
+            call = partial(_follow, request, feeds, {}, run) if feeds else run
         return guarded(call, _NAME, self._held)
 
     def close(self) -> None:
         """Drop the model; calls bound to it keep it alive until they are dropped too."""
         self._compiled = None
         self._held = ()
+
+
+def _follow(request: Any, feeds: Mapping[int, Feed], bound: dict[int, np.ndarray], run: Callable[[], Any]) -> None:
+    """Point each input at what its feed holds, where that is not what ``bound`` says it points at, and run."""
+    for position, feed in feeds.items():
+        if feed.array is not bound.get(position):
+            request.set_input_tensor(position, _tensor(feed.array))
+            bound[position] = feed.array
+    run()
 
 
 def _engine() -> Any:

@@ -1,7 +1,7 @@
 """The ``graph`` executor: bound calls in order, on buffers that were planned once.
 
-A step writes where the next one reads. The only copies are the feeds in, the results out, and a private input for an
-engine that overwrites its inputs.
+A step writes where the next one reads, and reads a feed where the caller has it. The only copies are the results, the
+feeds of engines that keep to one address, and a private input for an engine that overwrites its inputs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from intarsia.backends.base import BoundCall, Executable, Signature, Slot, Traits
+from intarsia.backends.base import BoundCall, Executable, Feed, Signature, Slot, Traits
 from intarsia.errors import FeedError
 from intarsia.runtime.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
@@ -31,6 +31,7 @@ class Executor:
         self._executables = tuple(executables)
         self._lock = threading.Lock()
         self._storage = _allocate(plan)
+        self._feeds = _followed(plan, traits, self._storage)
         self._calls: list[BoundCall] = []
         self._step_calls: list[tuple[BoundCall, ...]] = []
         for step, executable, trait in zip(plan.steps, executables, traits, strict=True):
@@ -47,7 +48,7 @@ class Executor:
         """
         arrays = feeds if self._fit(feeds) else check_feeds(self.plan.inputs, feeds)
         with self._lock:
-            self.feed(arrays)
+            self._take(arrays)
             self.call()
             return self.results()
 
@@ -59,6 +60,8 @@ class Executor:
                 target.array = array
             else:
                 np.copyto(target, array)
+                if name in self._feeds:
+                    self._feeds[name].array = target
 
     def call(self) -> None:
         """Run all steps once on what the buffers hold."""
@@ -90,7 +93,7 @@ class Executor:
 
     def value(self, name: str) -> np.ndarray:
         """The buffer of an input or output after a run; a border inside the plan may already be overwritten."""
-        storage = self._storage[name]
+        storage = self._feeds.get(name, self._storage[name])
         array = storage.array if isinstance(storage, Slot) else storage
         if array is None:
             raise FeedError(f"{name} holds no value before the first run")
@@ -100,6 +103,14 @@ class Executor:
         """Free what the engines hold. Calling it twice is fine."""
         for executable in self._executables:
             executable.close()
+
+    def _take(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """As ``feed``, but an array that engines can follow stays where it is, and alive until the next run."""
+        for name, array in arrays.items():
+            if name in self._feeds and array.flags.c_contiguous and array.flags.aligned:
+                self._feeds[name].array = array
+            else:
+                self.feed({name: array})
 
     def _fit(self, feeds: Mapping[str, np.ndarray]) -> bool:
         """Whether these are the inputs' arrays exactly: the common case, told in a microsecond."""
@@ -120,7 +131,7 @@ class Executor:
         executable: Executable,
         traits: Traits,
     ) -> tuple[BoundCall, ...]:
-        reads = {value.name: self._storage[value.name] for value in inputs}
+        reads = {value.name: self._feeds.get(value.name, self._storage[value.name]) for value in inputs}
         copies: list[BoundCall] = []
         if traits.mutates_inputs:
             shared = {name: array for name, array in reads.items() if isinstance(array, np.ndarray)}
@@ -128,6 +139,22 @@ class Executor:
             copies = [partial(np.copyto, own[name], array) for name, array in shared.items()]
             reads |= own
         return (*copies, executable.bind(reads, {value.name: self._storage[value.name] for value in outputs}))
+
+
+def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Feed]:
+    """The inputs whose readers all follow a feed, each with a feed that holds the plan's own buffer."""
+    fixed = {
+        value.name
+        for step, trait in zip(plan.steps, traits, strict=True)
+        for value in step.inputs
+        if not trait.follows_feeds or trait.mutates_inputs
+    }
+    followed = {}
+    for value in plan.inputs:
+        place = storage[value.name]
+        if value.name not in fixed and isinstance(place, np.ndarray) and not place.dtype.hasobject:
+            followed[value.name] = Feed(place)
+    return followed
 
 
 def _need(name: str, array: np.ndarray) -> Need:

@@ -1,0 +1,103 @@
+"""The graph executor on engines that add: where it copies, where it does not, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from intarsia.backends.base import BoundCall, Executable, Feed, Signature, Slot, Traits
+from intarsia.config import RunSettings
+from intarsia.errors import FeedError
+from intarsia.runtime.executor import Executor
+from intarsia.runtime.plan import Plan, Step
+from intarsia.target import Target
+
+X, H, Y = (Signature(name=name, dtype="float32", shape=(2, 3)) for name in ("x", "h", "y"))
+FIXED = Traits(writes_in_place=True)
+FOLLOWS = Traits(writes_in_place=True, follows_feeds=True)
+SPOILS = Traits(writes_in_place=True, follows_feeds=True, mutates_inputs=True)
+
+
+class Adder(Executable):
+    """Adds one, remembers the address it read from, and spoils its input if told to."""
+
+    def __init__(self, source: Signature, sink: Signature, *, spoils: bool = False) -> None:
+        self.inputs, self.outputs = (source,), (sink,)
+        self.spoils = spoils
+        self.read_from: list[int] = []
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        source, sink = inputs[self.inputs[0].name], outputs[self.outputs[0].name]
+        assert isinstance(sink, np.ndarray)
+
+        def call() -> None:
+            array = source.array if isinstance(source, Feed) else source
+            assert isinstance(array, np.ndarray)
+            self.read_from.append(array.ctypes.data)
+            np.add(array, 1, out=sink)
+            if self.spoils:
+                array[...] = np.nan
+
+        return call
+
+
+def executor(first: Traits, second: Traits) -> tuple[Executor, Adder, Adder]:
+    ends = [(X, H), (H, Y)]
+    steps = tuple(Step(target=Target("reference"), nodes=(b.name,), inputs=(a,), outputs=(b,)) for a, b in ends)
+    plan = Plan(steps=steps, settings=RunSettings(threads=1), inputs=(X,), outputs=(Y,))
+    one, two = (Adder(a, b, spoils=t.mutates_inputs) for (a, b), t in zip(ends, (first, second), strict=True))
+    return Executor(plan, (one, two), (first, second)), one, two
+
+
+def feeds(value: float) -> dict[str, np.ndarray]:
+    return {"x": np.full((2, 3), value, np.float32)}
+
+
+@pytest.mark.parametrize("traits", [FIXED, FOLLOWS, SPOILS])
+def test_each_run_sees_its_own_feeds_and_leaves_them_whole(traits: Traits) -> None:
+    runner, _, _ = executor(traits, traits)
+    for value in (1.0, 5.0, 1.0):
+        given = feeds(value)
+        assert (runner.run(given)["y"] == value + 2).all()
+        assert (given["x"] == value).all()
+
+
+def test_an_engine_that_follows_reads_the_callers_memory() -> None:
+    runner, one, two = executor(FOLLOWS, FIXED)
+    given = feeds(3.0)
+    runner.run(given)
+    assert one.read_from == [given["x"].ctypes.data]
+    assert two.read_from != one.read_from
+
+
+def test_an_array_with_gaps_is_copied() -> None:
+    runner, one, _ = executor(FOLLOWS, FIXED)
+    given = {"x": np.full((2, 6), 3, np.float32)[:, ::2]}
+    assert (runner.run(given)["y"] == 5).all()
+    assert one.read_from != [given["x"].ctypes.data]
+
+
+def test_feeding_by_copy_after_a_run_uses_the_copy() -> None:
+    runner, _, _ = executor(FOLLOWS, FIXED)
+    runner.run(feeds(1.0))
+    given = feeds(7.0)
+    runner.feed(given)
+    given["x"][...] = 0
+    runner.call()
+    assert (runner.results()["y"] == 9).all()
+
+
+def test_results_belong_to_the_caller() -> None:
+    runner, _, _ = executor(FOLLOWS, FOLLOWS)
+    before = runner.run(feeds(1.0))["y"]
+    runner.run(feeds(2.0))
+    assert (before == 3).all()
+
+
+def test_a_wrong_feed_reaches_no_engine() -> None:
+    runner, one, _ = executor(FOLLOWS, FOLLOWS)
+    with pytest.raises(FeedError, match=r"was given the shape \[3\]"):
+        runner.run({"x": np.zeros(3, np.float32)})
+    assert not one.read_from
