@@ -14,10 +14,30 @@ SMALL_NET = Case(
         node("MaxPool", "r", "p", kernel_shape=[2, 2], strides=[2, 2]),
         node("Conv", "p v", "y"),
     ),
-    inputs={"x": f32(1, 8, 12, 12)},
-    weights={"w": (16, 8, 3, 3), "b": (16,), "v": (24, 16, 1, 1)},
+    inputs={"x": f32(1, 16, 12, 12)},
+    weights={"w": (16, 16, 3, 3), "b": (16,), "v": (24, 16, 1, 1)},
 )
 """What every engine takes: the contract is tested on it."""
+
+EMBEDDING_NET = Case(
+    name="embedding-net",
+    nodes=(
+        node("Conv", "x w0", "a", pads=[1, 1, 1, 1]),
+        node("Relu", "a", "b"),
+        node("Conv", "b w1", "c", pads=[1, 1, 1, 1]),
+        node("Relu", "c", "d"),
+        node("Conv", "d w2", "e", pads=[1, 1, 1, 1]),
+        node("Add", "e b", "f"),
+        node("Conv", "f w3", "g", pads=[1, 1, 1, 1]),
+        node("Relu", "g", "h"),
+        node("Conv", "h w4", "y"),
+    ),
+    inputs={"x": f32(1, 16, 12, 12)},
+    weights={**{f"w{layer}": (16, 16, 3, 3) for layer in range(4)}, "w4": (24, 16, 1, 1)},
+)
+"""A residual network in which the second and the fourth convolution can be pieces, each with its activation."""
+EMBEDDED_OUTPUTS = (("c", "d"), ("g", "h"))
+"""What the nodes of those pieces compute."""
 
 BOUNDARY_CASES = (
     Case(

@@ -1,4 +1,7 @@
-"""Expands the suite over every registered engine. An engine that is not here is skipped with its own reason."""
+"""Expands the suite: engine tests over every registered engine, row tests over a case file.
+
+An engine that is not here is skipped with its own reason.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,43 @@ import pytest
 from intarsia.backends import registry
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference import evaluate
-from tests.conformance.boundary_cases import BOUNDARY_CASES
+from tests.conformance.boundary_cases import BOUNDARY_CASES, EMBEDDING_NET
 from tests.conformance.cases import Case
+from tests.conformance.convolution_cases import CONVOLUTION_CASES
 from tests.conformance.operator_cases import OPERATOR_CASES
 from tests.conformance.process import EngineProcess
+from tests.conformance.rows.row import Row, read_rows
 
 REQUIRED = frozenset(filter(None, os.environ.get("INTARSIA_REQUIRE_BACKENDS", "").split(",")))
 """Engines whose absence is a failure. Read when the suite is collected, before tests lose sight of such variables."""
-CASES = {case.name: case for case in (*OPERATOR_CASES, *BOUNDARY_CASES)}
+CASES = {case.name: case for case in (*OPERATOR_CASES, *BOUNDARY_CASES, *CONVOLUTION_CASES, EMBEDDING_NET)}
+
+DATA = Path(__file__).parent / "data"
+OWN_ROWS = DATA / "cases.json"
+VARIATIONS = DATA / "variations.json"
+"""More rows of the same forms: no executor may lean on the rows that it was written for."""
 
 Ask = Callable[[str, Case], dict[str, Any]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "row" in metafunc.fixturenames:
+        rows = read_rows(Path(metafunc.config.getoption("cases") or OWN_ROWS))
+        metafunc.parametrize("row", rows, ids=str)
+    if "variation" in metafunc.fixturenames:
+        metafunc.parametrize("variation", read_rows(VARIATIONS), ids=str)
+
+
+@pytest.fixture(scope="session")
+def rows(pytestconfig: pytest.Config) -> tuple[Row, ...]:
+    """The rows of the case file of this run."""
+    return read_rows(Path(pytestconfig.getoption("cases") or OWN_ROWS))
+
+
+@pytest.fixture(scope="session")
+def own_rows() -> tuple[Row, ...]:
+    """All rows that are kept here, whatever file this run takes."""
+    return (*read_rows(OWN_ROWS), *read_rows(VARIATIONS))
 
 
 @pytest.fixture(scope="session", params=registry.names())

@@ -64,7 +64,7 @@ def test_capability_is_pure(facts: dict[str, Any]) -> None:
 
 @pytest.mark.engine
 def test_signatures_are_those_of_the_graph(facts: dict[str, Any]) -> None:
-    assert facts["inputs"] == [["x", "float32", [1, 8, 12, 12]]]
+    assert facts["inputs"] == [["x", "float32", [1, 16, 12, 12]]]
     assert facts["outputs"] == [["y", "float32", [1, 24, 6, 6]]]
 
 

@@ -8,20 +8,25 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Feed, Slot
+from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Port, Slot
 from intarsia.config.settings import RunSettings
-from intarsia.errors import IntarsiaError
+from intarsia.errors import ExecutionError, IntarsiaError
 from intarsia.graph import Graph, SubModel, load_model
 from intarsia.graph.dtypes import numpy_dtype
+from intarsia.partition import Partitioning
+from intarsia.runtime import Executor, build, load_build, plan_of
+from intarsia.runtime.embedded import EmbeddedExecutor
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
+from tests.conformance.boundary_cases import EMBEDDED_OUTPUTS
 
 SETTINGS = RunSettings(threads=2)
 Arrays = dict[str, np.ndarray]
@@ -61,13 +66,59 @@ def contract(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> d
         "variants_are_of_this_kind": all(v.kind.name == backend.name for v in backend.variants(target)),
     }
     facts["alternately"] = _alternately(first, second, model, request)
-    facts["follows"] = not backend.traits.follows_feeds or _follows(first, second, model, request)
+    facts["follows"] = not backend.traits.follows_ports or _follows(first, second, model, request)
     for executable in (first, second):
         executable.close()
         executable.close()
     written = backend.export(model, target, SETTINGS, Path(request["folder"]))
     facts["exported"] = [path.is_file() and path.stat().st_size > 0 for path in written]
     return facts
+
+
+def embed(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Pieces on this engine inside the session of ONNX Runtime; then once more, with a piece that fails."""
+    graph = model.graph
+    pieces = [tuple(graph.nodes[graph.values[name].producer or 0].id for name in names) for names in EMBEDDED_OUTPUTS]
+    inside = {id_ for piece in pieces for id_ in piece}
+    first = backend.variants(Target(backend.name))[0]
+    rest = [node.id for node in graph.nodes if node.id not in inside]
+    # Three parts of the main engine's own, so that it takes part most often even where the pieces are its as well.
+    parts = [(Target("onnxruntime"), rest[:2]), (Target("onnxruntime"), rest[2:4]), (Target("onnxruntime"), rest[4:])]
+    parts += [(first, piece) for piece in pieces]
+    ordered = Partitioning.of(graph, [(target, frozenset(nodes)) for target, nodes in parts])
+    settings = replace(SETTINGS, embed=True)
+    executor = load_build(graph, build(graph, plan_of(graph, ordered.partitions, settings)))
+    results: Arrays = {}
+    turns = [*request["feeds"], request["feeds"][0]]
+    for number, turn in enumerate(turns):
+        results |= {f"{number}/{name}": array for name, array in executor.run(_read(turn)).items()}
+    failure = _failure_of(executor, _read(turns[0]))
+    executor.close()
+    np.savez(request["results"], **results)  # type: ignore[arg-type]
+    return {"turns": len(turns), "mutated": [], "failure": failure}
+
+
+class _Fails(Mapping[str, np.ndarray]):
+    """What a piece plays back, if playing back failed."""
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        raise ExecutionError("test", "on purpose")
+
+    def __iter__(self) -> Iterator[str]:
+        raise ExecutionError("test", "on purpose")
+
+    def __len__(self) -> int:
+        return 1
+
+
+def _failure_of(executor: Executor, feeds: Arrays) -> str:
+    assert isinstance(executor, EmbeddedExecutor)
+    executor.play(_Fails())
+    try:
+        executor.run(feeds)
+    except IntarsiaError as error:
+        return f"{type(error).__name__}: {error}"
+    return "none"
 
 
 def _alternately(first: Executable, second: Executable, model: SubModel, request: Mapping[str, Any]) -> bool:
@@ -95,7 +146,7 @@ def _follows(first: Executable, second: Executable, model: SubModel, request: Ma
     """Whether arrays swapped through feeds give what the same arrays give through a fixed buffer."""
     inputs, outputs, call = _bound(first, model)
     turns = [_read(feed) for feed in (*request["feeds"], request["feeds"][0])]
-    cells = {name: Feed(np.zeros_like(array)) for name, array in inputs.items()}
+    cells = {name: Port(np.zeros_like(array)) for name, array in inputs.items()}
     places = {v.name: np.zeros(v.shape or (), numpy_dtype(v.dtype or "")) for v in model.outputs}
     followed = second.bind(cells, places)
     same = []
@@ -157,7 +208,7 @@ def answer(backend: Backend, request: Mapping[str, Any]) -> dict[str, Any]:
     if capability.refusals:
         return {"refused": dict(capability.refusals)}
     model = graph.extract(node.id for node in graph.nodes)
-    stage = {"run": run, "contract": contract}[request["do"]]
+    stage = {"run": run, "contract": contract, "embed": embed}[request["do"]]
     try:
         return stage(backend, model, request)
     except IntarsiaError as error:

@@ -71,7 +71,7 @@ class Traits:
         compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
         mutates_inputs: The engine may overwrite its inputs, so it must be given arrays nobody else reads.
         any_shape: It takes values whose shape is only known after they were computed, in and out.
-        follows_feeds: It takes a `Feed` for an input, and reads whatever array the feed holds at each call, at the
+        follows_ports: It takes a `Port` for an input or output, and uses whatever array it holds at each call, at the
             cost of microseconds.
         spins: Its threads look for work for a while after a call unless they are told not to, so that `Spin.FREE`
             and `Spin.CALL` differ.
@@ -83,7 +83,7 @@ class Traits:
     writes_in_place: bool
     mutates_inputs: bool = False
     any_shape: bool = False
-    follows_feeds: bool = False
+    follows_ports: bool = False
     spins: bool = False
     compiles_once: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})
@@ -137,10 +137,10 @@ class Slot:
         self.array: np.ndarray | None = None
 
 
-class Feed(Slot):
-    """Stands for an input of the whole model: the caller swaps ``array`` between calls, never its dtype and shape.
+class Port(Slot):
+    """Stands for an input or output whose array is swapped between calls, for one of the same dtype and shape.
 
-    So a user's array is read where it lies. The caller keeps the array alive until it puts another in its place.
+    So values are read and written where others have them. Who swaps an array in keeps it alive until the next swap.
     """
 
     __slots__ = ()
@@ -164,14 +164,50 @@ class Executable(ABC):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Fix the buffers.
 
-        Arrays, and what a `Feed` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
+        Arrays, and what a `Port` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
         arrays are page-aligned. Their *contents* change between calls; each call reads the inputs afresh and fills
-        every output. Feeds only come to engines with the trait ``follows_feeds``, other slots to those with
+        every output. Feeds only come to engines with the trait ``follows_ports``, other slots to those with
         ``any_shape``. The call raises `ExecutionError` if the engine fails (see `guarded`).
         """
 
     def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object
         """Free what the engine holds. Calling it twice is fine."""
+
+
+Visit = Callable[[int, Sequence[int], Sequence[int]], None]
+"""Runs a piece that is embedded in another engine: its number, the addresses of its inputs, those of its outputs."""
+
+
+class Embedding(ABC):
+    """How an engine holds pieces of others inside its own session.
+
+    Its layouts and fusions then reach from one of its parts to the next, and its threads serve the pieces.
+    """
+
+    @abstractmethod
+    def compile(
+        self, model: SubModel, pieces: Sequence[SubModel], target: Target, settings: RunSettings
+    ) -> EngineArtifact:
+        """Compile the model with holes where the pieces are; `takes` has accepted each of them."""
+
+    @abstractmethod
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+        visit: Visit,
+    ) -> Executable:
+        """Make it runnable; each run visits every piece once, on the thread that runs, one after the other."""
+
+    @abstractmethod
+    def takes(self, inputs: Sequence[Signature], outputs: Sequence[Signature]) -> bool:
+        """Whether a piece with these borders can be embedded."""
+
+    @abstractmethod
+    def share_openmp(self, library: Path, libgomp: Path) -> None:
+        """Have a library that is loaded run its OpenMP regions on the session's threads during a visit."""
 
 
 class Backend(ABC):
@@ -214,6 +250,14 @@ class Backend(ABC):
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each setting of its options that is worth timing; options the user stated stay."""
         return (target,)
+
+    def embedding(self) -> Embedding | None:
+        """How it holds pieces of other engines, if it can here."""
+        return None
+
+    def openmp_files(self) -> tuple[Path, Path] | None:
+        """The library that computes and its libgomp, where its OpenMP regions may run on threads of others."""
+        return None
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Variables that the library reads *while it loads*; ``None`` means: must be absent."""
@@ -258,6 +302,36 @@ def thread_count(target: Target, settings: RunSettings) -> int:
     """Threads an engine may use: the plan's budget, or less where the target caps it."""
     cap = target["threads"]
     return settings.threads if cap is None else min(int(cap), settings.threads)
+
+
+def following(places: Iterable[tuple[Callable[[Any], object], np.ndarray | Slot]], run: BoundCall) -> BoundCall:
+    """``run``, after binding each place by the function beside it: arrays once, ports whenever they hold another."""
+    ports: list[tuple[Callable[[Any], object], Port]] = []
+    for point, place in places:
+        if isinstance(place, Port):
+            ports.append((point, place))
+        else:
+            point(place)
+    if not ports:
+        return run
+    bound: list[np.ndarray | None] = [None] * len(ports)
+
+    def call() -> None:
+        for index, (point, port) in enumerate(ports):
+            if port.array is not bound[index]:
+                point(port.array)
+                bound[index] = port.array
+        run()
+
+    return call
+
+
+def as_port(place: np.ndarray | Slot) -> Port:
+    """A place of known shape as a port, for engines that copy anyway."""
+    if isinstance(place, Port):
+        return place
+    assert not isinstance(place, Slot), "other slots only come to engines with the trait any_shape"
+    return Port(place)
 
 
 @contextmanager

@@ -25,12 +25,12 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
-    Feed,
     Gap,
     GapReason,
     Signature,
     Slot,
     Traits,
+    as_port,
     guard,
 )
 from intarsia.backends.mnn_support import refusal
@@ -72,7 +72,7 @@ class MnnBackend(Backend):
     traits: ClassVar[Traits] = Traits(
         writes_in_place=False,
         compiles_once=True,
-        follows_feeds=True,
+        follows_ports=True,
         dtypes=frozenset({"float32", "int32", "int64", "bool"}),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -195,26 +195,22 @@ class MnnExecutable(Executable):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Copy in, run, copy out."""
         views = self._views
-        given = [
-            (views[name], value if isinstance(value, Feed) else Feed(value))
-            for name, value in inputs.items()
-            if name in views and (isinstance(value, Feed) or not isinstance(value, Slot))
-        ]
+        given = [(views[name], as_port(place)) for name, place in inputs.items() if name in views]
         wide = [pair for pair in given if pair[1].array.dtype == np.int64]
-        taken = [(array, views[name]) for name, array in outputs.items() if not isinstance(array, Slot)]
+        taken = [(as_port(place), views[name]) for name, place in outputs.items()]
         run, session, copy = self._interpreter.runSession, self._session, np.copyto
 
         def call() -> None:
-            for view, feed in given:
-                copy(view, feed.array, casting="unsafe")
-            for view, feed in wide:
-                if not np.array_equal(view, feed.array):
+            for view, port in given:
+                copy(view, port.array, casting="unsafe")
+            for view, port in wide:
+                if not np.array_equal(view, port.array):
                     raise ExecutionError("mnn", "an int64 input holds a value that 32 bits cannot hold")
             status = run(session)
             if status != 0:
                 raise ExecutionError("mnn", f"runSession returned {status}")
-            for array, view in taken:
-                copy(array, view, casting="unsafe")
+            for port, view in taken:
+                copy(port.array, view, casting="unsafe")
 
         return call
 

@@ -28,6 +28,7 @@ from intarsia.backends.base import (
     Signature,
     Slot,
     Traits,
+    as_port,
     guard,
     thread_count,
 )
@@ -46,6 +47,7 @@ _ENVIRONMENT: Mapping[Spin, Mapping[str, str | None]] = {
     Spin.NEVER: {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"},
 }
 """The wheel carries GNU's OpenMP. 2000 rounds of spinning (a few µs) bridge the gap between the loops of one call."""
+_CACHE_LINE = 64
 _FP16 = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic")
 _BF16 = ("use_bf16_packed", "use_bf16_storage")
 _DEFAULTS: Mapping[str, bool] = {"winograd": True, "sgemm": True, "packing": True, "fp16": False}
@@ -58,7 +60,7 @@ class NcnnBackend(Backend):
     name: ClassVar[str] = "ncnn"
     extra: ClassVar[str] = "ncnn"
     licence: ClassVar[str] = "BSD-3-Clause"
-    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, spins=True)
+    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
         Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
@@ -83,6 +85,14 @@ class NcnnBackend(Backend):
         if target.kind.name != self.name or "winograd" in target.options:
             return (target,)
         return (target, target.with_options({"winograd": False}))
+
+    def openmp_files(self) -> tuple[Path, Path] | None:
+        """The wheel's one module, and the libgomp that it carries. Its regions have no barriers."""
+        spec = util.find_spec("ncnn")
+        for folder in map(Path, spec.submodule_search_locations or ()) if spec else ():
+            files = zip(folder.glob("ncnn*.so"), folder.parent.glob("ncnn.libs/libgomp*"), strict=False)
+            return next(files, None)
+        return None
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin."""
@@ -155,25 +165,21 @@ class NcnnExecutable(Executable):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Inputs are read where they lie if their readers allow it; outputs are copied out of ncnn's padded rows."""
         engine = self._engine
-        feeds = [
-            engine.feed(border, _array(inputs[border.name]).reshape(border.blob_shape)) for border in self._entries
-        ]
-        results = [(border.blob, _array(outputs[border.name]).reshape(border.blob_shape)) for border in self._exits]
+        feeds = [(engine.feed(border), as_port(inputs[border.name])) for border in self._entries]
+        results = [(border, as_port(outputs[border.name])) for border in self._exits]
 
         def call() -> None:
             with guard(ExecutionError, "ncnn"):
                 extractor = engine.extractor()
-                for blob, mat, view, array in feeds:
-                    if view is not None:
-                        np.copyto(view, array)
-                    _check(extractor.input(blob, mat), f"input {blob}")
-                for blob, array in results:
-                    code, mat = extractor.extract(blob)
-                    _check(code, f"output {blob}")
+                for feed, port in feeds:
+                    _check(extractor.input(feed.blob, feed.mat(port.array)), f"input {feed.blob}")
+                for border, port in results:
+                    code, mat = extractor.extract(border.blob)
+                    _check(code, f"output {border.blob}")
                     computed = np.asarray(mat)
-                    if computed.shape != array.shape:
-                        raise ExecutionError("ncnn", f"output {blob} is {computed.shape}, not {array.shape}")
-                    np.copyto(array, computed)
+                    if computed.shape != border.blob_shape:
+                        raise ExecutionError("ncnn", f"{border.blob} is {computed.shape}, not {border.blob_shape}")
+                    np.copyto(port.array.reshape(border.blob_shape), computed)
 
         return call
 
@@ -211,16 +217,9 @@ class _Engine:
             raise ExecutionError("ncnn", "the network was closed")
         return self._net.create_extractor()
 
-    def feed(self, border: Border, array: np.ndarray) -> tuple[str, Any, np.ndarray | None, np.ndarray]:
-        """Blob, what to feed it with, where to copy the array to first (``None``: nowhere), and the array itself.
-
-        The array is part of the answer because ncnn does not keep it alive. Only x86 kernels were seen to stay inside
-        the memory they are given.
-        """
-        if border.shared and platform.machine().lower() in ("x86_64", "amd64"):
-            return border.blob, self._ncnn.Mat(array), None, array
-        mat = self._ncnn.Mat(*reversed(border.blob_shape))
-        return border.blob, mat, np.asarray(mat), array
+    def feed(self, border: Border) -> _Feed:
+        """What an input of the network is fed with."""
+        return _Feed(self._ncnn, border)
 
     def close(self) -> None:
         """Free the network before its pools."""
@@ -229,6 +228,33 @@ class _Engine:
 
     def __del__(self) -> None:
         self.close()
+
+
+class _Feed:
+    """Arrays as ncnn's matrices: read where they lie if all their readers allow that and they lie well, else copied.
+
+    Only x86 kernels were seen to stay inside the memory they are given, and they load whole cache lines.
+    """
+
+    def __init__(self, ncnn: Any, border: Border) -> None:
+        self.blob = border.blob
+        self._ncnn = ncnn
+        self._shape = border.blob_shape
+        self._in_place = border.shared and platform.machine().lower() in ("x86_64", "amd64")
+        self._own: Any = None
+        self._seen: np.ndarray | None = None
+        self._view: Any = None
+
+    def mat(self, array: np.ndarray) -> Any:
+        """The matrix for this array, which this keeps alive as long as the matrix: ncnn does not."""
+        if not self._in_place or array.ctypes.data % _CACHE_LINE:
+            if self._own is None:
+                self._own = self._ncnn.Mat(*reversed(self._shape))
+            np.copyto(np.asarray(self._own), array.reshape(self._shape))
+            return self._own
+        if array is not self._seen:
+            self._seen, self._view = array, self._ncnn.Mat(array.reshape(self._shape))
+        return self._view
 
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
@@ -274,12 +300,6 @@ def _options(target: Target, settings: RunSettings) -> dict[str, bool | int]:
 def _check(code: int, what: str) -> None:
     if code != 0:
         raise RuntimeError(f"{what}: code {code}")
-
-
-def _array(storage: np.ndarray | Slot) -> np.ndarray:
-    if isinstance(storage, Slot):
-        raise ExecutionError("ncnn", "a value of unknown shape was bound, and ncnn takes none")
-    return storage
 
 
 def _border_json(border: Border) -> dict[str, Any]:

@@ -14,14 +14,16 @@ from intarsia.backends.base import (
     Availability,
     Backend,
     BoundCall,
+    Embedding,
     EngineArtifact,
     Executable,
-    Feed,
     Gap,
     GapReason,
+    Port,
     Signature,
     Slot,
     Traits,
+    following,
     guard,
     guarded,
     signature_rows,
@@ -40,9 +42,9 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 _NAME = "onnxruntime"
-_PROVIDERS = ["CPUExecutionProvider"]
+PROVIDERS = ["CPUExecutionProvider"]
 """Named at every session: left out, ORT takes what the wheel lists first, and an Azure provider is in that list."""
-_SMALL_BYTES = 1024
+SMALL_BYTES = 1024
 _ELEMENT_TYPES = {
     "bfloat16": 16,
     "float8_e4m3fn": 17,
@@ -77,7 +79,7 @@ class OnnxRuntimeBackend(Backend):
         writes_in_place=True,
         compiles_once=True,
         any_shape=True,
-        follows_feeds=True,
+        follows_ports=True,
         spins=True,
         dtypes=frozenset({*words(_NUMPY_TYPES), *_ELEMENT_TYPES}),
         max_opset=26,
@@ -151,11 +153,11 @@ class OnnxRuntimeBackend(Backend):
         """Serialise; ORT optimises while it loads, which is fast and depends on the machine it runs on."""
         # Packed types are stored two in a byte, so the array in memory is not what ORT wants: those stay inside.
         outside = not any(weight.dtype in _PACKED for weight in model.weights.values())
-        weights = [w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES]
+        weights = [w.name for w in model.weights.values() if outside and w.nbytes > SMALL_BYTES]
         with guard(CompileError, _NAME):
             content = model.to_bytes(
                 weights="external" if outside else "inline",
-                small_bytes=_SMALL_BYTES,
+                small_bytes=SMALL_BYTES,
                 max_opset=self.traits.max_opset,
                 max_ir=self.traits.max_ir,
             )
@@ -174,12 +176,9 @@ class OnnxRuntimeBackend(Backend):
     ) -> Executable:
         """A session over the given weights. ORT copies each once, keeps what it packs from it, and frees the copy."""
         with guard(LoadError, _NAME):
-            ort = _engine()
-            options = _session_options(ort, target, settings)
             held = {name: weights[name] for name in artifact.weights}
-            options.add_external_initializers(list(held), [_ort_value(ort, array) for array in held.values()])
-            session = ort.InferenceSession(artifact.files["model.onnx"], options, providers=_PROVIDERS)
-        return _Session(session, artifact.meta, tuple(held.values()))
+            session = open_session(artifact.files["model.onnx"], held, session_options(options_of(target, settings)))
+        return Session(session, artifact.meta, tuple(held.values()))
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.onnx``, and ``options.json`` with what to set on ``SessionOptions``."""
@@ -187,9 +186,15 @@ class OnnxRuntimeBackend(Backend):
         path = folder / "model.onnx"
         model.save(path, max_opset=self.traits.max_opset, max_ir=self.traits.max_ir)
         options = folder / "options.json"
-        content = {"providers": _PROVIDERS, **_options(target, settings)}
+        content = {"providers": PROVIDERS, **options_of(target, settings)}
         options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         return (path, options)
+
+    def embedding(self) -> Embedding | None:
+        """Through custom operators, where the native library can be built."""
+        from intarsia.backends.onnxruntime_embedding import embedding
+
+        return embedding()
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """Two levels: the blocked layout that ``all`` adds can cost more than it gives (onnxruntime#26992)."""
@@ -198,7 +203,7 @@ class OnnxRuntimeBackend(Backend):
         return tuple(target.with_options({"optimization-level": level}) for level in ("all", "extended"))
 
 
-class _Session(Executable):
+class Session(Executable):
     """A session, and the arrays it reads its weights from."""
 
     def __init__(self, session: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...]) -> None:
@@ -221,17 +226,11 @@ class _Session(Executable):
 
     def _by_pointer(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
         binding = self._session.io_binding()
-        for value in self.outputs:
-            _point(binding.bind_output, value, outputs[value.name])
-        feeds = []
-        for value in self.inputs:
-            given = inputs[value.name]
-            if isinstance(given, Feed):
-                feeds.append((value, given))
-            else:
-                _point(binding.bind_input, value, given)
-        run = partial(self._session.run_with_iobinding, binding)
-        return partial(_follow, binding.bind_input, feeds, {}, run) if feeds else run
+        sides = ((self.inputs, inputs, binding.bind_input), (self.outputs, outputs, binding.bind_output))
+        places = [
+            (partial(_point, bind, value), given[value.name]) for values, given, bind in sides for value in values
+        ]
+        return following(places, partial(self._session.run_with_iobinding, binding))
 
     def _copying(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
         run, names = self._session.run, list(outputs)
@@ -248,17 +247,6 @@ class _Session(Executable):
         return call
 
 
-def _follow(
-    bind: Callable[..., None], feeds: list[tuple[Signature, Feed]], bound: dict[str, np.ndarray], run: BoundCall
-) -> None:
-    """Point each input at what its feed holds, where that is not what ``bound`` says it points at, and run."""
-    for value, feed in feeds:
-        if feed.array is not bound.get(value.name):
-            _point(bind, value, feed.array)
-            bound[value.name] = feed.array
-    run()
-
-
 def _point(bind: Callable[..., None], value: Signature, array: np.ndarray) -> None:
     bind(value.name, "cpu", 0, _element_type(value, array), array.shape, array.ctypes.data)
 
@@ -266,7 +254,7 @@ def _point(bind: Callable[..., None], value: Signature, array: np.ndarray) -> No
 def _is_late(value: np.ndarray | Slot) -> bool:
     """Whether there is no pointer to bind before the run: a shape to come, or strings."""
     if isinstance(value, Slot):
-        return not isinstance(value, Feed)
+        return not isinstance(value, Port)
     return value.dtype.hasobject
 
 
@@ -288,27 +276,42 @@ def _version() -> str:
     return metadata.version(owners[0])
 
 
-def _options(target: Target, settings: RunSettings) -> dict[str, Any]:
+def options_of(target: Target, settings: RunSettings) -> dict[str, Any]:
+    """What to set on ``SessionOptions`` for a target, JSON-able."""
+    level, mode = target["optimization-level"], target["execution-mode"]
+    return option_values(level, thread_count(target, settings), settings.spin, mode)
+
+
+def option_values(level: str, threads: int, spin: Spin, mode: str = "sequential") -> dict[str, Any]:
+    """What to set on ``SessionOptions``, JSON-able; ``level`` and ``mode`` as the target's options spell them."""
     return {
-        "graph_optimization_level": _LEVELS[target["optimization-level"]],
-        "intra_op_num_threads": thread_count(target, settings),
+        "graph_optimization_level": _LEVELS[level],
+        "intra_op_num_threads": threads,
         "inter_op_num_threads": 1,
-        "execution_mode": _MODES[target["execution-mode"]],
-        "session_config": _SPIN[settings.spin],
+        "execution_mode": _MODES[mode],
+        "session_config": _SPIN[spin],
     }
 
 
-def _session_options(ort: Any, target: Target, settings: RunSettings) -> Any:
-    wanted = _options(target, settings)
+def session_options(values: Mapping[str, Any]) -> Any:
+    """A ``SessionOptions`` of these values."""
+    ort = _engine()
     options = ort.SessionOptions()
     options.log_severity_level = 4
-    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, wanted["graph_optimization_level"])
-    options.intra_op_num_threads = wanted["intra_op_num_threads"]
-    options.inter_op_num_threads = wanted["inter_op_num_threads"]
-    options.execution_mode = getattr(ort.ExecutionMode, wanted["execution_mode"])
-    for key, value in wanted["session_config"].items():
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, values["graph_optimization_level"])
+    options.intra_op_num_threads = values["intra_op_num_threads"]
+    options.inter_op_num_threads = values["inter_op_num_threads"]
+    options.execution_mode = getattr(ort.ExecutionMode, values["execution_mode"])
+    for key, value in values["session_config"].items():
         options.add_session_config_entry(key, value)
     return options
+
+
+def open_session(content: bytes, held: Mapping[str, np.ndarray], options: Any) -> Any:
+    """An ``InferenceSession`` of a model whose large weights are the arrays in ``held``, which must outlive it."""
+    ort = _engine()
+    options.add_external_initializers(list(held), [_ort_value(ort, array) for array in held.values()])
+    return ort.InferenceSession(content, options, providers=PROVIDERS)
 
 
 def _ort_value(ort: Any, array: np.ndarray) -> Any:

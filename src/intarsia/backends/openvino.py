@@ -18,11 +18,11 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
-    Feed,
     Gap,
     GapReason,
     Slot,
     Traits,
+    following,
     guard,
     guarded,
     signature_rows,
@@ -58,7 +58,7 @@ class OpenVinoBackend(Backend):
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
-        follows_feeds=True,
+        follows_ports=True,
         dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool"),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -183,18 +183,17 @@ class _Compiled(Executable):
         """Set each tensor once, over the given memory."""
         with guard(LoadError, _NAME):
             request = self._compiled.create_infer_request()
-            feeds = {}
-            for position, value in enumerate(self.inputs):
-                given = inputs[value.name]
-                if isinstance(given, Feed):
-                    feeds[position] = given
-                else:
-                    request.set_input_tensor(position, _tensor(given))
-            for position, value in enumerate(self.outputs):
-                request.set_output_tensor(position, _tensor(outputs[value.name]))
+            sides = (
+                (self.inputs, inputs, request.set_input_tensor),
+                (self.outputs, outputs, request.set_output_tensor),
+            )
+            places = [
+                (partial(_point, put, position), given[value.name])
+                for values, given, put in sides
+                for position, value in enumerate(values)
+            ]
             # Without ``share_outputs`` every call would copy the outputs once more, into arrays nobody looks at.
-            run = partial(request.infer, share_outputs=True)
-            call = partial(_follow, request, feeds, {}, run) if feeds else run
+            call = following(places, partial(request.infer, share_outputs=True))
         return guarded(call, _NAME, self._held)
 
     def close(self) -> None:
@@ -203,13 +202,8 @@ class _Compiled(Executable):
         self._held = ()
 
 
-def _follow(request: Any, feeds: Mapping[int, Feed], bound: dict[int, np.ndarray], run: Callable[[], Any]) -> None:
-    """Point each input at what its feed holds, where that is not what ``bound`` says it points at, and run."""
-    for position, feed in feeds.items():
-        if feed.array is not bound.get(position):
-            request.set_input_tensor(position, _tensor(feed.array))
-            bound[position] = feed.array
-    run()
+def _point(put: Callable[[int, Any], None], position: int, array: np.ndarray) -> None:
+    put(position, _tensor(array))
 
 
 def _engine() -> Any:

@@ -21,6 +21,7 @@ _BUILT_IN = MappingProxyType(
         "openvino": "intarsia.backends.openvino:OpenVinoBackend",
         "mnn": "intarsia.backends.mnn:MnnBackend",
         "ncnn": "intarsia.backends.ncnn:NcnnBackend",
+        "winograd": "intarsia.backends.winograd:WinogradBackend",
         "reference": "intarsia.backends.reference:ReferenceBackend",
     }
 )

@@ -25,10 +25,13 @@ class RunSettings:
     Attributes:
         threads: Threads that compute at one time, over all engines together.
         spin: What idle threads may do.
+        embed: Whether the engine that can do so holds the other engines' partitions inside its own session, instead of
+            each partition being called in turn.
     """
 
     threads: int
     spin: Spin = Spin.CALL
+    embed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Watcher, unwatched
-from intarsia.cost.protocol import Failed, Fragment, Measure, Measured, Piece
+from intarsia.cost.protocol import Failed, Fragment, Measure, Measured, Timed
 from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
 from intarsia.cost.repro import Origin, write_repro
 from intarsia.cost.sampling import Effort
@@ -24,7 +24,6 @@ from intarsia.runtime.machine import this_machine
 
 PROTOCOL = 1
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
-Timed = Literal["last", "all"]
 PATIENCE_S = 25.0
 SECONDS_PER_GIGABYTE = 40.0
 
@@ -77,16 +76,26 @@ class Measurer:
         """What a whole plan costs, as `cost` does for a piece."""
         return self._find(tuple(partitions), "all", settings, effort)
 
-    def key(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings) -> Key:
+    def cost_of_main(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+        """What an embedding plan costs beside its embedded pieces, which answer what was recorded."""
+        return self._find(tuple(partitions), "main", settings, effort)
+
+    def cost_of_piece(
+        self, partitions: Sequence[Partition], place: int, settings: RunSettings, effort: Effort
+    ) -> Outcome:
+        """What the embedded piece at ``place`` costs, while the others answer what was recorded."""
+        return self._find(tuple(partitions), "piece", settings, effort, place)
+
+    def key(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings, place: int | None = None) -> Key:
         """All that the time depends on; names of nodes and values are not part of it."""
         union = self.graph.extract(node for piece in pieces for node in piece.nodes)
-        place = {node.id: index for index, node in enumerate(union.nodes)}
+        position = {node.id: index for index, node in enumerate(union.nodes)}
         return Key(
             facts={
                 "protocol": PROTOCOL,
                 "graph": union.fingerprint,
-                "pieces": [[piece.target.key, sorted(place[node] for node in piece.nodes)] for piece in pieces],
-                "timed": timed,
+                "pieces": [[piece.target.key, sorted(position[node] for node in piece.nodes)] for piece in pieces],
+                "timed": timed if place is None else [timed, place],
                 **run_facts({piece.target.kind.name for piece in pieces}, settings),
             }
         )
@@ -103,14 +112,21 @@ class Measurer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _find(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings, effort: Effort) -> Outcome:
-        key = self.key(pieces, timed, settings)
+    def _find(
+        self,
+        pieces: Sequence[Partition],
+        timed: Timed,
+        settings: RunSettings,
+        effort: Effort,
+        place: int | None = None,
+    ) -> Outcome:
+        key = self.key(pieces, timed, settings, place)
         known = self._known.get(key.digest) or self._stored(key)
         if known is None:
             with machine_lock(self._watch):
                 known = self._stored(key)  # another process may have measured it while this one waited
                 if known is None:
-                    known = self._measure(pieces, timed, settings, effort)
+                    known = self._measure(pieces, timed, settings, effort, place)
                     self.measured += 1
                     self.store.put("piece", key, to_json(known), {"model": self._origin.model})
         self._known[key.digest] = known
@@ -123,11 +139,19 @@ class Measurer:
         self.cached += 1
         return from_json(data)
 
-    def _measure(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings, effort: Effort) -> Outcome:
-        fragment = Fragment(pieces=tuple(map(Piece.of, pieces)), threads=settings.threads, spin=settings.spin)
+    def _measure(
+        self,
+        pieces: Sequence[Partition],
+        timed: Timed,
+        settings: RunSettings,
+        effort: Effort,
+        place: int | None,
+    ) -> Outcome:
+        fragment = Fragment.of(pieces, settings)
         request = Measure(
             fragment=fragment,
             timed=timed,
+            piece=place,
             seconds=effort.seconds,
             min_runs=effort.min_runs,
             hopeless_ms=effort.hopeless_ms,
@@ -156,6 +180,7 @@ def run_facts(engines: Iterable[str], settings: RunSettings) -> Mapping[str, Any
         "engines": {name: registry.require(name).version for name in sorted(set(engines))},
         "threads": settings.threads,
         "spin": settings.spin.value,
+        "embed": settings.embed,
         "bound": True,
         "machine": this_machine().fingerprint,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -33,25 +34,38 @@ class Piece(Message):
         return Partition(target=Target(self.target), nodes=self.nodes)
 
 
+Timed = Literal["last", "all", "main", "piece"]
+"""Which part of a fragment is timed: its last piece in its place behind the others, or all of it. Where pieces are
+embedded: all but the pieces, which answer what was recorded, or just the one piece that computes among them."""
+
+
 class Fragment(Message):
     """Partitions in running order, and the settings they obey."""
 
     pieces: tuple[Piece, ...]
     threads: int
     spin: Spin
+    embed: bool = False
+
+    @staticmethod
+    def of(partitions: Iterable[Partition], settings: RunSettings) -> Fragment:
+        """Partitions and settings, as text."""
+        pieces = tuple(map(Piece.of, partitions))
+        return Fragment(pieces=pieces, threads=settings.threads, spin=settings.spin, embed=settings.embed)
 
     @property
     def settings(self) -> RunSettings:
-        """Threads and spinning."""
-        return RunSettings(threads=self.threads, spin=self.spin)
+        """What all of them obey."""
+        return RunSettings(threads=self.threads, spin=self.spin, embed=self.embed)
 
 
 class Measure(Message):
-    """Compile, load and check a fragment; time all of it, or its last piece in its place behind the others."""
+    """Compile, load and check a fragment, and time a part of it; ``piece`` is the place of the one that computes."""
 
     verb: Literal["measure"] = "measure"
     fragment: Fragment
-    timed: Literal["last", "all"]
+    timed: Timed
+    piece: int | None = None
     seconds: float
     min_runs: int
     hopeless_ms: float | None = None

@@ -90,6 +90,7 @@ def _node(index: int, proto: onnx.NodeProto) -> Node:
         reads=tuple(reads),
         attributes=MappingProxyType({attribute.name: _plain(attribute) for attribute in proto.attribute}),
         has_subgraph=has_subgraph,
+        metadata=MappingProxyType({entry.key: entry.value for entry in proto.metadata_props}),
         proto=proto,
     )
 

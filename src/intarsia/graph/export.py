@@ -43,6 +43,8 @@ def skeleton(model: SubModel, opset: int | None, ir_version: int) -> onnx.ModelP
         if domain in used or domain == "":
             number = opset if domain == "" and opset is not None else version
             proto.opset_import.add(domain=domain, version=number)
+    for domain in sorted(used - graph.opsets.keys() - {""}):  # nodes of our own making
+        proto.opset_import.add(domain=domain, version=1)
     proto.graph.name = graph.name
     proto.graph.node.extend(node.proto for node in model.nodes)
     proto.graph.input.extend(map(_info, model.inputs))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from intarsia.errors import PlanError
@@ -69,6 +70,10 @@ class Graph:
         from intarsia.graph.fingerprint import content_hash
 
         return content_hash(self)
+
+    def with_metadata(self, entries: Mapping[str, str]) -> Graph:
+        """The same graph with these key-value pairs of its own, beside those that it has or in place of them."""
+        return replace(self, metadata=MappingProxyType({**self.metadata, **entries}))
 
     def extract(self, node_ids: Iterable[str]) -> SubModel:
         """The nodes of these ids as a model of its own that shares this graph's weights.

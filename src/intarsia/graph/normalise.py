@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -50,6 +51,11 @@ def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
 
 def _inline_functions(model: ir.Model) -> None:
     if model.functions:
+        bodies = (function.all_nodes() for function in model.functions.values())
+        for node in chain(model.graph.all_nodes(), *bodies):
+            called = model.functions.get(node.op_identifier())
+            # The pass gives what the call says to the nodes of the body, unless they say otherwise themselves.
+            node.metadata_props.update({} if called is None else called.metadata_props | node.metadata_props)
         InlinePass()(model)
         model.functions.clear()
 

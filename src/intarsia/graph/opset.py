@@ -102,10 +102,17 @@ def _is_known(node: onnx.NodeProto) -> bool:
 
 
 def _take_over(model: ir.Model, converted: ir.Model) -> None:
-    """Replace the graph, and give the constants, which came along as inputs or small tensors, their content back."""
+    """Replace the graph, and give back the nodes' metadata and the constants' content.
+
+    Constants came along as inputs or small tensors.
+    """
     weights = {name: value.const_value for name, value in model.graph.initializers.items()}
+    metadata = {output.name: node.metadata_props for node in model.graph for output in node.outputs}
     count = len(model.graph.inputs)
     graph = converted.graph
+    for node in graph:
+        for output in node.outputs:  # the converter forgets what nodes say, but not what values are called
+            node.metadata_props.update(metadata.get(output.name, {}))
     for value in graph.inputs[count:]:
         tensor = weights.get(value.name or "")
         if tensor is not None and value.uses():

@@ -27,6 +27,7 @@ class Node:
         attributes: Attribute values: int, float, str, lists of them as tuples, tensors as arrays, nested graphs as
             ``onnx.GraphProto``.
         has_subgraph: Whether some attribute is a graph, as in ``If``, ``Loop`` and ``Scan``.
+        metadata: The node's own key-value pairs. Not part of what it computes.
         proto: The node as ONNX writes it. Shared: never change it.
     """
 
@@ -39,6 +40,7 @@ class Node:
     reads: tuple[str, ...]
     attributes: Mapping[str, Any] = field(compare=False)
     has_subgraph: bool
+    metadata: Mapping[str, str] = field(compare=False)
     proto: onnx.NodeProto = field(repr=False, compare=False)
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from intarsia.graph.parts import Node
 
 _Shape = tuple[int, ...]
+FLOPS_PER_BYTE = 10
+"""What a processor can compute while it moves a byte, about."""
 
 
 def flops(graph: Graph, node: Node) -> int:
@@ -35,6 +37,11 @@ def bytes_moved(graph: Graph, node: Node) -> int:
     """Bytes of everything it reads and writes, weights included, each once; unknown sizes count nothing."""
     names = dict.fromkeys((*node.reads, *filter(None, node.outputs)))
     return sum(graph.values[name].nbytes for name in names)
+
+
+def work(graph: Graph, node: Node) -> float:
+    """One figure for how much a node has to do, to share something out by: operations, and bytes weighed as such."""
+    return flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)
 
 
 class _UnknownShapeError(Exception):

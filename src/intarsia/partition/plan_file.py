@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NoReturn
 
 import yaml
@@ -35,29 +36,46 @@ class PlanFile:
         model: Fingerprint of the graph that the plan was made for.
         threads: Threads that compute at one time.
         spin: What idle threads may do.
+        embed: Whether partitions run inside one engine's session.
+        devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
     """
 
     partitions: tuple[Partition, ...]
     model: str | None = None
     threads: int | None = None
     spin: Spin | None = None
+    embed: bool | None = None
+    devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def dump_plan(partitioning: Partitioning, settings: RunSettings, *, model: str | None = None) -> str:
+def dump_plan(
+    partitioning: Partitioning,
+    settings: RunSettings,
+    *,
+    model: str | None = None,
+    devices: Mapping[str, str] | None = None,
+) -> str:
     """The text of a plan file; equal plans have equal text.
 
     Args:
         partitioning: The plan.
         settings: The run settings that it was made for.
         model: Fingerprint of its graph.
+        devices: The device of each node, by id, where devices were planned; each partition has one.
     """
     document = {
         "version": VERSION,
         **({} if model is None else {"model": model}),
         "threads": settings.threads,
         "spin": settings.spin.value,
+        **({"embed": True} if settings.embed else {}),
         "partitions": [
-            {"target": str(partition.target), "nodes": list(partition.nodes)} for partition in partitioning.partitions
+            {
+                "target": str(partition.target),
+                **({} if devices is None else {"device": devices[partition.nodes[0]]}),
+                "nodes": list(partition.nodes),
+            }
+            for partition in partitioning.partitions
         ],
     }
     # Node ids may be long; a folded line would be hard to move about.
@@ -91,13 +109,16 @@ class _Reader:
             self._fail(f"this is no YAML: {error.problem or error.context}", error.problem_mark)
         except (yaml.YAMLError, RecursionError) as error:
             self._fail(f"this is no YAML: {error}", None)
-        fields = self._fields(root, "a plan", ("version", "partitions"), ("model", "threads", "spin"))
+        fields = self._fields(root, "a plan", ("version", "partitions"), ("model", "threads", "spin", "embed"))
         self._version(fields["version"])
+        devices: dict[str, str] = {}
         return PlanFile(
-            partitions=tuple(self._partitions(fields["partitions"])),
+            partitions=tuple(self._partitions(fields["partitions"], devices)),
             model=self._text(fields["model"], "'model'") if "model" in fields else None,
             threads=self._count(fields["threads"], "'threads'") if "threads" in fields else None,
             spin=self._spin(fields["spin"]) if "spin" in fields else None,
+            embed=self._flag(fields["embed"], "'embed'") if "embed" in fields else None,
+            devices=MappingProxyType(devices),
         )
 
     def _version(self, node: yaml.Node) -> None:
@@ -105,16 +126,20 @@ class _Reader:
         if version != VERSION:
             self._fail(f"version {version} of the plan format is not known here, only {VERSION}", node.start_mark)
 
-    def _partitions(self, node: yaml.Node) -> Iterator[Partition]:
+    def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
+        """The partitions; what they say of devices goes to ``devices``."""
         for item in self._items(node, "'partitions'"):
-            fields = self._fields(item, "a partition", ("target", "nodes"), ())
+            fields = self._fields(item, "a partition", ("target", "nodes"), ("device",))
             text = self._text(fields["target"], "'target'")
             try:
                 target = Target(text)
             except SpecError as error:
                 raise PlanError(f"{self._place(fields['target'].start_mark)}{error}") from error
             ids = self._items(fields["nodes"], "'nodes'")
-            yield Partition(target=target, nodes=tuple(self._text(id_, "a node id") for id_ in ids))
+            nodes = tuple(self._text(id_, "a node id") for id_ in ids)
+            if "device" in fields:
+                devices.update(dict.fromkeys(nodes, self._text(fields["device"], "'device'")))
+            yield Partition(target=target, nodes=nodes)
 
     def _spin(self, node: yaml.Node) -> Spin:
         text = self._text(node, "'spin'")
@@ -122,6 +147,12 @@ class _Reader:
         if text not in known:
             self._fail(f"'spin' cannot be {text!r}{_nearest(text, known)}", node.start_mark)
         return Spin(text)
+
+    def _flag(self, node: yaml.Node, what: str) -> bool:
+        text = self._text(node, what)
+        if text not in ("true", "false"):
+            self._fail(f"{what} is true or false, not {text!r}", node.start_mark)
+        return text == "true"
 
     def _fields(
         self, node: yaml.Node | None, what: str, required: Collection[str], optional: Collection[str]

@@ -1,14 +1,14 @@
 """Plans that run: buffers, threads, executors, the artifact file, verification."""
 
 from intarsia.runtime.artifact import Artifact, attach_report, write_artifact
-from intarsia.runtime.build import Build, build, load_build, load_steps
+from intarsia.runtime.build import Build, build, can_embed, load_build, load_steps, main_places
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.export import export
 from intarsia.runtime.feeds import check_feeds, random_feeds
 from intarsia.runtime.machine import Machine, this_machine
 from intarsia.runtime.model import CompiledModel, load
 from intarsia.runtime.plan import Plan, Step, plan_of
-from intarsia.runtime.threads import thread_budget
+from intarsia.target.cores import thread_budget
 
 __all__ = [
     "Artifact",
@@ -20,11 +20,13 @@ __all__ = [
     "Step",
     "attach_report",
     "build",
+    "can_embed",
     "check_feeds",
     "export",
     "load",
     "load_build",
     "load_steps",
+    "main_places",
     "plan_of",
     "random_feeds",
     "this_machine",

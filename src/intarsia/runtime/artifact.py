@@ -89,6 +89,7 @@ class Manifest(_Record):
     engines: dict[str, Engine]
     threads: int
     spin: Spin
+    embed: bool = False
     inputs: tuple[Border, ...]
     outputs: tuple[Border, ...]
     steps: tuple[StoredStep, ...]
@@ -194,6 +195,7 @@ def write_artifact(path: Path, graph: Graph, built: Build) -> None:
             engines={name: _engine(name) for name in plan.engines},
             threads=plan.settings.threads,
             spin=plan.settings.spin,
+            embed=plan.settings.embed,
             inputs=tuple(map(_border, plan.inputs)),
             outputs=tuple(map(_border, plan.outputs)),
             steps=tuple(map(_stored_step, plan.steps, built.artifacts)),
@@ -273,7 +275,7 @@ def _plan(manifest: Manifest) -> Plan:
             )
             for step in manifest.steps
         ),
-        settings=RunSettings(threads=manifest.threads, spin=manifest.spin),
+        settings=RunSettings(threads=manifest.threads, spin=manifest.spin, embed=manifest.embed),
         inputs=_signatures(manifest.inputs),
         outputs=_signatures(manifest.outputs),
     )

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from intarsia.backends.base import BoundCall, Executable, Feed, Signature, Slot, Traits
+from intarsia.backends.base import BoundCall, Executable, Port, Signature, Slot, Traits
 from intarsia.errors import FeedError
 from intarsia.runtime.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
@@ -141,19 +141,19 @@ class Executor:
         return (*copies, executable.bind(reads, {value.name: self._storage[value.name] for value in outputs}))
 
 
-def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Feed]:
+def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:
     """The inputs whose readers all follow a feed, each with a feed that holds the plan's own buffer."""
     fixed = {
         value.name
         for step, trait in zip(plan.steps, traits, strict=True)
         for value in step.inputs
-        if not trait.follows_feeds or trait.mutates_inputs
+        if not trait.follows_ports or trait.mutates_inputs
     }
     followed = {}
     for value in plan.inputs:
         place = storage[value.name]
         if value.name not in fixed and isinstance(place, np.ndarray) and not place.dtype.hasobject:
-            followed[value.name] = Feed(place)
+            followed[value.name] = Port(place)
     return followed
 
 

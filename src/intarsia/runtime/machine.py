@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from intarsia.runtime.threads import thread_budget
+from intarsia.target.cores import thread_budget
 
 ISA_FEATURES = frozenset(
     {

@@ -31,7 +31,7 @@ class Plan:
 
     Attributes:
         steps: Each step reads graph inputs and what earlier steps wrote.
-        settings: Threads and spinning.
+        settings: What every engine obeys.
         inputs: What must be fed.
         outputs: What it yields.
     """
@@ -63,6 +63,7 @@ class Plan:
             "steps": [[str(step.target), step.nodes] for step in self.steps],
             "threads": self.settings.threads,
             "spin": self.settings.spin,
+            "embed": self.settings.embed,
         }
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 

@@ -17,7 +17,7 @@ from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.progress import Progress, Watcher
-from intarsia.cost.protocol import Fragment, Open, Opened, Piece, Write, Written
+from intarsia.cost.protocol import Fragment, Open, Opened, Write, Written
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
 from intarsia.graph import Graph
@@ -202,11 +202,7 @@ class _Builder:
 
     def _write(self, candidate: Candidate) -> Path | Failure:
         path = self._measurer.folder / f"finalist-{len(self._built)}.intarsia"
-        fragment = Fragment(
-            pieces=tuple(map(Piece.of, candidate.partitions)),
-            threads=candidate.settings.threads,
-            spin=candidate.settings.spin,
-        )
+        fragment = Fragment.of(candidate.partitions, candidate.settings)
         with self._worker(candidate) as worker:
             answer = worker.ask(Write(fragment=fragment, path=str(path)), 4 * self._measurer.timeout_s)
         return path if isinstance(answer, Written) else _failure(answer)
@@ -234,6 +230,7 @@ def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort
                     "name": c.name,
                     "pieces": [[p.target.key, sorted(place[node] for node in p.nodes)] for p in c.partitions],
                     "spin": c.settings.spin.value,
+                    "embed": c.settings.embed,
                 }
                 for c in field
             ],

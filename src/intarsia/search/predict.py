@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
-from intarsia.cost.record import Failure
+from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.errors import BackendError, CompileError, ExecutionError, LoadError, MismatchError
+from intarsia.graph.work import work
 from intarsia.partition import Partition
+from intarsia.runtime import main_places, plan_of
 
 EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
+EMBEDDED_EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=40)
 _ERRORS: dict[str, type[BackendError]] = {"compile": CompileError, "load": LoadError}
 
 
@@ -24,11 +27,41 @@ def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSe
     """
     costs = []
     for before, piece in zip((None, *partitions), partitions, strict=False):
-        outcome = measurer.cost(piece, settings, after=before, effort=EFFORT)
-        if isinstance(outcome, Failure):
-            raise failure_error(piece, outcome)
-        costs.append(outcome.cost_ms)
+        costs.append(_cost(measurer.cost(piece, settings, after=before, effort=EFFORT), piece))
     return tuple(costs)
+
+
+def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
+    """Milliseconds of each partition of a plan that one engine embeds.
+
+    What that engine does is measured as one, its pieces answering what was recorded, and put down to its partitions by
+    their work. Of equal pieces one is measured, in its place, while the others answer what was recorded.
+
+    Raises:
+        CompileError, LoadError, ExecutionError: An engine failed.
+        MismatchError: A partition answers wrongly.
+    """
+    graph = measurer.graph
+    plan = plan_of(graph, partitions, settings)
+    main = main_places(plan)
+    whole = _cost(measurer.cost_of_main(partitions, settings, EMBEDDED_EFFORT), partitions[main[0]])
+    shares = {place: sum(work(graph, graph.node(id_)) for id_ in partitions[place].nodes) for place in main}
+    costs = {place: whole * share / (sum(shares.values()) or 1.0) for place, share in shares.items()}
+    known: dict[tuple[str, str], float] = {}
+    for place, piece in enumerate(partitions):
+        if place in costs:
+            continue
+        alike = (piece.target.key, graph.extract(piece.nodes).fingerprint)
+        if alike not in known:
+            known[alike] = _cost(measurer.cost_of_piece(partitions, place, settings, EMBEDDED_EFFORT), piece)
+        costs[place] = known[alike]
+    return tuple(costs[place] for place in range(len(partitions)))
+
+
+def _cost(outcome: Outcome, piece: Partition) -> float:
+    if isinstance(outcome, Failure):
+        raise failure_error(piece, outcome)
+    return outcome.cost_ms
 
 
 def failure_error(piece: Partition, failure: Failure) -> BackendError | MismatchError:

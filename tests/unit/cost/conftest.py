@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from intarsia.backends.reference import ReferenceBackend
-from intarsia.target.kinds import engine_kind
+from intarsia.target import engine_kind
 
 KIND = engine_kind("noisy", "prints")
 

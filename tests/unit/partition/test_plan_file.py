@@ -33,10 +33,17 @@ partitions = st.builds(
 )
 
 
-@given(st.lists(partitions, min_size=1), st.integers(1, 512), st.sampled_from(Spin), st.none() | texts)
-def test_what_is_written_is_read_back(parts: list[Partition], threads: int, spin: Spin, model: str | None) -> None:
-    text = dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=threads, spin=spin), model=model)
-    assert parse_plan(text) == PlanFile(partitions=tuple(parts), threads=threads, spin=spin, model=model)
+settings = st.builds(RunSettings, threads=st.integers(1, 512), spin=st.sampled_from(Spin), embed=st.booleans())
+
+
+@given(st.lists(partitions, min_size=1), settings, st.none() | texts)
+def test_what_is_written_is_read_back(parts: list[Partition], run: RunSettings, model: str | None) -> None:
+    text = dump_plan(Partitioning(partitions=tuple(parts)), run, model=model)
+    # A plan that runs piece by piece does not say so: whether another one gains by embedding is measured again.
+    embed = True if run.embed else None
+    assert parse_plan(text) == PlanFile(
+        partitions=tuple(parts), threads=run.threads, spin=run.spin, embed=embed, model=model
+    )
 
 
 def test_the_written_form_is_plain() -> None:
@@ -76,6 +83,7 @@ def test_a_plan_written_by_hand_needs_little() -> None:
         ("threads: 2", "threads: [2]", "line 2: 'threads' is text; this is a list"),
         ("threads: 2", "thread: 2", "line 2: a plan has no key 'thread'; did you mean 'threads'?"),
         ("threads: 2", "spin: nver", "line 2: 'spin' cannot be 'nver'; did you mean 'never'?"),
+        ("threads: 2", "embed: yes", "line 2: 'embed' is true or false, not 'yes'"),
         ("threads: 2", "threads: 2\nthreads: 3", "line 3: 'threads' is there twice"),
         ("threads: 2", "colour: red", "line 2: a plan has no key 'colour'; it has version, partitions, model"),
         (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from intarsia.backends.base import BoundCall, Executable, Feed, Signature, Slot, Traits
+from intarsia.backends.base import BoundCall, Executable, Port, Signature, Slot, Traits
 from intarsia.config import RunSettings
 from intarsia.errors import FeedError
 from intarsia.runtime.executor import Executor
@@ -16,8 +16,8 @@ from intarsia.target import Target
 
 X, H, Y = (Signature(name=name, dtype="float32", shape=(2, 3)) for name in ("x", "h", "y"))
 FIXED = Traits(writes_in_place=True)
-FOLLOWS = Traits(writes_in_place=True, follows_feeds=True)
-SPOILS = Traits(writes_in_place=True, follows_feeds=True, mutates_inputs=True)
+FOLLOWS = Traits(writes_in_place=True, follows_ports=True)
+SPOILS = Traits(writes_in_place=True, follows_ports=True, mutates_inputs=True)
 
 
 class Adder(Executable):
@@ -33,7 +33,7 @@ class Adder(Executable):
         assert isinstance(sink, np.ndarray)
 
         def call() -> None:
-            array = source.array if isinstance(source, Feed) else source
+            array = source.array if isinstance(source, Port) else source
             assert isinstance(array, np.ndarray)
             self.read_from.append(array.ctypes.data)
             np.add(array, 1, out=sink)

@@ -1,0 +1,1 @@
+"""Operators of ours that run inside ONNX Runtime: their C++ sources, and what builds them."""

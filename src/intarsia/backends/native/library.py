@@ -1,0 +1,142 @@
+"""Builds the sources beside this file with the machine's own C++ compiler, once, into the user's cache folder.
+
+A library's name is a digest of sources, compiler and flags, so a change of any of them makes another library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import platformdirs
+
+from intarsia.errors import CompileError
+
+_FOLDER = Path(__file__).parent
+_COMPILERS = ("g++", "clang++", "c++")
+_FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden")
+_FEATURES = ("avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl")
+"""Instruction sets that the sources may be compiled for, by Linux's and the compilers' common names."""
+_NEEDED = ("avx2", "fma")
+_SECONDS = 300
+_MOST_TEXT = 1000
+INSTALL = "apt-get install g++"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """Why there is no library here, and what mends it."""
+
+    reason: str
+    mend: str | None = None
+
+
+@cache
+def cpu_features() -> frozenset[str]:
+    """Instruction sets of this CPU that the operating system lets us use; none on another architecture than x86-64."""
+    if platform.machine() not in {"x86_64", "AMD64"}:
+        return frozenset()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(next((line.partition(":")[2] for line in lines if line.startswith("flags")), "").split())
+
+
+def block() -> int:
+    """Channels in a block of ONNX Runtime's layout on this CPU (MLAS: 16 with AVX-512F, else 8)."""
+    return 16 if "avx512f" in cpu_features() else 8
+
+
+@cache
+def fingerprint() -> str:
+    """Short digest of the sources: the version of the kernel."""
+    digest = hashlib.sha256()
+    for path in _sources("*"):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def lack() -> Lack | None:
+    """What keeps the library from being built here, without trying; a compiler that failed before is remembered."""
+    missing = [name for name in _NEEDED if name not in cpu_features()]
+    if missing:
+        return Lack(reason=f"it needs an x86-64 CPU with AVX2 and FMA; this one lacks {', '.join(missing)}")
+    compiler = _compiler()
+    if compiler is None:
+        return Lack(reason="there is no C++ compiler to build its kernel with", mend=INSTALL)
+    failure = _place(compiler).with_suffix(".failed")
+    if failure.exists():
+        text = failure.read_text(encoding="utf-8", errors="replace").strip()
+        return Lack(
+            reason=f"{shlex.join(compiler)} did not compile its kernel: {text}", mend=f"{INSTALL}; rm {failure}"
+        )
+    return None
+
+
+def built() -> Path:
+    """The library, compiled now if it was not before. Processes may ask at once: each file appears whole.
+
+    Raises:
+        CompileError: There is no compiler, or it failed.
+    """
+    compiler = _compiler()
+    if compiler is None:
+        raise CompileError("winograd", f"there is no C++ compiler; {INSTALL}, or name one in CXX")
+    place = _place(compiler)
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".build-") as folder:
+            draft = Path(folder) / place.name
+            _compile(compiler, draft, place.with_suffix(".failed"))
+            draft.replace(place)
+    return place
+
+
+def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
+    command = [*compiler, *_flags(), "-o", str(draft), *map(str, _sources("*.cpp"))]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CompileError("winograd", f"{shlex.join(compiler)}: {error}") from error
+    if done.returncode == 0:
+        return
+    text = done.stderr.strip()[:_MOST_TEXT] or f"exit status {done.returncode}"
+    if done.returncode > 0:  # a signal is the machine's failure, not the compiler's: the next attempt may succeed
+        failure.write_text(text, encoding="utf-8")
+    raise CompileError("winograd", f"{shlex.join(compiler)} did not compile the kernel: {text}")
+
+
+def _sources(pattern: str) -> list[Path]:
+    return sorted(path for path in _FOLDER.glob(pattern) if path.suffix in {".cpp", ".h"})
+
+
+def _flags() -> tuple[str, ...]:
+    return (*_FLAGS, *(f"-m{name}" for name in _FEATURES if name in cpu_features()))
+
+
+def _compiler() -> tuple[str, ...] | None:
+    """The command of the compiler: ``CXX`` if it is set, else the first one that is installed."""
+    stated = shlex.split(os.environ.get("CXX", ""))
+    for name in stated[:1] or _COMPILERS:
+        path = shutil.which(name)
+        if path is not None:
+            return (path, *stated[1:])
+    return None
+
+
+def _place(compiler: tuple[str, ...]) -> Path:
+    """Where the library is or will be. Asking a compiler its version takes milliseconds; its file tells as much."""
+    program = Path(compiler[0]).resolve()
+    facts = program.stat()
+    key = repr((fingerprint(), str(program), facts.st_size, facts.st_mtime_ns, compiler[1:], _flags()))
+    name = f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.so"
+    return Path(platformdirs.user_cache_dir("intarsia")) / "native" / name

@@ -1,0 +1,115 @@
+// The operator `intarsia::Piece`: a hole in a model, filled by another engine while the session runs. Its kernel hands
+// the memory of inputs and outputs to a callback, on the thread that runs the session, and lends it the session's pool.
+//
+// Inputs and outputs: any number, all float. Attributes: `piece`, the number that the callback is told; `dims`, the
+// shapes of the outputs, each as its rank followed by its dimensions.
+#include "piece_op.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "openmp_pool.h"
+
+namespace intarsia {
+namespace {
+
+using ort::Functions;
+
+// Nonzero: the callback failed, and has kept why.
+using Callback = int (*)(std::int64_t piece, void** inputs, void** outputs);
+
+// Kernels are made while a session is opened, on the thread that opens it; those keep what stands here then.
+thread_local Callback g_callback = nullptr;
+
+struct Pool {
+    const Functions& ort;
+    const OrtKernelContext* context;
+
+    static void run(void* pool, void (*task)(void*, std::size_t), std::size_t count, void* data) {
+        const auto& self = *static_cast<const Pool*>(pool);
+        check(self.ort, self.ort.parallel_for(self.context, task, count, 0, data));
+    }
+};
+
+class Kernel {
+  public:
+    Kernel(const Functions& ort, const OrtKernelInfo* info) : ort_(ort), callback_(g_callback) {
+        if (callback_ == nullptr) {
+            throw std::runtime_error("a model with intarsia::Piece in it runs only inside Intarsia");
+        }
+        check(ort, ort.integer(info, "piece", &piece_));
+        std::size_t count = 0;
+        check(ort, ort.integers(info, "dims", nullptr, &count));
+        std::vector<std::int64_t> numbers(count);
+        check(ort, ort.integers(info, "dims", numbers.data(), &count));
+        for (std::size_t at = 0; at < count; at += 1 + static_cast<std::size_t>(numbers[at])) {
+            const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+            shapes_.emplace_back(first, first + numbers[at]);
+        }
+    }
+
+    void compute(OrtKernelContext* context) const {
+        std::vector<void*> inputs;
+        std::size_t count = 0;
+        check(ort_, ort_.input_count(context, &count));
+        for (std::size_t index = 0; index < count; ++index) {
+            const OrtValue* value = nullptr;
+            check(ort_, ort_.input(context, index, &value));
+            inputs.push_back(data_of(ort_, value));
+        }
+        std::vector<void*> outputs;
+        for (const auto& shape : shapes_) {
+            OrtValue* value = nullptr;
+            check(ort_, ort_.output(context, outputs.size(), shape.data(), shape.size(), &value));
+            outputs.push_back(data_of(ort_, value));
+        }
+        Pool pool{ort_, context};
+        const LentPool lent(Pool::run, &pool);
+        if (callback_(piece_, inputs.data(), outputs.data()) != 0) {
+            throw std::runtime_error("piece " + std::to_string(piece_) + " failed");
+        }
+    }
+
+    const Functions& ort() const { return ort_; }
+
+  private:
+    const Functions& ort_;
+    Callback callback_;
+    std::int64_t piece_ = 0;
+    std::vector<std::vector<std::int64_t>> shapes_;
+};
+
+}  // namespace
+
+PieceOperator::PieceOperator(const Functions& functions) : OrtCustomOp{}, ort(functions) {
+    version = ort::kApiVersion;
+    GetName = [](const OrtCustomOp*) { return "Piece"; };
+    GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };  // null: the CPU
+    GetInputType = [](const OrtCustomOp*, std::size_t) { return ort::kFloat; };
+    GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
+    GetOutputType = GetInputType;
+    GetOutputTypeCount = GetInputTypeCount;
+    KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
+    GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return ort::kVariadic; };
+    GetOutputCharacteristic = GetInputCharacteristic;
+    GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return ort::kDefaultMemory; };
+    GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
+    GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };
+    GetVariadicOutputMinArity = GetVariadicInputMinArity;
+    GetVariadicOutputHomogeneity = GetVariadicInputHomogeneity;
+    CreateKernelV2 = [](const OrtCustomOp* op, const OrtApi*, const OrtKernelInfo* info, void** kernel) {
+        const Functions& ort = static_cast<const PieceOperator*>(op)->ort;
+        return guarded(ort, [&] { *kernel = new Kernel(ort, info); });
+    };
+    KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
+        const auto* self = static_cast<const Kernel*>(kernel);
+        return guarded(self->ort(), [&] { self->compute(context); });
+    };
+}
+
+}  // namespace intarsia
+
+// Who is called by the pieces of sessions that this thread opens from now on.
+extern "C" __attribute__((visibility("default"))) void intarsia_set_callback(intarsia::Callback callback) {
+    intarsia::g_callback = callback;
+}

@@ -1,0 +1,90 @@
+"""A sub-model with holes: pieces of it replaced by one node each, which another engine fills while the rest runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import onnx
+
+from intarsia.errors import PlanError
+from intarsia.graph.parts import Node
+from intarsia.graph.submodel import SubModel
+
+if TYPE_CHECKING:
+    from intarsia.graph.parts import Value
+
+DOMAIN, OP_TYPE = "intarsia", "Piece"
+"""What the node of a hole is called. Its inputs and outputs are the piece's, in its order."""
+
+
+def punched(model: SubModel, pieces: Sequence[SubModel]) -> SubModel:
+    """The model with a node for each piece in the place of the piece's nodes, and without weights only they read.
+
+    Each node's attribute ``piece`` is the piece's position, ``dims`` the shapes of its outputs, one after the other,
+    each as its rank followed by its dimensions.
+
+    Raises:
+        PlanError: A piece has an output of unknown shape, or pieces depend on each other in a circle.
+    """
+    inside = {node.id for piece in pieces for node in piece.nodes}
+    nodes = [node for node in model.nodes if node.id not in inside]
+    holes = [_hole(number, piece) for number, piece in enumerate(pieces)]
+    ordered = _ordered([*nodes, *holes], {value.name for value in model.inputs} | set(model.weights))
+    read = {name for node in ordered for name in node.reads}
+    return SubModel(
+        nodes=tuple(ordered),
+        inputs=model.inputs,
+        outputs=model.outputs,
+        weights=MappingProxyType({name: weight for name, weight in model.weights.items() if name in read}),
+        graph=model.graph,
+    )
+
+
+def _hole(number: int, piece: SubModel) -> Node:
+    inputs, outputs = ([value.name for value in side] for side in (piece.inputs, piece.outputs))
+    name = f"piece_{number}"
+    dims = [number for value in piece.outputs for number in _described(value)]
+    proto = onnx.helper.make_node(OP_TYPE, inputs, outputs, name=name, domain=DOMAIN, piece=number, dims=dims)
+    return Node(
+        id=name,
+        index=piece.nodes[-1].index,
+        op_type=OP_TYPE,
+        domain=DOMAIN,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        reads=tuple(inputs),
+        attributes=MappingProxyType({"piece": number, "dims": tuple(dims)}),
+        has_subgraph=False,
+        metadata=MappingProxyType({}),
+        proto=proto,
+    )
+
+
+def _described(value: Value) -> tuple[int, ...]:
+    if value.shape is None:
+        raise PlanError(f"the shape of {value.name} is only known after it was computed: it cannot leave a hole")
+    return (len(value.shape), *value.shape)
+
+
+def _ordered(nodes: Sequence[Node], known: set[str]) -> list[Node]:
+    """The nodes, each behind those whose results it reads; among those that are ready the graph's order decides."""
+    producer = {name: place for place, node in enumerate(nodes) for name in node.outputs if name and name not in known}
+    before = {place: {producer[name] for name in node.reads if name in producer} for place, node in enumerate(nodes)}
+    sorter = TopologicalSorter(before)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise PlanError("the pieces read each other's results in a circle") from error
+    ready: list[tuple[int, int]] = []
+    ordered = []
+    while sorter.is_active():
+        for place in sorter.get_ready():
+            heappush(ready, (nodes[place].index, place))
+        place = heappop(ready)[1]
+        ordered.append(nodes[place])
+        sorter.done(place)
+    return ordered

@@ -1,0 +1,177 @@
+"""Puts our own convolution in the place of ONNX Runtime's blocked ones, in a model that ONNX Runtime has optimised.
+
+It knows how both are written; what they compute is the engine's business and the native library's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+from intarsia.errors import ModelError
+from intarsia.graph.dtypes import dtype_name
+from intarsia.graph.export import serialise
+
+HOST = ("com.microsoft.nchwc", "Conv")
+"""Domain and type of the convolution that is replaced."""
+OWN = ("intarsia", "Winograd3x3")
+"""Domain and type of the one that replaces it."""
+_WEIGHTS, _BIAS, _SUM = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTensor:
+    """A tensor whose content the model keeps in a data file beside it.
+
+    Attributes:
+        name: What the model calls it.
+        dtype: numpy or ml_dtypes name.
+        shape: Its dimensions.
+        offset: Where its bytes begin in the file.
+        nbytes: How many there are.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Substituted:
+    """A model after the substitution.
+
+    Attributes:
+        content: The ONNX file.
+        replaced: Convolutions that are ours now.
+        stored: The tensors that are in the data file, which the substitution leaves as it is.
+    """
+
+    content: bytes
+    replaced: int
+    stored: tuple[StoredTensor, ...]
+
+
+def substitute(content: bytes, block: int) -> Substituted:
+    """Replace every convolution that ours can compute.
+
+    Args:
+        content: An ONNX file as ONNX Runtime saves its optimised graph.
+        block: Channels in a block of the layout.
+
+    Raises:
+        ModelError: The file is not ONNX.
+    """
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except Exception as foreign:  # which class protobuf raises depends on its implementation
+        raise ModelError(f"not an ONNX model: {foreign}") from foreign
+    constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    replaced = 0
+    for node in model.graph.node:
+        limits = _limits(node, constants, block)
+        if limits is not None:
+            _replace(node, limits, constants[node.input[_WEIGHTS]][0], model.graph)
+            replaced += 1
+    if replaced:
+        model.opset_import.add(domain=OWN[0], version=1)
+    return Substituted(content=serialise(model), replaced=replaced, stored=_stored(model.graph))
+
+
+def fits(weights: tuple[int, ...], attributes: Mapping[str, Any], block: int) -> bool:
+    """Whether ours computes the convolution with weights of this shape and these attributes.
+
+    Both the standard ``Conv`` and the blocked one are described so; activations aside.
+    """
+    return (
+        len(weights) == 4
+        and weights[2:] == (3, 3)
+        and all(channels % block == 0 for channels in weights[:2])
+        and attributes.get("group", 1) == 1
+        and all(attributes.get(name) in (None, (), (1, 1)) for name in ("strides", "dilations"))
+        and _pads_by_one(attributes)
+    )
+
+
+def _pads_by_one(attributes: Mapping[str, Any]) -> bool:
+    match attributes.get("auto_pad", "NOTSET"):
+        case "NOTSET" | "":
+            return attributes.get("pads") == (1, 1, 1, 1)
+        case "SAME_UPPER" | "SAME_LOWER":
+            return True
+        case _:
+            return False
+
+
+def _limits(node: onnx.NodeProto, constants: Mapping[str, tuple[int, ...]], block: int) -> tuple[float, float] | None:
+    """Between what the results are clamped, or ``None`` if ours cannot take the node's place."""
+    if (node.domain, node.op_type) != HOST:
+        return None
+    attributes = {attribute.name: _value(attribute) for attribute in node.attribute}
+    weights = constants.get(node.input[_WEIGHTS], ())
+    if not fits(weights, attributes, block):
+        return None
+    if _has(node, _BIAS) and constants.get(node.input[_BIAS]) != weights[:1]:
+        return None
+    match attributes.get("activation", ""), attributes.get("activation_params", ()):
+        case ("", _):
+            return (-math.inf, math.inf)
+        case ("Relu", _):
+            return (0.0, math.inf)
+        case ("Clip", (low, high)):
+            return (low, high)
+        case _:
+            return None
+
+
+def _value(attribute: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode()
+    return tuple(value) if isinstance(value, Sequence) else value
+
+
+def _replace(node: onnx.NodeProto, limits: tuple[float, float], channels_out: int, graph: onnx.GraphProto) -> None:
+    node.domain, node.op_type = OWN
+    del node.attribute[:]
+    for name, limit in zip(("low", "high"), limits, strict=True):
+        node.attribute.append(onnx.helper.make_attribute(name, limit))
+    if _has(node, _SUM) and not _has(node, _BIAS):
+        # ONNX Runtime's shape inference for custom operators reads the type of every input up to the last one.
+        node.input[_BIAS] = _zeros(channels_out, f"{node.output[0]}/bias", graph)
+
+
+def _zeros(count: int, name: str, graph: onnx.GraphProto) -> str:
+    """The name of a new constant."""
+    taken = {tensor.name for tensor in graph.initializer} | {value for node in graph.node for value in node.output}
+    while name in taken:
+        name += "_"
+    graph.initializer.append(onnx.helper.make_tensor(name, onnx.TensorProto.FLOAT, [count], [0.0] * count))
+    return name
+
+
+def _has(node: onnx.NodeProto, position: int) -> bool:
+    return len(node.input) > position and node.input[position] != ""
+
+
+def _stored(graph: onnx.GraphProto) -> tuple[StoredTensor, ...]:
+    found = []
+    for tensor in graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            facts = {entry.key: entry.value for entry in tensor.external_data}
+            found.append(
+                StoredTensor(
+                    name=tensor.name,
+                    dtype=dtype_name(tensor.data_type) or "uint8",
+                    shape=tuple(tensor.dims),
+                    offset=int(facts.get("offset", 0)),
+                    nbytes=int(facts["length"]),
+                )
+            )
+    return tuple(found)

@@ -1,0 +1,195 @@
+"""The executor of a plan whose main engine holds the other engines' steps inside its own session.
+
+One call runs the session; where a step of another engine belongs, the session visits it. What the main engine does
+between two of its steps (layouts, fusions) is its own business, so its steps have no borders of their own here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from intarsia.backends.base import BoundCall, Executable, Port, Signature, Traits
+from intarsia.runtime.buffers import Need, allocate
+from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.executor import Executor
+from intarsia.runtime.plan import Plan, Step
+
+Arrays = Mapping[str, np.ndarray]
+_MOST_KNOWN = 256
+
+
+class Piece:
+    """A step of another engine, on whatever memory the session has its borders in."""
+
+    def __init__(self, step: Step, executable: Executable, traits: Traits) -> None:
+        self.step = step
+        self._executable = executable
+        self._own: Arrays = {} if traits.follows_ports else allocate(_needs((*step.inputs, *step.outputs)))
+        self._ports = {value.name: Port(_nowhere(value)) for value in (*step.inputs, *step.outputs)}
+        self._known: dict[tuple[str, int], np.ndarray] = {}
+        places = self._own or self._ports
+        self._call: BoundCall = executable.bind(
+            {value.name: places[value.name] for value in step.inputs},
+            {value.name: places[value.name] for value in step.outputs},
+        )
+        self.playback: Arrays | None = None
+        """What to answer instead of computing, while only the rest is measured."""
+
+    def visit(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Run once, from and to these addresses."""
+        reads, writes = self._at(self.step.inputs, inputs), self._at(self.step.outputs, outputs)
+        if self.playback is not None:
+            _copy(self.playback, writes)
+        elif self._own:
+            _copy(reads, self._own)
+            self._call()
+            _copy(self._own, writes)
+        else:
+            for name, array in (reads | writes).items():
+                self._ports[name].array = array
+            self._call()
+
+    def written(self, outputs: Sequence[int]) -> dict[str, np.ndarray]:
+        """Copies of what was written at these addresses."""
+        return {name: array.copy() for name, array in self._at(self.step.outputs, outputs).items()}
+
+    def read(self, inputs: Sequence[int]) -> dict[str, np.ndarray]:
+        """Copies of what is read at these addresses."""
+        return {name: array.copy() for name, array in self._at(self.step.inputs, inputs).items()}
+
+    def close(self) -> None:
+        """Free what the engine holds."""
+        self._executable.close()
+
+    def _at(self, values: Sequence[Signature], addresses: Sequence[int]) -> dict[str, np.ndarray]:
+        """Arrays over foreign memory; a session mostly comes back to the same addresses."""
+        found = {}
+        for value, address in zip(values, addresses, strict=True):
+            key = (value.name, address)
+            if key not in self._known:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                self._known[key] = _array_at(value, address)
+            found[value.name] = self._known[key]
+        return found
+
+
+class EmbeddedExecutor(Executor):
+    """Runs one plan through one session. Made of pieces first, since the session is loaded with `visit`."""
+
+    def __init__(
+        self, plan: Plan, session: Executable, traits: Traits, pieces: Sequence[Piece], visits: Visits
+    ) -> None:
+        main = next(step for step in plan.steps if all(step is not piece.step for piece in pieces))
+        whole = replace(main, inputs=plan.inputs, outputs=plan.outputs)
+        super().__init__(replace(plan, steps=(whole,)), (session,), (traits,))
+        self.plan = plan
+        self._pieces = tuple(pieces)
+        self._visits = visits
+        self._places = [plan.steps.index(piece.step) for piece in pieces]
+        self._owners = _owners(len(plan.steps), set(self._places))
+        self.main_places = tuple(place for place in range(len(plan.steps)) if place not in self._places)
+
+    def call(self) -> None:
+        """Run once on what the buffers hold."""
+        self._visits.marks.clear()
+        super().call()
+
+    def timed_call(self) -> list[int]:
+        """Run once; the nanoseconds of each step.
+
+        What passes between two visits is put down to the main engine's step that stands last before the later one.
+        """
+        start = time.perf_counter_ns()
+        self.call()
+        end = time.perf_counter_ns()
+        spent = [0] * len(self.plan.steps)
+        for piece, begun, done in self._visits.marks:
+            spent[self._places[piece]] += done - begun
+            spent[self._owners[self._places[piece]]] += begun - start
+            start = done
+        spent[self._owners[-1]] += end - start
+        return spent
+
+    def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
+        """Run once; for each step copies of what it wrote, as far as it left the session."""
+        seen: dict[str, np.ndarray] = {}
+        self._visits.watch = seen
+        try:
+            self.call()
+        finally:
+            self._visits.watch = None
+        seen |= self.results()
+        for step in self.plan.steps:
+            yield step, {value.name: seen[value.name] for value in step.outputs if value.name in seen}
+
+    def play(self, recorded: Arrays | None, live: Collection[int] = ()) -> None:
+        """From now on only the steps at the places in ``live`` compute; the other pieces answer what was recorded.
+
+        ``None`` makes all of them compute again.
+        """
+        for piece, place in zip(self._pieces, self._places, strict=True):
+            piece.playback = None if recorded is None or place in live else recorded
+
+    def close(self) -> None:
+        """Free what the engines hold."""
+        super().close()
+        for piece in self._pieces:
+            piece.close()
+
+
+class Visits:
+    """What the session calls: runs pieces, and keeps when each began and was done."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces = tuple(pieces)
+        self.marks: list[tuple[int, int, int]] = []
+        """Piece, begin and end in nanoseconds, since they were last cleared."""
+        self.watch: dict[str, np.ndarray] | None = None
+        """Where to put copies of what pieces read and write, while somebody looks."""
+
+    def __call__(self, number: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Run one piece."""
+        piece = self._pieces[number]
+        begun = time.perf_counter_ns()
+        if self.watch is not None:
+            self.watch.update(piece.read(inputs))
+        piece.visit(inputs, outputs)
+        if self.watch is not None:
+            self.watch.update(piece.written(outputs))
+        self.marks.append((number, begun, time.perf_counter_ns()))
+
+
+def _owners(count: int, pieces: Collection[int]) -> list[int]:
+    """For each step the main engine's step that stands last before it, or is it, or is the first of all."""
+    main = [place for place in range(count) if place not in pieces]
+    return [max((place for place in main if place <= step), default=main[0]) for step in range(count)]
+
+
+def _needs(values: Sequence[Signature]) -> list[Need]:
+    return [
+        Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape or (), first=0, last=0)
+        for value in values
+    ]
+
+
+def _nowhere(value: Signature) -> np.ndarray:
+    """Stands in until the first visit."""
+    return np.empty(value.shape or (), numpy_dtype(value.dtype))
+
+
+def _array_at(value: Signature, address: int) -> np.ndarray:
+    shape, dtype = value.shape or (), numpy_dtype(value.dtype)
+    memory = (ctypes.c_ubyte * (prod(shape) * dtype.itemsize)).from_address(address)
+    return np.ndarray(shape, dtype=dtype, buffer=memoryview(memory))
+
+
+def _copy(source: Arrays, target: Arrays) -> None:
+    for name in source.keys() & target.keys():
+        np.copyto(target[name], source[name])

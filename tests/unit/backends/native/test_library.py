@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from intarsia.backends.native import library
+from intarsia.errors import CompileError
+
+CPU = frozenset({"avx2", "fma", "sse4_2"})
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder and a CPU that is always the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(library, "cpu_features", lambda: CPU)
+    return tmp_path / "cache" / "intarsia" / "native"
+
+
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, *options: str) -> Path:
+    """A program that stands for the compiler; it finds the output's path in ``$out``, its arguments in ``calls``."""
+    path = tmp_path / "c++"
+    find = 'while [ "$1" != "-o" ]; do shift; done; out=$2'
+    path.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n{find}\n{script}\n', encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CXX", " ".join([str(path), *options]))
+    return path
+
+
+def calls(tmp_path: Path) -> list[str]:
+    path = tmp_path / "calls"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def test_it_is_compiled_once_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    compiler(tmp_path, monkeypatch, "echo library > $out", "-v")
+    first, second = library.built(), library.built()
+    assert first == second
+    assert first.parent == cache
+    assert first.read_text() == "library\n"
+    assert list(cache.iterdir()) == [first]
+    (line,) = calls(tmp_path)
+    assert line.startswith("-v ")
+    assert "-mavx2 -mfma" in line
+    assert "avx512" not in line
+    assert line.endswith("winograd.cpp")
+
+
+def test_asking_what_is_lacking_compiles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(tmp_path, monkeypatch, "echo library > $out")
+    assert library.lack() is None
+    assert calls(tmp_path) == []
+
+
+@pytest.mark.parametrize("change", ["compiler", "options", "cpu", "sources"])
+def test_another_compiler_option_cpu_or_source_makes_another_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    path = compiler(tmp_path, monkeypatch, "echo library > $out")
+    before = library.built()
+    match change:
+        case "compiler":
+            os.utime(path, (1, 1))
+        case "options":
+            monkeypatch.setenv("CXX", f"{path} -g")
+        case "cpu":
+            monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
+        case _:
+            monkeypatch.setattr(library, "fingerprint", lambda: "other")
+    assert library.built() != before
+    assert before.exists()
+
+
+def test_a_compiler_that_fails_is_remembered_with_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(tmp_path, monkeypatch, "echo half > $out; echo 'no such flag' >&2; exit 1")
+    with pytest.raises(CompileError, match="no such flag"):
+        library.built()
+    lack = library.lack()
+    assert lack is not None
+    assert "no such flag" in lack.reason
+    assert lack.mend is not None
+    failure = Path(lack.mend.rpartition(" ")[2])
+    failure.unlink()
+    assert library.lack() is None
+
+
+def test_a_compiler_that_was_killed_may_try_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(tmp_path, monkeypatch, "kill -9 $$")
+    with pytest.raises(CompileError, match="exit status -9"):
+        library.built()
+    assert library.lack() is None
+
+
+def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lack = library.lack()
+    assert lack is not None
+    assert lack.mend == "apt-get install g++"
+    with pytest.raises(CompileError, match="apt-get install g"):
+        library.built()
+
+
+@pytest.mark.parametrize(("features", "missing"), [(frozenset(), "avx2, fma"), (frozenset({"avx2"}), "lacks fma")])
+def test_a_cpu_that_is_too_old_is_named(
+    monkeypatch: pytest.MonkeyPatch, features: frozenset[str], missing: str
+) -> None:
+    monkeypatch.setattr(library, "cpu_features", lambda: features)
+    lack = library.lack()
+    assert lack is not None
+    assert missing in lack.reason
+    assert lack.mend is None
+
+
+def test_the_block_is_that_of_the_widest_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert library.block() == 8
+    monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
+    assert library.block() == 16
+
+
+def test_the_fingerprint_covers_the_sources_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(library, "_FOLDER", tmp_path)
+    seen = set()
+    for name, text in (("a.cpp", "1"), ("a.cpp", "2"), ("b.h", "1"), ("notes.md", "1")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        library.fingerprint.cache_clear()
+        seen.add(library.fingerprint())
+    library.fingerprint.cache_clear()
+    assert len(seen) == 3

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from importlib import util
+
+import pytest
+
+from intarsia.backends.base import EngineArtifact
+from intarsia.backends.native import library
+from intarsia.backends.native.library import Lack
+from intarsia.backends.winograd import WinogradBackend
+from intarsia.config.settings import RunSettings
+from intarsia.errors import LoadError
+from intarsia.graph import Graph, load_model
+from intarsia.target import Target
+from tests.conformance.boundary_cases import BOUNDARY_CASES, SMALL_NET
+from tests.conformance.cases import Case, f32, node
+
+TARGET = Target("winograd")
+
+
+@pytest.fixture(autouse=True)
+def eight_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "block", lambda: 8)
+
+
+def graph(case: Case = SMALL_NET) -> Graph:
+    return load_model(case.model())
+
+
+def refusals(case: Case) -> dict[str, str]:
+    return dict(WinogradBackend().capability(graph(case), TARGET).refusals)
+
+
+def convolution(channels: tuple[int, int] = (8, 16), **attributes: object) -> Case:
+    return Case(
+        name="one",
+        nodes=(node("Conv", "x w", **{"pads": [1, 1, 1, 1], **attributes}),),
+        inputs={"x": f32(1, channels[0], 12, 12)},
+        weights={"w": (channels[1], channels[0], 3, 3)},
+    )
+
+
+def test_a_graph_with_a_convolution_to_replace_is_taken_as_onnxruntime_takes_it() -> None:
+    assert refusals(SMALL_NET) == {}
+    assert refusals(convolution()) == {}
+    assert refusals(convolution(pads=[0, 0, 0, 0], auto_pad="SAME_LOWER")) == {}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        convolution(channels=(8, 12)),
+        convolution(channels=(4, 8)),
+        convolution(strides=[2, 2]),
+        next(case for case in BOUNDARY_CASES if case.name == "several-outputs"),
+    ],
+)
+def test_a_graph_with_nothing_to_replace_is_left_to_onnxruntime(case: Case) -> None:
+    found = refusals(case)
+    assert set(found.values()) == {"no 3x3 stride-1 convolution to replace"}
+    assert len(found) == len(graph(case).nodes)
+
+
+def test_weights_that_are_computed_are_nothing_to_replace() -> None:
+    weights = Case(
+        name="computed",
+        nodes=(node("Relu", "v", "w"), node("Conv", "x w", pads=[1, 1, 1, 1])),
+        inputs={"x": f32(1, 8, 12, 12), "v": f32(16, 8, 3, 3)},
+    )
+    assert len(refusals(weights)) == 2
+
+
+def test_what_the_library_lacks_makes_the_engine_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "lack", lambda: Lack(reason="no compiler", mend="apt-get install g++"))
+    found = WinogradBackend().probe()
+    assert (found.usable, found.reason, found.mend) == (False, "no compiler", "apt-get install g++")
+
+
+def test_without_onnxruntime_its_own_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(util, "find_spec", lambda name: None)
+    assert WinogradBackend().probe().mend == "pip install 'intarsia[winograd]'"
+
+
+def test_sources_and_layout_are_part_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "lack", lambda: None)
+    monkeypatch.setattr(util, "find_spec", lambda name: object())
+    monkeypatch.setattr("intarsia.backends.onnxruntime._version", lambda: "1.2.3")
+    monkeypatch.setattr(library, "fingerprint", lambda: "0123abcd")
+    assert WinogradBackend().probe().version == "1.2.3+0123abcd.8"
+
+
+def test_an_artifact_of_another_layout_is_not_loaded() -> None:
+    artifact = EngineArtifact(files={"model.onnx": b"", "weights.bin": b""}, meta={"block": 16, "weights": []})
+    with pytest.raises(LoadError, match="blocks of 16 channels"):
+        WinogradBackend().load(artifact, {}, TARGET, RunSettings(threads=1))

@@ -1,0 +1,119 @@
+"""The embedding executor on a session of our own making: memory, times, playback, and what is seen of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from intarsia.backends.base import BoundCall, Executable, Port, Signature, Slot, Traits, Visit
+from intarsia.config import RunSettings
+from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits
+from intarsia.runtime.plan import Plan, Step
+from intarsia.target import Target
+
+X, A, B, Y = (Signature(name=name, dtype="float32", shape=(4,)) for name in "xaby")
+COPIES, FOLLOWS = Traits(writes_in_place=True), Traits(writes_in_place=True, follows_ports=True)
+MAIN, OTHER = Target("onnxruntime"), Target("ncnn")
+STEPS = tuple(
+    Step(target=target, nodes=(sink.name,), inputs=(source,), outputs=(sink,))
+    for target, source, sink in ((MAIN, X, A), (OTHER, A, B), (MAIN, B, Y))
+)
+PLAN = Plan(steps=STEPS, settings=RunSettings(threads=1, embed=True), inputs=(X,), outputs=(Y,))
+
+
+class Doubler(Executable):
+    """The piece: b = 2 a."""
+
+    inputs, outputs = (A,), (B,)
+    closed = 0
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        source, sink = inputs["a"], outputs["b"]
+
+        def call() -> None:
+            read, write = (place.array if isinstance(place, Port) else place for place in (source, sink))
+            np.multiply(read, 2, out=write)
+
+        return call
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Session(Executable):
+    """The session: a = x + 1, the piece, y = b - 3; it moves its borders to other memory at every second run."""
+
+    inputs, outputs = (X,), (Y,)
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._memory = [(np.zeros(4, np.float32), np.zeros(4, np.float32)) for _ in range(2)]
+        self._runs = 0
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        source, sink = inputs["x"], outputs["y"]
+
+        def call() -> None:
+            a, b = self._memory[self._runs % 2]
+            self._runs += 1
+            np.add(source.array if isinstance(source, Port) else source, 1, out=a)
+            self._visit(0, [a.ctypes.data], [b.ctypes.data])
+            np.subtract(b, 3, out=sink)
+
+        return call
+
+
+def executor(traits: Traits) -> tuple[EmbeddedExecutor, Doubler]:
+    doubler = Doubler()
+    pieces = [Piece(STEPS[1], doubler, traits)]
+    visits = Visits(pieces)
+    return EmbeddedExecutor(PLAN, Session(visits), COPIES, pieces, visits), doubler
+
+
+@pytest.mark.parametrize("traits", [COPIES, FOLLOWS])
+def test_pieces_compute_wherever_the_session_has_their_borders(traits: Traits) -> None:
+    runner, _ = executor(traits)
+    for value in (1.0, 5.0, 7.0):
+        assert (runner.run({"x": np.full(4, value, np.float32)})["y"] == 2 * (value + 1) - 3).all()
+
+
+def test_every_step_gets_its_share_of_the_time() -> None:
+    runner, _ = executor(FOLLOWS)
+    spent = runner.timed_call()
+    assert len(spent) == len(PLAN.steps)
+    assert all(nanoseconds > 0 for nanoseconds in spent)
+    assert runner.main_places == (0, 2)
+
+
+def test_the_trace_shows_all_that_leaves_the_session() -> None:
+    runner, _ = executor(FOLLOWS)
+    runner.feed({"x": np.ones(4, np.float32)})
+    seen = {step.nodes[0]: {name: float(array[0]) for name, array in values.items()} for step, values in runner.trace()}
+    assert seen == {"a": {"a": 2.0}, "b": {"b": 4.0}, "y": {"y": 1.0}}
+
+
+def test_what_is_played_back_is_not_computed_unless_it_is_live() -> None:
+    runner, _ = executor(FOLLOWS)
+    feeds = {"x": np.ones(4, np.float32)}
+    recorded = {"b": np.full(4, 50, np.float32)}
+    runner.play(recorded)
+    assert (runner.run(feeds)["y"] == 47).all()
+    runner.play(recorded, live=(1,))
+    assert (runner.run(feeds)["y"] == 1).all()
+    runner.play(recorded)
+    runner.play(None)
+    assert (runner.run(feeds)["y"] == 1).all()
+
+
+def test_closing_frees_the_pieces() -> None:
+    runner, doubler = executor(COPIES)
+    runner.close()
+    assert doubler.closed == 1
+
+
+def test_a_plan_that_is_embedded_is_another_plan() -> None:
+    apart = replace(PLAN, settings=RunSettings(threads=1))
+    assert apart.fingerprint != PLAN.fingerprint
