@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
-from intarsia.config.compilation import CompilationConfig, engines
+from intarsia.config.compilation import CompilationConfig
+from intarsia.config.deployment import Deployment, Link
+from intarsia.config.executor import EXECUTORS, Executor
+from intarsia.config.metadata import from_metadata, one_config, to_metadata
+from intarsia.config.runtime import RUNTIMES, Runtime
+from intarsia.config.serving import NestedEngine, engines
 from intarsia.config.settings import RunSettings, SearchSettings, Spin
 
-__all__ = ["CompilationConfig", "RunSettings", "SearchSettings", "Spin", "engines"]
+__all__ = [
+    "EXECUTORS",
+    "RUNTIMES",
+    "CompilationConfig",
+    "Deployment",
+    "Executor",
+    "Link",
+    "NestedEngine",
+    "RunSettings",
+    "Runtime",
+    "SearchSettings",
+    "Spin",
+    "engines",
+    "from_metadata",
+    "one_config",
+    "to_metadata",
+]

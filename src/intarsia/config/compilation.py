@@ -1,187 +1,214 @@
-"""`CompilationConfig`: one machine, as the targets of a compile in priority order and the host that drives them.
+"""`CompilationConfig`: one machine, as the targets of a compile in priority order and what drives them.
 
 Canonicalised and validated once, at its one door `CompilationConfig.of`; later stages rely on it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from intarsia.errors import BackendUnavailableError, SpecError
-from intarsia.spec import Kind, Level, Option, Placed, Spec, SpecOf, list_of_specs, read, schema
-from intarsia.target import KINDS, TAGS, Target, one_host, read_priority_list
+from intarsia.config.canonical import check, complete, default_host
+from intarsia.config.combinations import default_executor, default_runtime
+from intarsia.config.drive import elsewhere
+from intarsia.config.elements import CONFIG, ELEMENTS, Member, member
+from intarsia.config.executor import EXECUTORS, Executor
+from intarsia.config.executor import LEVEL as EXECUTOR_LEVEL
+from intarsia.config.forms import read_any
+from intarsia.config.option_types import DefaultDeviceOf, LibraryOf
+from intarsia.config.places import Places
+from intarsia.config.runtime import LEVEL as RUNTIME_LEVEL
+from intarsia.config.runtime import RUNTIMES, Runtime
+from intarsia.spec import Kind, Level, ListOf, MapOf, Option, Order, Spec, SpecOf, schema
+from intarsia.target import KINDS, LEVELS, TAGS, Target, VirtualDevice, VirtualDeviceOf
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
 _KIND = Kind(
-    name="config",
+    name=CONFIG,
     meaning="one machine",
     options=schema(
         (
-            Option(name="targets", type=list_of_specs("target"), meaning="what to compile for, most preferred first"),
+            Option(name="targets", type=ELEMENTS, meaning="what to compile for, most preferred first"),
+            Option(name="devices", type=MapOf(VirtualDeviceOf()), meaning="devices by label"),
+            Option(
+                name="default_device",
+                type=DefaultDeviceOf(),
+                meaning="where a node runs that nothing else places; the one device type, else the CPU, if left out",
+            ),
             Option(
                 name="host",
                 type=SpecOf("target"),
-                meaning="the target of the code that drives the rest",
+                meaning="the target of the code that drives the rest; the first CPU target, else llvm, if left out",
                 older=("target_host",),
+            ),
+            Option(name="executor", type=SpecOf("executor"), meaning="how the whole model is driven"),
+            Option(name="runtime", type=SpecOf("runtime"), meaning="what loads and runs the compiled model"),
+            Option(
+                name="libraries",
+                type=ListOf(LibraryOf(), Order.FREE),
+                meaning="engines that serve its device targets; every one that can, if left out",
             ),
         )
     ),
+    fill=complete,
+    check=check,
 )
-_LEVEL = Level(
-    name="config",
-    type=Spec,
-    kinds={"config": _KIND},
-    tags=TAGS,
-    default_kind="config",
-    inner={"target": TARGET_LEVEL},
-)
+_SHORT = frozenset({"targets", "host"})
+"""Options that a priority list can say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompilationConfig:
-    """One machine. Make it with `of`, which validates.
+class CompilationConfig(Spec[Kind]):
+    """One machine, from any form: see `of`.
 
-    Attributes:
-        targets: Most preferred first; no composites, and none states a host.
-        places: For each target the device index that the list gave it (``opencl:1``), or ``None``.
-        host: The target of the code that drives the rest. Not the default device.
+    Two are equal when they mean the same: composites are spliced, and what would be derived anyway is left out.
+
+    Example:
+        >>> config = CompilationConfig.of("ethos-n77, acl, llvm mattr=+neon")
+        >>> str(config)
+        'ethos-n -variant=n77, arm_acl, llvm -mattr=+neon'
+        >>> str(config.host), str(config.default_device), str(config.executor), str(config.runtime)
+        ('llvm -mattr=+neon', "cpu:0 -target='llvm -mattr=+neon'", 'graph', 'python')
+
+    Raises:
+        SpecError: With every problem, its place, and what to write.
     """
 
-    targets: tuple[Target, ...]
-    places: tuple[int | None, ...]
-    host: Target
+    __slots__ = ()
+
+    def __init__(self, form: object = None) -> None:
+        spec = read_any(LEVEL, _or_current(form))
+        self._fix(spec.kind, spec.options, spec.tags)
 
     @classmethod
     def of(cls, form: object = None) -> CompilationConfig:
         """The configuration of a kind, tag, priority list, dict, target, file (a `Path`) or configuration.
 
-        ``None`` is ``llvm``: this machine, by every engine it has. Composites are spliced in place. The host is the one
-        that any part states, else the first CPU target that can host, else ``llvm``.
+        ``None`` is the target in scope (``with target:``), else ``llvm``: this machine, by every engine it has.
+
+        - Composites are spliced in place. What none of a composite's devices takes runs on its host.
+        - The host is the explicit one, else the one that targets state, else the first CPU target that can host, else
+          ``llvm``. An explicit host takes the place of one that a tag brings; hosts that differ otherwise are an error.
+        - ``opencl:1`` in the list adds a device of that label.
 
         Raises:
-            SpecError: A problem in any part, no target, two equal targets, or two hosts that differ.
+            SpecError: With every problem, its place, and what to write.
         """
-        if isinstance(form, CompilationConfig):
-            return form
-        if isinstance(form, Path):
-            form = _file_text(form)
-        stated = []
-        if _is_config(form):
-            spec = read(_LEVEL, form)
-            form = list(spec.options.get("targets", ()))
-            stated += [spec.options["host"]] if "host" in spec.options else []
-        found = read_priority_list("llvm" if form is None else form)
-        _refuse_twins(found.targets, found.places)
-        host = one_host([*stated, *([] if found.host is None else [found.host])])
-        host = _default_host(found.targets) if host is None else host.with_host(None)
-        return cls(targets=found.targets, places=found.places, host=host)
+        return form if isinstance(form, CompilationConfig) else cls(form)
+
+    @property
+    def targets(self) -> tuple[Member, ...]:
+        """Targets and nested configurations, most preferred first, each once; no composites, and none states a host."""
+        return self._places.targets
+
+    @property
+    def devices(self) -> Mapping[str, VirtualDevice]:
+        """The devices that have a label: those stated, and those that the list names, as ``opencl:1``."""
+        places = self._places
+        stated = {label: places.resolved(device) for label, device in self.options.get("devices", {}).items()}
+        return MappingProxyType({**places.devices, **stated})
+
+    @property
+    def default_device(self) -> VirtualDevice:
+        """Where a node runs that nothing else places. Its target is ``None`` where only engines serve the type."""
+        stated: VirtualDevice | None = self.options.get("default_device")
+        return self._places.default() if stated is None else self._places.resolved(stated)
+
+    @property
+    def device_type(self) -> str:
+        """The device type of the default device, which is what this is to a configuration around it."""
+        device = self.default_device.device
+        assert device is not None
+        return device
+
+    @property
+    def host(self) -> Target:
+        """The target of the code that drives the rest. Not the default device."""
+        stated: Target | None = self.options.get("host")
+        return default_host(self.targets) if stated is None else stated
+
+    @property
+    def executor(self) -> Executor:
+        """How the whole model is driven."""
+        stated: Executor | None = self.options.get("executor")
+        return default_executor() if stated is None else stated
+
+    @property
+    def runtime(self) -> Runtime:
+        """What loads and runs the compiled model."""
+        stated: Runtime | None = self.options.get("runtime")
+        return default_runtime(self.executor) if stated is None else stated
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Engine kinds that serve its device targets, sorted; empty for every one that can."""
+        stated: tuple[str, ...] = self.options.get("libraries", ())
+        return stated
+
+    def flatten(self) -> tuple[Target, ...]:
+        """Every target, those of nested configurations in place of them."""
+        leaves = ((spec,) if isinstance(spec, Target) else spec.flatten() for spec in self.targets)
+        return tuple(target for several in leaves for target in several)
+
+    def target_for(self, device_type: str) -> Target | None:
+        """The target that any code for this device type can be generated for; ``None`` where there are engines only.
+
+        Raises:
+            SpecError: Nothing here runs on that device type.
+        """
+        return self._places.target_for(device_type)
+
+    def target_of_kind(self, kind: str) -> Target | None:
+        """The most preferred target of this kind, or ``None``."""
+        return next((spec for spec in self.targets if isinstance(spec, Target) and spec.kind.name == kind), None)
+
+    def canonical_target(self, form: object) -> Target:
+        """The one of its targets, or the host, that a form means; any other target as it is.
+
+        Raises:
+            SpecError: The form is not a target.
+        """
+        target = Target(form)
+        known = (*(spec for spec in self.targets if isinstance(spec, Target)), self.host)
+        bare = target.with_host(None) if target.host in (None, self.host) else target
+        return next((spec for spec in known if spec == bare), target)
+
+    def canonical_device(self, form: object) -> VirtualDevice:
+        """The device of a label or any other form, with index and target filled in from the targets.
+
+        Raises:
+            SpecError: It has no such label, or no target for such a device.
+        """
+        return self._places.named(form, self.devices)
 
     def __str__(self) -> str:
-        """Canonical text, a priority list; a host that does not follow from the targets is stated by the first."""
-        targets = list(self.targets)
-        if self.host != _default_host(self.targets):
-            targets[0] = targets[0].with_host(self.host)
-        return ", ".join(target.text(index=place) for target, place in zip(targets, self.places, strict=True))
+        """Canonical text: a priority list where that says it all, else the whole."""
+        elements = self.options["targets"]
+        first, index = member(elements[0])
+        if self.tags or not self.options.keys() <= _SHORT or not isinstance(first, Target):
+            return self.text()
+        texts = [element.text() for element in elements]
+        if "host" in self.options:
+            texts[0] = first.with_host(self.options["host"]).text(index=index)
+        return ", ".join(texts)
 
-    def export(self) -> dict[str, Any]:
-        """A dict of pure JSON."""
-        placed = zip(self.targets, self.places, strict=True)
-        targets = [(target if place is None else Placed(target, place)).export() for target, place in placed]
-        return {"targets": targets, "host": self.host.export()}
-
-    def json(self) -> str:
-        """Canonical JSON text."""
-        return json.dumps(self.export())
+    @property
+    def _places(self) -> Places:
+        return Places.of(self.options["targets"])
 
 
-def engines(config: CompilationConfig, usable: Collection[str]) -> tuple[Target, ...]:
-    """The engine targets to try, in priority order, each once.
-
-    A device target becomes its engines that are usable; an engine that is named stays whether usable or not, so that
-    its absence is reported. ``reference`` is never added by itself.
-
-    Raises:
-        BackendUnavailableError: Nothing is left.
-    """
-    found: dict[Target, None] = {}
-    for target in config.targets:
-        if target.kind.level == "engine":
-            found.setdefault(target)
-        else:
-            found.update(dict.fromkeys(_served(target, name) for name in _serving(target, usable)))
-    if not found:
-        names = ", ".join(str(target) for target in config.targets)
-        kinds = dict.fromkeys(name for target in config.targets for name in target.kind.engines)
-        what = f"no usable engine serves {names}; it takes one of {', '.join(kinds) or 'none that is known'}"
-        raise BackendUnavailableError(f"{what}: pip install 'intarsia[{next(iter(kinds), 'cpu')}]'")
-    return tuple(found)
+def _or_current(form: object) -> object:
+    return (Target.current() or "llvm") if form is None else form
 
 
-def _serving(device: Target, usable: Collection[str]) -> Iterator[str]:
-    yield from (name for name in device.kind.engines if name in usable)
-    for name in usable:
-        kind = TARGET_LEVEL.kind(name)
-        if name not in device.kind.engines and kind is not None and device.kind.name in KINDS[name].serves:
-            yield name
+LEVEL = Level(
+    name=CONFIG,
+    type=CompilationConfig,
+    kinds={CONFIG: _KIND},
+    tags=TAGS,
+    default_kind=CONFIG,
+    elsewhere=elsewhere({CONFIG: _KIND}, {"a target": KINDS, "the executor": EXECUTORS, "the runtime": RUNTIMES}),
+    inner={"target": TARGET_LEVEL, "executor": EXECUTOR_LEVEL, "runtime": RUNTIME_LEVEL},
+)
+"""The level of the spec language whose values are configurations."""
 
-
-def _served(device: Target, engine: str) -> Target:
-    """The engine's target; what the device target states about itself goes along as its ``base``."""
-    options: dict[str, Any] = {"kind": engine}
-    if "threads" in device.options:
-        options["threads"] = device.options["threads"]
-    base = device.with_options({"threads": None})
-    return Target(options if not base.options else options | {"base": base})
-
-
-def _default_host(targets: Sequence[Target]) -> Target:
-    for target in targets:
-        if target.kind.level == "device" and target.device_type == "cpu":
-            return target.with_options({"threads": None})
-    return Target("llvm")
-
-
-def _refuse_twins(targets: Sequence[Target], places: Sequence[int | None]) -> None:
-    seen: dict[tuple[Target, int | None], int] = {}
-    for number, twin in enumerate(zip(targets, places, strict=True)):
-        first = seen.setdefault(twin, number)
-        if first != number:
-            text = twin[0].text(index=twin[1])
-            raise SpecError(f"targets[{first}] and targets[{number}] are equal: {text!r}; leave one out")
-
-
-def _is_config(form: object) -> bool:
-    """Whether a form is of this level, and not a target or a list of targets."""
-    if isinstance(form, str):
-        text = form.strip()
-        return _is_config_json(text) if text.startswith("{") else _names_config(text)
-    if not isinstance(form, Mapping):
-        return False
-    tag = form.get("tag")
-    tags = [tag] if isinstance(tag, str) else tag if isinstance(tag, list | tuple) else []
-    named = any(isinstance(name, str) and _names_config(name) for name in tags)
-    return "targets" in form or form.get("kind") == _KIND.name or (named and "kind" not in form)
-
-
-def _is_config_json(text: str) -> bool:
-    try:
-        return _is_config(json.loads(text))
-    except (ValueError, RecursionError):
-        return False  # what is wrong with it, the reader of targets says
-
-
-def _names_config(text: str) -> bool:
-    word = next(iter(text.split()), "")
-    tag = TAGS.get(word) or TAGS.get(word.rpartition(":")[0])
-    return tag is not None and tag.level == _LEVEL.name
-
-
-def _file_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot read the target file {path}: {error}") from error
+LEVELS.register(CONFIG, CompilationConfig.of)

@@ -10,15 +10,18 @@ from intarsia.partition.greedy import greedy
 from intarsia.partition.groups import fused_groups, indivisible
 from intarsia.partition.intervals import Intervals
 from intarsia.partition.linear import Cut, cut_points, cuts, linear_order
+from intarsia.partition.nested import Divided, divide, nested_capability
 from intarsia.partition.partitioning import Partition, Partitioning, merge_adjacent
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.partition.region import Boundary, boundaries, is_convex, maximal_regions
+from intarsia.partition.restrict import restrict, split_at_places
 from intarsia.partition.segments import character, segments
 
 __all__ = [
     "Boundary",
     "Capability",
     "Cut",
+    "Divided",
     "Intervals",
     "Partition",
     "Partitioning",
@@ -27,6 +30,7 @@ __all__ = [
     "character",
     "cut_points",
     "cuts",
+    "divide",
     "dump_plan",
     "fused_groups",
     "greedy",
@@ -35,6 +39,9 @@ __all__ = [
     "linear_order",
     "maximal_regions",
     "merge_adjacent",
+    "nested_capability",
     "parse_plan",
+    "restrict",
     "segments",
+    "split_at_places",
 ]

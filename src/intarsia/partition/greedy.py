@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from intarsia.errors import NoCoverError
 from intarsia.partition.groups import indivisible
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
     from intarsia.partition.capability import Capability
     from intarsia.partition.groups import CrossingOk
+    from intarsia.partition.partitioning import Places
     from intarsia.target import Target
+
+E = TypeVar("E", bound=Hashable)
+"""An engine: a target, or whatever else is asked as one."""
 
 
 def greedy(
@@ -27,6 +31,7 @@ def greedy(
     min_flops: float | Mapping[Target, float] = 0,
     *,
     crossing_ok: CrossingOk | None = None,
+    places: Places | None = None,
 ) -> Partitioning:
     """Cover the graph in the order of the targets, and merge what can be merged.
 
@@ -37,33 +42,74 @@ def greedy(
         min_nodes: A smaller region is left to a later target; one number, or one for some targets.
         min_flops: The same, in floating-point operations.
         crossing_ok: Asked for each value that is no tensor of known shape; without it its ends stay in one partition.
+        places: Where each node runs, by id; no partition spans two. Without it all are at one.
 
     Raises:
         NoCoverError: Some nodes are taken by nobody. Nodes of small regions are never among them: what no later target
             takes goes back, in the order of the targets and with no regard to size.
     """
-    rest = {node.id for node in graph.nodes}
-    parts: list[tuple[Target, frozenset[str]]] = []
+    parts = cover(graph, targets, capabilities, min_nodes, min_flops, crossing_ok=crossing_ok, places=places)
+    return merge_adjacent(graph, Partitioning.of(graph, parts, crossing_ok=crossing_ok, places=places), places)
+
+
+def cover(
+    graph: Graph,
+    engines: Sequence[E],
+    capabilities: Mapping[E, Capability],
+    min_nodes: int | Mapping[E, int] = 1,
+    min_flops: float | Mapping[E, float] = 0,
+    *,
+    crossing_ok: CrossingOk | None = None,
+    places: Places | None = None,
+    settled: Iterable[Collection[str]] = (),
+) -> list[tuple[E, frozenset[str]]]:
+    """The regions of each engine, in the order in which they were taken; `greedy` says the rest.
+
+    Args:
+        graph: The graph.
+        engines: Most preferred first.
+        capabilities: What each engine takes.
+        min_nodes: See `greedy`.
+        min_flops: See `greedy`.
+        crossing_ok: See `greedy`.
+        places: See `greedy`.
+        settled: Sets of nodes that are taken already, and stay as they are.
+
+    Raises:
+        NoCoverError: As `greedy`.
+    """
+    fixed: list[Collection[str]] = list(settled)
+    rest = {node.id for node in graph.nodes}.difference(*fixed)
+    parts: list[tuple[E, frozenset[str]]] = []
     for keep_small in (False, True):
-        for target in targets:
-            accepted = {id_ for id_ in rest if capabilities[target].takes(id_)}
-            if not accepted:
-                continue
-            settled = [region for _, region in parts]
-            for region in maximal_regions(graph, accepted, fixed=settled, crossing_ok=crossing_ok):
-                large = len(region) >= _limit(min_nodes, target, 1) and _has_work(
-                    graph, region, _limit(min_flops, target, 0)
-                )
-                if large or keep_small:
-                    parts.append((target, region))
-                    rest -= region
+        for engine in engines:
+            for accepted in _by_place(graph, {id_ for id_ in rest if capabilities[engine].takes(id_)}, places):
+                taken = [*fixed, *(region for _, region in parts)]
+                for region in maximal_regions(graph, accepted, fixed=taken, crossing_ok=crossing_ok):
+                    large = len(region) >= _limit(min_nodes, engine, 1) and _has_work(
+                        graph, region, _limit(min_flops, engine, 0)
+                    )
+                    if large or keep_small:
+                        parts.append((engine, region))
+                        rest -= region
     if rest:
-        raise NoCoverError(_uncovered(graph, rest, targets, capabilities, crossing_ok))
-    return merge_adjacent(graph, Partitioning.of(graph, parts, crossing_ok=crossing_ok))
+        raise NoCoverError(_uncovered(graph, rest, engines, capabilities, crossing_ok))
+    return parts
 
 
-def _limit(limit: float | Mapping[Target, float], target: Target, default: float) -> float:
-    return limit.get(target, default) if isinstance(limit, Mapping) else limit
+def _by_place(graph: Graph, accepted: set[str], places: Places | None) -> Iterable[set[str]]:
+    """The nodes at each place, in the order of the graph's first node there."""
+    if not accepted or places is None:
+        return [accepted] if accepted else []
+    found: dict[Hashable, set[str]] = {}
+    for node in graph.nodes:
+        if node.id in accepted:
+            found.setdefault(places[node.id], set()).add(node.id)
+    return found.values()
+
+
+def _limit(limit: float | Mapping[E, float], engine: E, default: float) -> float:
+    return limit.get(engine, default) if isinstance(limit, Mapping) else limit
 
 
 def _has_work(graph: Graph, region: frozenset[str], least: float) -> bool:
@@ -78,8 +124,8 @@ def _has_work(graph: Graph, region: frozenset[str], least: float) -> bool:
 def _uncovered(
     graph: Graph,
     rest: set[str],
-    targets: Sequence[Target],
-    capabilities: Mapping[Target, Capability],
+    targets: Sequence[E],
+    capabilities: Mapping[E, Capability],
     crossing_ok: CrossingOk | None,
 ) -> str:
     """Say for one node of each operator why no target takes it."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from intarsia.partition.capability import Capability
+
+if TYPE_CHECKING:
+    from intarsia.partition.partitioning import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +19,23 @@ class Intervals:
 
     Attributes:
         refused_before: Number of refused nodes before each atom, and at last in all.
+        place_until: For each atom the end of the longest run from it that stays at one place; itself, if it does not.
     """
 
     refused_before: Sequence[int]
+    place_until: Sequence[int]
 
     @classmethod
-    def of(cls, atoms: Sequence[Sequence[str]], capability: Capability) -> Intervals:
-        """Count what a target refuses, atom by atom."""
+    def of(cls, atoms: Sequence[Sequence[str]], capability: Capability, places: Places | None = None) -> Intervals:
+        """Count what a target refuses, atom by atom; with ``places``, no run holds nodes at two of them."""
         refused = (sum(not capability.takes(id_) for id_ in atom) for atom in atoms)
-        return cls(tuple(accumulate(refused, initial=0)))
+        at = [{None if places is None else places[id_] for id_ in atom} for atom in atoms]
+        until = [len(at)] * (len(at) + 1)
+        for index in reversed(range(len(at))):
+            joins = index + 1 < len(at) and at[index] == at[index + 1]
+            until[index] = index if len(at[index]) > 1 else until[index + 1] if joins else index + 1
+        return cls(tuple(accumulate(refused, initial=0)), tuple(until))
 
     def accepts(self, start: int, end: int) -> bool:
-        """Whether the target takes all nodes of the atoms ``start`` … ``end - 1``."""
-        return self.refused_before[start] == self.refused_before[end]
+        """Whether the target takes all nodes of the atoms ``start`` … ``end - 1``, and they are at one place."""
+        return self.refused_before[start] == self.refused_before[end] and end <= self.place_until[start]

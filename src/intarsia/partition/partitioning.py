@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from intarsia.errors import PlanError
 from intarsia.partition.groups import fused_groups, may_cross
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph
     from intarsia.partition.groups import CrossingOk
     from intarsia.target import Target
+
+T = TypeVar("T")
+Places: TypeAlias = Mapping[str, Hashable]
+"""Where each node runs, by id."""
 
 SHOWN = 5
 """How many names a message lists before it only counts."""
@@ -50,6 +54,7 @@ class Partitioning:
         parts: Iterable[tuple[Target, Iterable[str]]],
         *,
         crossing_ok: CrossingOk | None = None,
+        places: Places | None = None,
     ) -> Partitioning:
         """Validate the parts against the graph and put them in a runnable order, by first node where free to choose.
 
@@ -57,53 +62,75 @@ class Partitioning:
             graph: The graph.
             parts: Target and node ids of each partition; messages number them from 1.
             crossing_ok: Asked for each crossing value that is no tensor of known shape; without it these may not cross.
+            places: Where each node runs; no partition may span two.
 
         Raises:
-            PlanError: A node is missing, unknown or held twice; a partition is empty; partitions wait for each other;
-                a quantised group is cut; or a value crosses that may not.
+            PlanError: A node is missing, unknown or held twice; a partition is empty, or spans two places; partitions
+                wait for each other; a quantised group is cut; or a value crosses that may not.
         """
         listed = [(target, tuple(ids)) for target, ids in parts]
         labels = _cover(graph, listed)
         titles = [f"partition {number} ({target})" for number, (target, _) in enumerate(listed, start=1)]
+        _check_places(listed, titles, places)
         _check_runnable(graph, labels, titles)
         _check_groups(graph, labels, titles)
         _check_crossings(graph, labels, titles, crossing_ok)
         return _assemble(graph, labels, [target for target, _ in listed])
 
+    def moved(self, ids: Iterable[str], target: Target) -> Partitioning:
+        """A draft in which these nodes are one partition on a target of their own; `of` checks and orders it.
 
-def merge_adjacent(graph: Graph, partitioning: Partitioning) -> Partitioning:
-    """Merge partitions of one target that read each other or run one after the other, if no path leads around."""
-    targets = [partition.target for partition in partitioning.partitions]
+        Partitions that lose all their nodes are gone.
+        """
+        taken = dict.fromkeys(ids)
+        rest = (
+            Partition(target=part.target, nodes=tuple(id_ for id_ in part.nodes if id_ not in taken))
+            for part in self.partitions
+        )
+        kept = (part for part in rest if part.nodes)
+        return Partitioning(partitions=(*kept, Partition(target=target, nodes=tuple(taken))))
+
+
+def merge_adjacent(graph: Graph, partitioning: Partitioning, places: Places | None = None) -> Partitioning:
+    """Merge partitions of one target that read each other or run one after the other, if no path leads around.
+
+    Args:
+        graph: The graph.
+        partitioning: Its partitions.
+        places: Where each node runs; partitions at two places are not merged.
+    """
+    kinds: list[tuple[Target, Hashable]] = []
     labels = [0] * len(graph.nodes)
     for label, partition in enumerate(partitioning.partitions):
+        kinds.append((partition.target, None if places is None else places[partition.nodes[0]]))
         for id_ in partition.nodes:
             labels[graph.node(id_).index] = label
     while True:
-        count = len(targets)
-        labels, targets = _merged(labels, targets, _neighbours(graph, labels, targets))
-        labels, targets = _merged(labels, targets, _runs(graph, labels, targets))
-        if len(targets) == count:
-            return _assemble(graph, labels, targets)
+        count = len(kinds)
+        labels, kinds = _merged(labels, kinds, _neighbours(graph, labels, kinds))
+        labels, kinds = _merged(labels, kinds, _runs(graph, labels, kinds))
+        if len(kinds) == count:
+            return _assemble(graph, labels, [target for target, _ in kinds])
 
 
-def _neighbours(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> list[int]:
+def _neighbours(graph: Graph, labels: Sequence[int], kinds: Sequence[object]) -> list[int]:
     contraction = Contraction(edges(graph, labels))
-    contraction.contract(targets)
+    contraction.contract(kinds)
     return contraction.labels()
 
 
-def _runs(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> list[int]:
+def _runs(graph: Graph, labels: Sequence[int], kinds: Sequence[object]) -> list[int]:
     order = runnable_order(edges(graph, labels))
     # Nothing stands between two that follow each other in a runnable order, so no path can lead around.
-    return join(len(order), (pair for pair in pairwise(order) if targets[pair[0]] == targets[pair[1]]))
+    return join(len(order), (pair for pair in pairwise(order) if kinds[pair[0]] == kinds[pair[1]]))
 
 
-def _merged(labels: Sequence[int], targets: Sequence[Target], into: Sequence[int]) -> tuple[list[int], list[Target]]:
-    """Labels by node and targets by label, numbered by first node, after each part went into another."""
-    places = [into[label] for label in labels]
-    numbers = renumber(places)
-    target_of = {number: targets[label] for number, label in zip(numbers, labels, strict=True)}
-    return numbers, [target_of[number] for number in range(len(target_of))]
+def _merged(labels: Sequence[int], kinds: Sequence[T], into: Sequence[int]) -> tuple[list[int], list[T]]:
+    """Labels by node and kinds by label, numbered by first node, after each part went into another."""
+    parts = [into[label] for label in labels]
+    numbers = renumber(parts)
+    kind_of = {number: kinds[label] for number, label in zip(numbers, labels, strict=True)}
+    return numbers, [kind_of[number] for number in range(len(kind_of))]
 
 
 def _assemble(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> Partitioning:
@@ -139,6 +166,18 @@ def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> lis
     if missing:
         raise PlanError(f"{len(missing)} of {len(labels)} nodes are in no partition: {listing(missing)}; add them")
     return labels
+
+
+def _check_places(
+    parts: Sequence[tuple[Target, tuple[str, ...]]], titles: Sequence[str], places: Places | None
+) -> None:
+    for title, (_, ids) in zip(titles, parts, strict=True):
+        other = None if places is None else next((id_ for id_ in ids if places[id_] != places[ids[0]]), None)
+        if places is not None and other is not None:
+            raise PlanError(
+                f"{title} spans two devices: {ids[0]!r} is planned on {places[ids[0]]}, and {other!r} on "
+                f"{places[other]}; split it there"
+            )
 
 
 def _check_runnable(graph: Graph, labels: Sequence[int], titles: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from intarsia.spec.reader import read, read_list
 from intarsia.spec.registry import Registry
 from intarsia.spec.schema import Kind, Option, schema
 from intarsia.spec.spec import Level, Placed, Spec
-from intarsia.spec.tags import Tag
+from intarsia.spec.tags import Tag, TagTable, Variant
 from intarsia.spec.types import Bool, Enum, Float, Int, ListOf, MapOf, Order, SpecOf, Str, list_of_specs
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "SpecOf",
     "Str",
     "Tag",
+    "TagTable",
+    "Variant",
     "list_of_specs",
     "read",
     "read_list",

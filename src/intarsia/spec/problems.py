@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from intarsia.errors import SpecError
 from intarsia.spec.syntax import Piece, unclosed
@@ -28,19 +28,19 @@ class Where:
 
     def field(self, name: str) -> Where:
         """The option ``name`` of the spec that stands here."""
-        return replace(self, path=f"{self.path}.{name}" if self.path else name)
+        return Where(f"{self.path}.{name}" if self.path else name, self.piece, self.depth)
 
     def item(self, index: int) -> Where:
         """The element at ``index`` of the list that stands here."""
-        return replace(self, path=f"{self.path}[{index}]")
+        return Where(f"{self.path}[{index}]", self.piece, self.depth)
 
     def on(self, piece: Piece | None) -> Where:
         """The same path, at these characters."""
-        return replace(self, piece=piece)
+        return Where(self.path, piece, self.depth)
 
     def deeper(self) -> Where:
         """The spec that stands here is nested."""
-        return replace(self, depth=self.depth + 1)
+        return Where(self.path, self.piece, self.depth + 1)
 
 
 class Problems:
@@ -84,14 +84,21 @@ class Problems:
 
 def nearest(name: str, legal: Iterable[str], otherwise: str = "") -> str:
     """``; did you mean …?`` with the legal spelling that is nearest, else the text of ``otherwise``."""
-    if len(name) <= _LONGEST_COMPARED:
-        import difflib  # slow to import, and needed for errors only
-
-        folded = {word.lower().replace("_", "-"): word for word in legal}
-        close = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1, cutoff=0.6)
-        if close:
-            return f"; did you mean {folded[close[0]]!r}?"
+    close = closest(name, legal)
+    if close is not None:
+        return f"; did you mean {close!r}?"
     return f"; {otherwise}" if otherwise else ""
+
+
+def closest(name: str, legal: Iterable[str]) -> str | None:
+    """The one of these words that a name may be a misspelling of."""
+    if len(name) > _LONGEST_COMPARED:
+        return None
+    import difflib  # slow to import, and needed for errors only
+
+    folded = {word.lower().replace("_", "-"): word for word in legal}
+    close = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
 
 
 def shown(value: object) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from intarsia.spec.aliases import Alias
 from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
 from intarsia.spec.schema import Kind, Option
 from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
@@ -23,13 +24,20 @@ _DEEPEST = 8
 """Specs within specs. Each text layer may double the escapes, so this bounds the size of canonical text too."""
 
 
-def read(level: Level, form: object, *, path: str = "") -> Spec[Any]:
+def read(level: Level, form: object, *, path: str = "", alone: bool = True) -> Spec[Any]:
     """The value of one spec of this level, in any form.
+
+    Args:
+        level: The level.
+        form: The spec.
+        path: Where it stands in what the user handed over.
+        alone: Whether it is all that was handed over, so that an alias may mean a whole (`Level.whole`).
 
     Raises:
         SpecError: With every problem, its place, and the nearest legal spelling.
     """
     reader = SpecReader(level)
+    reader.alone = alone and not path
     spec = reader.nested_data(level.name, form, Where(path), in_list=False)
     reader.problems.raise_any()
     assert isinstance(spec, level.type)
@@ -56,6 +64,7 @@ class _Head:
     base: Mapping[str, Value]
     tags: tuple[str, ...]
     index: int | None = None
+    whole: bool = False
 
 
 class SpecReader:
@@ -64,6 +73,7 @@ class SpecReader:
     def __init__(self, level: Level, resolving: tuple[str, ...] = (), problems: Problems | None = None) -> None:
         self.level = level
         self.problems = Problems() if problems is None else problems
+        self.alone = False  # whether what is read is all that was handed over
         self._resolving = resolving
 
     # what option types need of us
@@ -79,9 +89,9 @@ class SpecReader:
         if self.problems.are_quotes_open(where, piece):
             return None
         if piece.text.startswith("{"):
-            data = self._json(piece, where)
+            data = load_json(piece, where, self.problems)
             return None if data is None else self._from_dict(data, where.on(None), in_list=in_list)
-        parts = split_specs(piece, self.level.tags)
+        parts = split_specs(piece, self.level.tags.with_comma(piece.text))
         if len(parts) > 1:
             where = where.on(parts[1] if parts[1].text else piece)
             self.problems.add(where, f"a list of {len(parts)} where one {self.level.name} is wanted")
@@ -108,7 +118,7 @@ class SpecReader:
 
     def split_list(self, level: str, piece: Piece) -> list[Piece]:
         """The specs of a priority list."""
-        return split_specs(piece, self._inner(level).level.tags)
+        return split_specs(piece, self._inner(level).level.tags.with_comma(piece.text))
 
     def read_list(self, form: object) -> list[Value]:
         """The specs of a priority list in any form; ``None`` stands for each that has a problem."""
@@ -118,10 +128,12 @@ class SpecReader:
             if self.problems.are_quotes_open(Where(), piece):
                 return []
             if piece.text.startswith("["):
-                form = self._json(piece, Where())
+                form = load_json(piece, Where(), self.problems)
             elif not piece.text.startswith("{"):
-                parts = split_specs(piece, self.level.tags)
+                parts = split_specs(piece, self.level.tags.with_comma(piece.text))
+                self.alone = len(parts) == 1
                 return [self.nested_text(name, part, Where().on(part), in_list=True) for part in parts]
+        self.alone = not isinstance(form, list | tuple) or len(form) == 1
         if isinstance(form, list | tuple):
             items = enumerate(form)
             return [self.nested_data(name, item, Where(f"{name}s").item(i), in_list=True) for i, item in items]
@@ -204,7 +216,7 @@ class SpecReader:
             self.problems.add(where.field("kind"), f"must be a str, found {shown(data['kind'])}")
             return None
         head = self._name(str(data["kind"]), where.field("kind"), in_list=in_list, tags_allowed=False)
-        return None if head is None or tags is None else _Head(head.kind, {}, tuple(tags), head.index)
+        return None if head is None or tags is None else replace(head, tags=tuple(tags))
 
     def _common_base(self, tags: tuple[str, ...], where: Where, *, in_list: bool) -> _Head | None:
         heads = [self._name(tag, where, in_list=in_list, kinds_allowed=False) for tag in tags]
@@ -226,17 +238,20 @@ class SpecReader:
         self, name: str, where: Where, *, in_list: bool, tags_allowed: bool = True, kinds_allowed: bool = True
     ) -> _Head | None:
         """What a first word means: a tag, a kind, either with a suffix of digits (in a list), a tag with a variant."""
-        tags = self.level.tags if tags_allowed else {}
-        kind = None if name in tags or not kinds_allowed else self.level.kind(name)
+        tag = self.level.tags.find(name) if tags_allowed else None
+        if tag is not None:
+            return self._tag(tag, "", where)
+        kind = self.level.kind(name) if kinds_allowed else None
         if kind is not None:
             return _Head(kind, {}, ())
-        if name in tags:
-            return self._tag(tags[name], "", where)
+        if kinds_allowed and name in self.level.aliases:
+            return self._alias(self.level.aliases[name], where)
         stem, colon, suffix = name.rpartition(":")
         if colon and suffix.isascii() and suffix.isdigit() and len(suffix) < 10:
             return self._placed(stem, int(suffix), where, in_list, tags_allowed, kinds_allowed)
-        if colon and stem in tags:
-            return self._tag(tags[stem], suffix, where)
+        tag = self.level.tags.find(stem) if colon and tags_allowed else None
+        if tag is not None:
+            return self._tag(tag, suffix, where)
         self._unknown(name, where, tags_allowed=tags_allowed, kinds_allowed=kinds_allowed)
         return None
 
@@ -250,7 +265,7 @@ class SpecReader:
             hint = f"write {stem!r}, or put it in a list, where ':{index}' names the device"
             self.problems.add(where, f"a {self.level.name} holds no device index; {hint}")
             return None
-        return _Head(head.kind, head.base, head.tags, index)
+        return replace(head, index=index, whole=False)
 
     def _unknown(self, name: str, where: Where, *, tags_allowed: bool, kinds_allowed: bool) -> None:
         level = self.level
@@ -261,28 +276,38 @@ class SpecReader:
         if colon and stem in level.kinds:
             self.problems.add(where, f"kind {stem!r} has no variants; a suffix is a device index or a tag's variant")
             return
-        kinds = list(level.kinds) if kinds_allowed else []
-        tags = [tag.name for tag in level.tags.values() if tag.level == level.name] if tags_allowed else []
-        word = f"{level.name} kind" if kinds_allowed else "tag"
+        is_tag = tags_allowed and "/" in name  # no kind has one
+        kinds, aliases = (list(level.kinds), list(level.aliases)) if kinds_allowed and not is_tag else ([], [])
+        tags = level.tags.similar(name) if tags_allowed else ()
+        word = "tag" if is_tag or not kinds_allowed else f"{level.name} kind"
         listing = f"known are {', '.join(kinds)}" if kinds else ""
-        self.problems.add(where, f"{word} {shown_name(name)} is not defined{nearest(name, [*kinds, *tags], listing)}")
+        hint = nearest(name, [*kinds, *aliases, *tags], listing)
+        self.problems.add(where, f"{word} {shown_name(name)} is not defined{hint}")
+
+    def _alias(self, alias: Alias, where: Where) -> _Head | None:
+        inner = SpecReader(self.level, self._resolving, self.problems)
+        spec = inner.nested_data(self.level.name, alias.form, Where(where.path, depth=where.depth), in_list=False)
+        return None if spec is None else _Head(spec.kind, spec.options, (), whole=alias.whole)
 
     def _tag(self, tag: Tag, variant: str, where: Where) -> _Head | None:
         label = f"{tag.name}:{variant}" if variant else tag.name
-        if tag.level != self.level.name:
-            self.problems.add(where, f"tag {label!r} names a {tag.level}, and a {self.level.name} is wanted here")
-            return None
-        if variant and variant not in tag.variants:
+        chosen = tag.chosen(variant)
+        if chosen is None:
             known = f"it has {', '.join(tag.variants)}" if tag.variants else "it has none"
             what = f"tag {tag.name!r} has no variant {variant!r}{nearest(variant, tag.variants, known)}"
             self.problems.add(where, what)
+            return None
+        if chosen.level != self.level.name:
+            self.problems.add(where, f"tag {label!r} names a {chosen.level}, and a {self.level.name} is wanted here")
             return None
         if label in self._resolving:
             self.problems.add(where, f"tags extend each other in a circle: {' → '.join((*self._resolving, label))}")
             return None
         inner = SpecReader(self.level, (*self._resolving, label), self.problems)
-        form = tag.variants[variant] if variant else tag.form
-        spec = inner.nested_data(self.level.name, form, Where(f"tag {label!r}", depth=where.depth), in_list=False)
+        inner.alone = self.alone
+        spec = inner.nested_data(
+            self.level.name, chosen.form, Where(f"tag {label!r}", depth=where.depth), in_list=False
+        )
         return None if spec is None else _Head(spec.kind, spec.options, (label,))
 
     # the rest
@@ -310,10 +335,15 @@ class SpecReader:
     ) -> Value:
         if any(value is None for value in stated.values()):
             return None
-        options = head.kind.fill({**head.base, **stated})
-        for name, what in head.kind.check(options):
+        options = head.kind.complete({**head.base, **stated})
+        faults = list(head.kind.faults(options))
+        for name, what in faults:
             self.problems.add(places.get(name, where), what)
+        if faults:
+            return None
         spec = self.level.type.of_parts(head.kind, options, tags)
+        if head.whole and self.alone and not where.depth:
+            spec = self.level.whole(spec)
         return spec if head.index is None else Placed(spec, head.index)
 
     def _inner(self, level: str) -> SpecReader:
@@ -329,15 +359,17 @@ class SpecReader:
     def _example(self) -> str:
         return next(iter(self.level.kinds), "kind -option=value")
 
-    def _json(self, piece: Piece, where: Where) -> Any:
-        try:
-            return json.loads(piece.text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-        except json.JSONDecodeError as error:
-            spot = piece.cut(min(error.pos, len(piece.text)), min(error.pos + 1, len(piece.text)))
-            self.problems.add(where.on(spot), f"cannot load config dict: {error.msg}")
-        except (ValueError, RecursionError) as error:
-            self.problems.add(where.on(None), f"cannot load config dict: {error}")
-        return None
+
+def load_json(piece: Piece, where: Where, problems: Problems) -> Any:
+    """The data of JSON text, or ``None`` after noting why there is none; a name may stand once."""
+    try:
+        return json.loads(piece.text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        spot = piece.cut(min(error.pos, len(piece.text)), min(error.pos + 1, len(piece.text)))
+        problems.add(where.on(spot), f"cannot load config dict: {error.msg}")
+    except (ValueError, RecursionError) as error:
+        problems.add(where.on(None), f"cannot load config dict: {error}")
+    return None
 
 
 def _no_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Registry(Mapping[str, T]):
         Raises:
             SpecError: The name is taken and ``override`` was not asked for.
         """
-        if name in self._rows and not override:
+        if name in self and not override:
             raise SpecError(f"{self._word} {name!r} has been previously defined; pass override=True to replace it")
         self._rows = MappingProxyType({**self._rows, name: row})
 

@@ -60,6 +60,14 @@ class Kind:
     fill: Callable[[Options], Options] = field(default=fill_nothing, repr=False)
     check: Callable[[Options], Iterable[tuple[str, str]]] = field(default=find_no_fault, repr=False)
 
+    def complete(self, options: Options) -> Options:
+        """The stated options with what follows from them, in the one form that equal meanings share."""
+        return self.fill(options)
+
+    def faults(self, options: Options) -> Iterable[tuple[str, str]]:
+        """An option's name and what is wrong with it, for each rule that the options break."""
+        return self.check(options)
+
 
 def schema(*groups: Iterable[Option]) -> Mapping[str, Option]:
     """The table of all these options.

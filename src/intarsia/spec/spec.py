@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
+from intarsia.spec.aliases import Alias
 from intarsia.spec.problems import nearest
-from intarsia.spec.registry import Registry
 from intarsia.spec.schema import Kind, Options
-from intarsia.spec.tags import Tag
+from intarsia.spec.tags import TagTable
 from intarsia.spec.types import ListOf, Str, Value
 
 K = TypeVar("K", bound=Kind)
@@ -53,6 +53,11 @@ class Spec(Generic[K]):
         place(self, "options", MappingProxyType(dict(sorted(options.items()))))
         place(self, "tags", tuple(dict.fromkeys(tags)))
         place(self, "key", self.text(tags=False))
+
+    def _be(self, other: Spec[K]) -> None:
+        """Take over the parts of a value of this level."""
+        for name in Spec.__slots__:
+            object.__setattr__(self, name, getattr(other, name))
 
     @property
     def tag(self) -> str:
@@ -133,6 +138,11 @@ def find_no_kind(name: str) -> None:
     """The `Level.plugin` of levels that nobody extends."""
 
 
+def be_whole(spec: Spec[Any]) -> Spec[Any]:
+    """The `Level.whole` of levels whose values are complete by themselves."""
+    return spec
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
     """One level of the language: what a name may mean, and what Python type its values are.
@@ -144,6 +154,8 @@ class Level:
         tags: Tags of every level.
         default_kind: The kind of a dict that names neither kind nor tag; empty where one is needed.
         elsewhere: Options that belong to another level, each with where it goes.
+        aliases: Other spellings, by name; a kind or tag of the same name goes first.
+        whole: What a value means that is the chief part of a whole and was named alone, by an alias that says so.
         plugin: Finds a kind that an installed package offers under this name.
         inner: Other levels whose specs are option values here, by name.
     """
@@ -151,9 +163,11 @@ class Level:
     name: str
     type: type[Spec[Any]]
     kinds: Mapping[str, Kind]
-    tags: Registry[Tag]
+    tags: TagTable
     default_kind: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    aliases: Mapping[str, Alias] = field(default_factory=lambda: MappingProxyType({}))
+    whole: Callable[[Spec[Any]], Spec[Any]] = be_whole
     plugin: Callable[[str], Kind | None] = find_no_kind
     inner: Mapping[str, Level] = field(default_factory=lambda: MappingProxyType({}))
 

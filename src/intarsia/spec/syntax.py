@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 BLANKS = " \t\n\r\f\v"
 QUOTES = "'\""
+_SPECIAL = frozenset(f"{BLANKS}{QUOTES}\\,")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,15 @@ class Piece:
         return Piece(self.source, "".join(self.text[i] for i in indices), [*(self.at[i] for i in indices), self.at[-1]])
 
 
+def _is_plain(text: str) -> bool:
+    """Whether every character stands for itself, as in most texts there are."""
+    return "'" not in text and '"' not in text and "\\" not in text
+
+
 def shield(text: str) -> tuple[list[bool], int | None]:
     """Which characters stand in quotes or in an escape pair, and where something was opened that never closes."""
+    if _is_plain(text):
+        return [False] * len(text), None
     mask: list[bool] = []
     quote, opened = "", 0
     while len(mask) < len(text):
@@ -78,6 +86,8 @@ def unclosed(piece: Piece) -> Piece | None:
 def trim(piece: Piece) -> Piece:
     """Without the blanks at both ends; an escaped blank stays."""
     text = piece.text
+    if text and text[0] not in BLANKS and text[-1] not in BLANKS:
+        return piece
     start, stop = 0, len(text)
     while start < stop and text[start] in BLANKS:
         start += 1
@@ -121,6 +131,8 @@ def layer(piece: Piece) -> Piece:
 def leaf(piece: Piece) -> str:
     """The string that a value stands for. Quotes around a part of it are ordinary characters."""
     bare = trim(piece)
+    if _is_plain(bare.text):
+        return bare.text
     if is_quoted(bare.text):
         return unquote(bare).text
     text, quote, out, i = bare.text, "", [], 0
@@ -141,6 +153,9 @@ def leaf(piece: Piece) -> str:
 
 def split(piece: Piece, separators: str) -> list[Piece]:
     """The parts between unshielded separators; parts that are all blank vanish."""
+    if not any(char in piece.text for char in separators):
+        whole = trim(piece)
+        return [whole] if whole.text else []
     mask, _ = shield(piece.text)
     parts, start = [], 0
     for i, char in enumerate(piece.text):
@@ -173,6 +188,8 @@ def split_specs(piece: Piece, tags: Iterable[str]) -> list[Piece]:
     the reader to complain about.
     """
     text = piece.text
+    if "," not in text:
+        return [trim(piece)]
     mask, _ = shield(text)
     with_comma = [tag for tag in tags if "," in tag]
     parts: list[Piece] = []
@@ -219,9 +236,10 @@ def quote(text: str) -> str:
 
 
 def print_leaf(text: str, *, shun: str = "") -> str:
-    """The shortest text that `leaf` reads as this string, quoted where a character needs it or stands in ``shun``."""
-    special = f"{BLANKS}{QUOTES}\\,{shun}"
-    return quote(text) if not text or any(char in special for char in text) else text
+    """The shortest text that `leaf` reads as this string, quoted where a character needs it or is ``shun``."""
+    if text and _SPECIAL.isdisjoint(text) and (not shun or shun not in text):
+        return text
+    return quote(text)
 
 
 def print_container(body: str, *, inside: bool) -> str:

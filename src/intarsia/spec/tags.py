@@ -1,16 +1,36 @@
-"""Tags: names for whole specs. One namespace for every level; a tag is where a value came from, not part of it."""
+"""Tags: names for whole specs. One namespace for every level; a tag is where a value came from, not part of it.
+
+`TagTable` is that namespace. Files of tags are read by `intarsia.spec.shelves`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Protocol
 
 from intarsia.errors import SpecError
+from intarsia.spec.registry import Registry
 from intarsia.spec.syntax import BLANKS, QUOTES
 
 Form = object
 """Any form that a spec may be written in: text, a dict, or a value."""
+
+_FORBIDDEN = frozenset(f"{BLANKS}{QUOTES}\\=")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """What a suffix selects (``name:variant``), where it is of another level than its tag.
+
+    Attributes:
+        level: What it names: ``target``, ``config``, ….
+        form: The spec.
+    """
+
+    level: str
+    form: Form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +41,7 @@ class Tag:
         name: Such as ``vendor/product``. It may contain a comma, but no blank, quote, backslash or leading dash.
         level: What it names: ``target``, ``config``, ….
         form: The spec. ``{"tag": parent, …}`` or ``"parent -option=value"`` extends another tag.
-        variants: More specs, chosen by a suffix: ``name:variant``.
+        variants: More specs, chosen by a suffix: ``name:variant``. A `Variant` may be of another level.
         source: Where its figures come from.
     """
 
@@ -33,8 +53,84 @@ class Tag:
 
     def __post_init__(self) -> None:
         for word in (self.name, *self.variants):
-            if not word or word[0] in "-{[" or any(char in f"{BLANKS}{QUOTES}\\=" for char in word):
+            if not word or word[0] in "-{[" or not _FORBIDDEN.isdisjoint(word):
                 raise SpecError(f"{word!r} cannot name a tag: no blanks, quotes, '=' or leading dash")
         for variant in self.variants:
             if ":" in variant or variant.isdigit():
                 raise SpecError(f"{variant!r} cannot name a variant of tag {self.name!r}: digits are a device index")
+
+    def chosen(self, variant: str = "") -> Variant | None:
+        """The spec that this variant names, or the tag itself for an empty one; ``None`` if it has no such variant."""
+        if not variant:
+            return Variant(level=self.level, form=self.form)
+        form = self.variants.get(variant)
+        return form if form is None or isinstance(form, Variant) else Variant(level=self.level, form=form)
+
+
+class Shelf(Protocol):
+    """Tags that stand ready without having been registered, read no further than a name needs."""
+
+    def find(self, name: str) -> Tag | None:
+        """The tag of this name."""
+
+    def with_comma(self, text: str) -> tuple[str, ...]:
+        """Names with a comma in them, among them each that occurs in this text."""
+
+    def similar(self, name: str) -> Iterator[str]:
+        """Names that this one may be a misspelling of, without reading more than a file or two."""
+
+    def tags(self) -> Mapping[str, Tag]:
+        """All of them, by name."""
+
+
+class TagTable(Registry[Tag]):
+    """Tags of every level: those registered, and behind them those on the shelves, nearest first."""
+
+    __slots__ = ("_shelves",)
+
+    def __init__(self, *shelves: Shelf) -> None:
+        super().__init__("tag")
+        self._shelves = shelves
+
+    def find(self, name: str) -> Tag | None:
+        """The tag of this name."""
+        tag = self._rows.get(name)
+        if tag is not None:
+            return tag
+        return next((tag for shelf in self._shelves if (tag := shelf.find(name)) is not None), None)
+
+    def level_of(self, word: str) -> str:
+        """The level of what ``tag`` or ``tag:variant`` names; empty where this word names nothing."""
+        tag = self.tag_of(word)
+        chosen = None if tag is None else tag.chosen(word[len(tag.name) + 1 :])
+        return "" if chosen is None else chosen.level
+
+    def tag_of(self, word: str) -> Tag | None:
+        """The tag that ``tag`` or ``tag:variant`` begins with, whether or not it has such a variant."""
+        return self.find(word) or self.find(word.rpartition(":")[0])
+
+    def with_comma(self, text: str) -> tuple[str, ...]:
+        """Names with a comma in them, among them each that occurs in this text."""
+        if "," not in text:
+            return ()
+        registered = (name for name in self._rows if "," in name)
+        return (*registered, *(name for shelf in self._shelves for name in shelf.with_comma(text)))
+
+    def similar(self, name: str) -> tuple[str, ...]:
+        """Names that this one may be a misspelling of."""
+        return (*self._rows, *(other for shelf in self._shelves for other in shelf.similar(name)))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __getitem__(self, name: str) -> Tag:
+        tag = self.find(name)
+        if tag is None:
+            raise KeyError(name)
+        return tag
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._rows, *(name for shelf in self._shelves for name in shelf.tags()))))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from intarsia.target.kinds import DEVICE_TYPES, KINDS, TargetKind, engine_kind
+from intarsia.target.aliases import ALIASES
+from intarsia.target.declare import device_kind, engine_kind
+from intarsia.target.dispatch import Dispatch
+from intarsia.target.features import Features
+from intarsia.target.kind import DEVICE_TYPES, TargetKind
+from intarsia.target.kinds import KINDS
+from intarsia.target.origins import Origin, origins
 from intarsia.target.priority import PriorityList, one_host, parse_targets, read_priority_list
-from intarsia.target.target import TAGS, Target, register_tag
+from intarsia.target.refines import least_specialised, resolve_base
+from intarsia.target.registration import register_kind
+from intarsia.target.scope import target_or_current
+from intarsia.target.tagging import LEVELS, list_tags, load_tags, register_tag
+from intarsia.target.tags import TAGS
+from intarsia.target.target import Target
+from intarsia.target.virtual_device import VirtualDevice, VirtualDeviceOf
 
 __all__ = [
+    "ALIASES",
     "DEVICE_TYPES",
     "KINDS",
+    "LEVELS",
     "TAGS",
+    "Dispatch",
+    "Features",
+    "Origin",
     "PriorityList",
     "Target",
     "TargetKind",
+    "VirtualDevice",
+    "VirtualDeviceOf",
+    "device_kind",
     "engine_kind",
+    "least_specialised",
+    "list_tags",
+    "load_tags",
     "one_host",
+    "origins",
     "parse_targets",
     "read_priority_list",
+    "register_kind",
     "register_tag",
+    "resolve_base",
+    "target_or_current",
 ]

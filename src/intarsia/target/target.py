@@ -1,4 +1,4 @@
-"""`Target`: what code is generated for or by, as one frozen value, and tags that name such values.
+"""`Target`: what code is generated for or by, as one frozen value.
 
 A target holds no device index, no executor and nothing of how a plan is searched.
 """
@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from intarsia.errors import SpecError
-from intarsia.spec import Level, Registry, Spec, Tag, read
+from intarsia.spec import Level, Spec, read
+from intarsia.spec.schema import Options
 from intarsia.spec.types import Value
-from intarsia.target.kinds import KINDS, TargetKind, plugin_kind
+from intarsia.target import scope
+from intarsia.target.aliases import ALIASES
+from intarsia.target.facts import DeviceFacts
+from intarsia.target.kind import TargetKind
+from intarsia.target.kinds import KINDS, plugin_kind
+from intarsia.target.refines import refines
+from intarsia.target.tags import TAGS
 
-TAGS: Registry[Tag] = Registry("tag")
-"""Tags of every level, by name."""
+if TYPE_CHECKING:
+    from intarsia.target.features import Features
 
 _EXECUTOR = "how a whole model is driven belongs to the executor of a compilation configuration"
 _RUNTIME = "what runs the compiled model belongs to the runtime of a compilation configuration"
@@ -28,6 +35,7 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "interface-api": _EXECUTOR,
         "workspace-byte-alignment": _EXECUTOR,
         "constant-byte-alignment": _EXECUTOR,
+        "constants-byte-alignment": _EXECUTOR,
         "runtime": _RUNTIME,
         "system-lib": _RUNTIME,
         "partition": _SEARCH,
@@ -36,12 +44,13 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "min-nodes": _SEARCH,
         "min-flops": _SEARCH,
         "spin": "what idle threads may do is a setting of the plan",
+        "from_device": "probing is asked for by Target.from_device(), which writes out what it finds",
     }
 )
 """Options that a target refuses, each with where it goes."""
 
 
-class Target(Spec[TargetKind]):
+class Target(DeviceFacts, Spec[TargetKind]):
     """A target, from any form: a kind, options, a tag, JSON text, a dict, or another target.
 
     ``host`` is the target of the code that drives it, in any form. It takes the place of the host of an existing
@@ -62,13 +71,61 @@ class Target(Spec[TargetKind]):
 
     def __init__(self, form: object, host: object = None) -> None:
         spec = read(LEVEL, form)
-        stated = spec.options.get("host")
-        options = dict(spec.options)
-        if host is not None:
-            options["host"] = read(LEVEL, host, path="host")
-            if stated not in (None, options["host"]) and not spec.tags and not isinstance(form, Target):
-                raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(options['host'])!r}")
-        self._fix(spec.kind, options, spec.tags)
+        if host is None:
+            self._be(spec)
+            return
+        chief, driver = read(LEVEL, form, alone=False), read(LEVEL, host, path="host")
+        stated = chief.options.get("host")
+        if stated not in (None, driver) and not chief.tags and not isinstance(form, Target):
+            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}")
+        driven = Target.of_parts(chief.kind, {**chief.options, "host": driver}, chief.tags)
+        self._be(driven if chief.kind is spec.kind else LEVEL.whole(driven))
+
+    @classmethod
+    def of_parts(cls, kind: TargetKind, options: Options, tags: tuple[str, ...]) -> Self:
+        """As of any spec. A device that states its ``compiler`` is the target of that engine, on it as the base."""
+        compiler = options.get("compiler")
+        if not isinstance(compiler, Target) or compiler.kind.level != "engine":
+            return super().of_parts(kind, options, tags)
+        of_engine = {name: options[name] for name in ("host", "threads") if name in options}
+        base = {name: value for name, value in options.items() if name not in of_engine and name != "compiler"}
+        of_base = super().of_parts(kind, base, tags)
+        options = {**of_engine, **compiler.options, "base": of_base}
+        return super().of_parts(compiler.kind, options, compiler.tags)
+
+    @classmethod
+    def detect(cls) -> Target:
+        """This machine's CPU as a target that states what was found: processor, features, cores it may use."""
+        from intarsia.target.detect import detect_cpu
+
+        return detect_cpu()
+
+    @classmethod
+    def from_device(cls, device: str, index: int = 0) -> Target:
+        """A device of this machine as a target that states what was found, as ``cuda`` or ``cuda:1``.
+
+        Raises:
+            SpecError: It is no device type that can be looked at, or there is no such device.
+        """
+        from intarsia.target.detect import from_device
+
+        return from_device(device, index)
+
+    @classmethod
+    def current(cls, *, allow_none: bool = True) -> Target | None:
+        """The target of the innermost ``with target:`` around the caller in this thread or task.
+
+        Raises:
+            SpecError: There is none, and ``allow_none`` is false.
+        """
+        return scope.current(allow_none=allow_none)
+
+    def __enter__(self) -> Self:
+        scope.enter(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        scope.leave(self)
 
     @property
     def host(self) -> Target | None:
@@ -77,24 +134,40 @@ class Target(Spec[TargetKind]):
         return host if isinstance(host, Target) else None
 
     @property
-    def device_type(self) -> str:
-        """Name of the device it runs on: that of its ``base`` where stated, else the kind's."""
+    def base(self) -> Target | None:
+        """The device target that an engine's target generates code for, where stated."""
         base = self.options.get("base")
-        return base.device_type if isinstance(base, Target) else self.kind.device_type
+        return base if isinstance(base, Target) else None
+
+    @property
+    def device_type(self) -> str:
+        """Name of the device it runs on: as stated, else that of its ``base``, else the kind's."""
+        return self.kind.device_type_of(self.options)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Strategy families, most specific first: those stated, else the device and the kind's own."""
-        device = self._stated_device()
-        stated = self.options.get("keys")
-        keys = (*device, *self.kind.default_keys) if stated is None else (*stated, *device)
-        return tuple(dict.fromkeys(keys))
+        """Strategy families, most specific first: those stated, else the device's, the processor's and the kind's."""
+        return self.kind.keys(self.options)
 
     @property
-    def libs(self) -> tuple[str, ...]:
-        """Libraries that generated code may call, sorted."""
-        libs: tuple[str, ...] = self.options.get("libs", ())
-        return libs
+    def features(self) -> Features:
+        """What the device can do, derived from the options by table: ``t.features.has_avx512f``.
+
+        An engine's target has the features of its ``base``.
+        """
+        from intarsia.target.features import Features, features_of
+
+        device = self.base or self
+        if device.kind.facts is not None:
+            return Features(device.kind.facts(device.options))
+        return features_of(device.kind.name, device.options)
+
+    def refines(self, other: Target) -> bool:
+        """Whether this is an engine's target, and the other a device target that it can generate code for.
+
+        Both are of one device type, and agree in all that both state; so does this one's ``base``, where stated.
+        """
+        return refines(self, other)
 
     def with_options(self, options: Mapping[str, Value]) -> Self:
         """A copy that states these options, given as in a dict; ``None`` takes one back.
@@ -110,35 +183,22 @@ class Target(Spec[TargetKind]):
         """A copy with this host, in any form; ``None`` takes it back."""
         return self.with_options({"host": host})
 
-    def _stated_device(self) -> tuple[str, ...]:
-        device = self.options.get("device")
-        return () if device is None else (device,)
+
+def _machine_around(chief: Spec[Any]) -> Target:
+    """The machine that an accelerator's alias means when it is all that is named: the rest is on the host."""
+    assert isinstance(chief, Target)
+    host = chief.host or Target("llvm")
+    return Target({"kind": "composite", "devices": [chief.with_host(None)], "host": host})
 
 
-LEVEL = Level(name="target", type=Target, kinds=KINDS, tags=TAGS, elsewhere=ELSEWHERE, plugin=plugin_kind)
+LEVEL = Level(
+    name="target",
+    type=Target,
+    kinds=KINDS,
+    tags=TAGS,
+    elsewhere=ELSEWHERE,
+    aliases=ALIASES,
+    whole=_machine_around,
+    plugin=plugin_kind,
+)
 """The level of the spec language whose values are targets."""
-
-
-def register_tag(
-    name: str,
-    form: object,
-    *,
-    variants: Mapping[str, object] | None = None,
-    source: str = "",
-    override: bool = False,
-) -> Target:
-    """Name a target, and return it. See `intarsia.spec.Tag` for the parameters.
-
-    Raises:
-        SpecError: The name is a kind's, or taken and ``override`` was not asked for; or the form is not a target.
-    """
-    tag = Tag(name=name, level="target", form=form, variants=MappingProxyType(dict(variants or {})), source=source)
-    if name in KINDS:
-        raise SpecError(f"{name!r} is a target kind, so it cannot name a tag")
-    with TAGS.scope():
-        TAGS.register(name, tag, override=override)
-        for variant in tag.variants:
-            Target(f"{name}:{variant}")
-        target = Target(name)
-    TAGS.register(name, tag, override=override)
-    return target

@@ -25,11 +25,11 @@ from intarsia.spec import (
     Option,
     Order,
     Placed,
-    Registry,
     Spec,
     SpecOf,
     Str,
     Tag,
+    TagTable,
     list_of_specs,
     read,
     read_list,
@@ -88,7 +88,7 @@ LEVEL = Level(
     name="thing",
     type=Thing,
     kinds={"full": FULL, "bare": BARE},
-    tags=Registry("tag"),
+    tags=TagTable(),
     elsewhere={"executor": "it belongs to the executor"},
 )
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.spec import Bool, Kind, Level, Option, Placed, Registry, Spec, schema
+from intarsia.spec import Bool, Kind, Level, Option, Placed, Spec, TagTable, schema
 
 KIND = Kind(name="k", meaning="x", options=schema([Option(name="on", type=Bool(), default=True, meaning="x")]))
 
@@ -43,7 +43,7 @@ def test_frozen() -> None:
 
 
 def test_levels_find_each_other() -> None:
-    inner = Level(name="inner", type=Spec, kinds={}, tags=Registry("tag"))
+    inner = Level(name="inner", type=Spec, kinds={}, tags=TagTable())
     outer = Level(name="outer", type=Spec, kinds={"k": KIND}, tags=inner.tags, inner={"inner": inner})
     assert outer.nested("outer") is outer
     assert outer.nested("inner") is inner

@@ -14,7 +14,7 @@ import intarsia.target.target as module
 from intarsia.errors import SpecError
 from intarsia.spec import Bool, Enum, Int, ListOf, Order, SpecOf, Str
 from intarsia.spec.types import OptionType
-from intarsia.target import KINDS, TAGS, Target, engine_kind, register_tag
+from intarsia.target import DEVICE_TYPES, KINDS, TAGS, Target, TargetKind, register_kind, register_tag
 
 
 @pytest.fixture(autouse=True)
@@ -44,17 +44,31 @@ def _values(type_: OptionType, targets: st.SearchStrategy[Any]) -> st.SearchStra
     raise AssertionError(type_)
 
 
+def _checked_values(kind: TargetKind) -> dict[str, st.SearchStrategy[Any]]:
+    """Legal values of the options whose type does not say all."""
+    bases = [device.name for device in KINDS.values() if kind.takes(device)]
+    engines = [{"kind": engine.name} for engine in KINDS.values() if engine.serves and engine.takes(kind)]
+    checked: dict[str, list[Any]] = {
+        "cl-opt": [["-unroll-count:uint=3"]],
+        "target_device_type": list(DEVICE_TYPES.values()),
+        "arch": ["sm_80", "sm_90a"],
+        "base": [{"kind": name} for name in bases],
+        "compiler": [*engines, *({**engine, "threads": 2} for engine in engines)],
+    }
+    if kind.name in ("nvptx", "rocm"):
+        checked["mcpu"] = ["sm_80"] if kind.name == "nvptx" else ["gfx90a", "gfx90a:sramecc+:xnack-"]
+    return {name: st.sampled_from(values) if values else st.nothing() for name, values in checked.items()}
+
+
 def _forms(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.sampled_from(list(KINDS)).flatmap(
-        lambda name: st.fixed_dictionaries(
-            {"kind": st.just(name)},
-            optional={
-                option.name: _values(option.type, inner)
-                for option in KINDS[name].options.values()
-                if option.name != "cl-opt"
-            },
-        )
-    )
+    return st.sampled_from(list(KINDS)).flatmap(lambda name: _forms_of(KINDS[name], inner))
+
+
+def _forms_of(kind: TargetKind, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    checked = _checked_values(kind)
+    values = {option.name: checked.get(option.name, _values(option.type, inner)) for option in kind.options.values()}
+    possible = {name: strategy for name, strategy in values.items() if not strategy.is_empty}
+    return st.fixed_dictionaries({"kind": st.just(kind.name)}, optional=possible)
 
 
 FORMS = st.recursive(st.sampled_from(list(KINDS)).map(lambda name: {"kind": name}), _forms, max_leaves=3)
@@ -135,12 +149,98 @@ def test_a_host_of_a_tag_gives_way() -> None:
     assert Target("board", "llvm").host == Target("llvm")
 
 
-def test_device_type() -> None:
-    assert Target("llvm").device_type == "cpu"
+@pytest.mark.parametrize(
+    ("form", "device_type"),
+    [
+        ("llvm", "cpu"),
+        ("nvptx", "cuda"),
+        ("tensorrt", "cuda"),
+        ("onnxruntime", "cpu"),
+        ("onnxruntime -base=cuda", "cuda"),
+        ("arm_cl", "cpu"),
+        ({"kind": "llvm", "target_device_type": 2}, "cuda"),
+        ({"kind": "onnxruntime", "target_device_type": 2, "base": "llvm"}, "cuda"),
+    ],
+)
+def test_device_type(form: object, device_type: str) -> None:
+    assert Target(form).device_type == device_type
+
+
+def test_an_unknown_device_type() -> None:
+    with pytest.raises(SpecError, match=r"target_device_type: 3 is no device type; write one of 1 \(cpu\), 2 \(cuda\)"):
+        Target("llvm -target_device_type=3")
+
+
+def test_keys_that_follow_anyway_are_not_stated() -> None:
+    assert Target("llvm -keys=cpu") == Target("llvm")
+    assert Target("llvm -mcpu=cortex-m3 -keys=arm_cpu,cpu") == Target("llvm -mcpu=cortex-m3")
+    assert Target("llvm -keys=cpu -mcpu=cortex-m3") != Target("llvm -mcpu=cortex-m3")
+    assert Target({"kind": "c", "mcpu": "cortex-m4", "keys": ["cpu"]}).keys == ("cpu", "arm_cpu")
+    assert Target("opencl -device=mali -keys=mali,opencl,gpu") == Target("opencl -device=mali")
+    assert Target("nvptx -mtriple=nvptx64-nvidia-cuda") == Target("nvptx")
+
+
+def test_the_older_spelling_of_an_engine() -> None:
+    newer = Target({"kind": "tensorrt", "base": "cuda -arch=sm_80"})
+    assert Target("cuda -arch=sm_80 -compiler=tensorrt") == newer
+    assert Target({"kind": "cuda", "arch": "sm_80", "compiler": {"kind": "tensorrt"}}) == newer
+    assert Target("cuda -arch=sm_80").with_options({"compiler": "tensorrt"}) == newer
+    assert str(newer) == "tensorrt -base='cuda -arch=sm_80'"
+    whole = Target("cuda -compiler='tensorrt -use_fp16' -host=x86 -threads=2 -model=a")
+    assert dict(whole.options) == {
+        "base": Target("cuda -model=a"),
+        "host": Target("x86"),
+        "threads": 2,
+        "use_fp16": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("tensorrt -base=llvm", "base: tensorrt does not generate code for 'llvm'; it takes a target of kind cuda"),
+        ("openvino -base=mnn", "base: 'mnn' is no device"),
+        (
+            "reference -base=cuda",
+            "base: reference does not generate code for 'cuda'; it takes a target of device type cpu",
+        ),
+        ("cuda -compiler=openvino", "compiler: 'openvino' is no engine that generates code for 'cuda'"),
+        ("cuda -compiler=llvm", "compiler: 'llvm' is no engine"),
+        ("cuda -compiler='tensorrt -base=cuda'", "compiler: 'tensorrt -base=cuda' states a base already"),
+        ("cuda -compiler=composite", "compiler: 'composite' is no engine"),
+    ],
+)
+def test_bases_that_do_not_fit(form: str, words: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        Target(form)
+    assert str(caught.value).startswith(words)
+    assert "^" in str(caught.value)
+
+
+def test_features_follow_from_the_options() -> None:
+    assert Target("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512").features.has_avx512f is True
+    assert Target("onnxruntime -base='llvm -mcpu=skylake-avx512'").features.has_avx512f is True
+    assert Target("llvm").features.get("has_avx512f") is None
+    assert Target("llvm").features.get("test", True) is True
+    assert Target("test").features.is_test is True
+
+
+def test_features_are_not_stated() -> None:
+    with pytest.raises(SpecError, match="'features' follow from the other options"):
+        Target({"kind": "llvm", "features": {"has_avx512f": True}})
+
+
+def test_a_kind_may_bring_its_own_features() -> None:
     with KINDS.scope():
-        KINDS.register("box", engine_kind("box", "an engine", device_type="cuda"))
-        assert Target("box").device_type == "cuda"
-        assert Target("openvino -base=box").device_type == "cuda"
+        register_kind("mine", level="device", facts=lambda options: {"has_wings": "model" in options})
+        assert Target("mine -model=a").features.has_wings is True
+        host = Target(Target("cuda", "mine").export()).host
+        assert host is not None
+        assert host.features.has_wings is False
+
+
+def test_another_spelling_of_a_library() -> None:
+    assert str(Target("llvm -libs=mkldnn,cblas,dnnl")) == "llvm -libs=cblas,dnnl"
 
 
 def test_with_options() -> None:
@@ -155,12 +255,14 @@ def test_with_options() -> None:
 
 
 def test_a_target_says_where_other_settings_go() -> None:
-    for name in module.ELSEWHERE:
-        with pytest.raises(SpecError, match=r"belongs to|setting of") as caught:
+    for name, where in module.ELSEWHERE.items():
+        with pytest.raises(SpecError) as caught:
             Target(f"llvm -{name}=1")
+        assert where in str(caught.value)
         assert "^" in str(caught.value)
-        with pytest.raises(SpecError, match=r"belongs to|setting of"):
+        with pytest.raises(SpecError) as caught:
             Target({"kind": "llvm", name: 1})
+        assert where in str(caught.value)
 
 
 WORDS = """llvm openvino composite reference x -mattr=+a,-b -cl-opt=-x=true -devices= ' " \\ , mnn:1 -host= -threads=2

@@ -1,0 +1,112 @@
+"""Which executor, runtime and targets cannot go together, each with the reason. What is only unsupported is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from intarsia.config.elements import Member
+from intarsia.config.executor import Executor
+from intarsia.config.runtime import Runtime
+from intarsia.spec.schema import Options
+from intarsia.target import Target
+
+_HOSTS_OF_C = ("c", "llvm")
+_WITHOUT_DRIVER = frozenset({"cpu", "ext_dev"})
+"""Device types that need no driver of an operating system."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """What has to go together.
+
+    Attributes:
+        targets: Targets and nested configurations, most preferred first.
+        host: The target of the code that drives them.
+    """
+
+    targets: Sequence[Member]
+    host: Target
+    executor: Executor
+    runtime: Runtime
+
+
+@cache
+def default_executor() -> Executor:
+    """The executor of a configuration that states none."""
+    return Executor("graph")
+
+
+def default_runtime(executor: Executor) -> Runtime:
+    """The runtime of a configuration that states none: C where the executor passes arguments as C does."""
+    return _runtime("crt" if _passes_c_arguments(executor) else "python")
+
+
+@cache
+def _runtime(name: str) -> Runtime:
+    return Runtime(name)
+
+
+Rule = Callable[[Combination], Iterator[tuple[str, str]]]
+
+
+def faults_of_combination(options: Options, targets: Sequence[Member], host: Target) -> Iterator[tuple[str, str]]:
+    """For each rule that is broken: the option to change, and why the combination is impossible."""
+    executor = options.get("executor") or default_executor()
+    runtime = options.get("runtime") or default_runtime(executor)
+    combination = Combination(targets=targets, host=host, executor=executor, runtime=runtime)
+    for rule in _RULES:
+        yield from rule(combination)
+
+
+def _crt_is_bare_metal(it: Combination) -> Iterator[tuple[str, str]]:
+    if it.runtime.kind.name != "crt":
+        return
+    if it.executor.kind.name == "pipeline":
+        yield "executor", "runtime crt has no threads, and a pipeline runs its stages at one time; take graph or aot"
+    if it.host.kind.name not in _HOSTS_OF_C:
+        yield "runtime", f"crt is C code, and no C code is made for the host {str(it.host)!r}; a host is c or llvm"
+    for target in _targets(it.targets):
+        if target.device_type not in _WITHOUT_DRIVER:
+            what = f"crt has no operating system, and {str(target)!r} needs the driver of a {target.device_type} device"
+            yield "runtime", f"{what}; take cpp"
+
+
+def _aot_is_compiled_for_the_host(it: Combination) -> Iterator[tuple[str, str]]:
+    if it.executor.kind.name == "aot" and it.host.kind.name not in _HOSTS_OF_C:
+        yield "executor", f"aot compiles the driving code, and none is made for {str(it.host)!r}; a host is c or llvm"
+
+
+def _interfaces_of_aot(it: Combination) -> Iterator[tuple[str, str]]:
+    if not _passes_c_arguments(it.executor):
+        return
+    is_unpacked, is_c = bool(it.executor["unpacked-api"]), it.executor["interface-api"] == "c"
+    if it.runtime.kind.name != "crt":
+        what = "-interface-api=c" if is_c else "-unpacked-api"
+        yield "executor", f"runtime {it.runtime.kind.name} calls with packed arguments; {what} needs runtime crt"
+    elif not is_unpacked:
+        yield "executor", "-interface-api=c passes each argument by itself, so it needs -unpacked-api"
+
+
+def _cuda_graph_needs_cuda(it: Combination) -> Iterator[tuple[str, str]]:
+    if it.executor.kind.name != "cuda-graph":
+        return
+    if not any(spec.device_type == "cuda" for spec in it.targets):
+        yield "executor", "cuda-graph records the work of a CUDA device, and no target runs on one; add cuda"
+
+
+_RULES: tuple[Rule, ...] = (
+    _crt_is_bare_metal,
+    _aot_is_compiled_for_the_host,
+    _interfaces_of_aot,
+    _cuda_graph_needs_cuda,
+)
+
+
+def _targets(specs: Iterable[Member]) -> Iterator[Target]:
+    yield from (spec for spec in specs if isinstance(spec, Target))
+
+
+def _passes_c_arguments(executor: Executor) -> bool:
+    return executor.kind.name == "aot" and bool(executor["unpacked-api"] or executor["interface-api"] == "c")

@@ -1,0 +1,123 @@
+"""Configuration files: where they are looked for, and what they hold, as JSON or YAML. What it means is read later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from intarsia.config.rewrites.schemas import kind_named
+from intarsia.errors import ConfigError, SpecError
+from intarsia.spec.problems import Problems, Where, nearest
+from intarsia.spec.reader import load_json
+from intarsia.spec.syntax import Piece
+from intarsia.target import TAGS
+from intarsia.target.target import LEVEL as TARGET_LEVEL
+
+DEFAULT = "default"
+"""The name of the file that counts where none is named, if there is one."""
+
+SUFFIXES = (".json", ".yaml", ".yml")
+
+
+def user_folder() -> Path:
+    """Where the files that have a name stand: ``configs`` in Intarsia's configuration folder, such as ``~/.config``'s."""
+    import platformdirs  # slow to import, and needed where a file is looked for only
+
+    return Path(platformdirs.user_config_dir("intarsia")) / "configs"
+
+
+def find_config(name: str | None) -> Path | None:
+    """The file that ``--config NAME|PATH`` means; an existing path goes first. ``None`` if nothing is asked for.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    path = Path(DEFAULT if name is None else name)
+    if name is not None and path.is_file():
+        return path
+    named = dict(_named())
+    found = named.get(path.with_suffix("").as_posix() if path.suffix in SUFFIXES else path.as_posix())
+    if found is None and name is not None:
+        known = f"there are {', '.join(sorted(named))}" if named else "that folder has none"
+        hint = nearest(name, named, known)
+        raise ConfigError(
+            f"--config {name}: there is no such file, and no configuration of that name in {user_folder()}{hint}"
+        )
+    return found
+
+
+def _named() -> Iterator[tuple[str, Path]]:
+    """Every file of the user's folder: by its path within, without suffix, and by its name alone."""
+    folder = user_folder()
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.suffix in SUFFIXES and path.is_file():
+            yield path.stem, path
+            yield path.relative_to(folder).with_suffix("").as_posix(), path
+
+
+def read_config(path: Path) -> Mapping[str, Any]:
+    """What a configuration file holds: a mapping, or anything that names targets.
+
+    Raises:
+        SpecError: It cannot be read, or is neither JSON nor YAML.
+    """
+    data = _load(path)
+    if isinstance(data, Mapping):
+        if not all(isinstance(name, str) for name in data):
+            raise SpecError(f"{path}: every field of a configuration has a name that is text")
+        return data
+    if isinstance(data, str | list):
+        return {"targets": data}
+    raise SpecError(f"{path} holds {type(data).__name__}, and not the fields of a configuration")
+
+
+def target_text(text: str) -> str:
+    """The text of ``--target``: as it is, or what the file holds whose path it is. A kind or a tag goes before a path.
+
+    Raises:
+        SpecError: It is the path of a file that cannot be read.
+    """
+    word = next(iter(text.split()), "")
+    if kind_named(TARGET_LEVEL, word) is not None or TAGS.tag_of(word) is not None:
+        return text
+    path = Path(text)
+    looks_like_one = path.suffix in SUFFIXES and not text.startswith(("{", "["))
+    if not looks_like_one and not _is_file(path):
+        return text
+    data = _load(path)
+    return data if isinstance(data, str) else json.dumps(data)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for a path, or with a character that none has
+        return False
+
+
+def _load(path: Path) -> Any:
+    """JSON or YAML, by the suffix; the text of a file with another one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"cannot read the file {path}: {error}") from error
+    if path.suffix == ".json":
+        problems = Problems()
+        data = load_json(Piece.whole(text), Where(), problems)
+        try:
+            problems.raise_any()
+        except SpecError as error:
+            raise SpecError(f"the file {path} is no JSON: {error}") from None
+        return data
+    return _yaml(path, text) if path.suffix in SUFFIXES else text.strip()
+
+
+def _yaml(path: Path, text: str) -> Any:
+    import yaml  # slow to import, and needed for such files only
+
+    try:
+        return json.loads(json.dumps(yaml.safe_load(text), allow_nan=False))
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        raise SpecError(f"the file {path} is no YAML that JSON could hold: {error}") from error

@@ -1,0 +1,134 @@
+"""Any form of a configuration to its value: a kind, a tag of any level, a priority list, a dict, text or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from intarsia.config.elements import CONFIG, DEPLOYMENT, ELEMENTS, level_of
+from intarsia.errors import SpecError
+from intarsia.spec import Level, Placed, Spec
+from intarsia.spec.problems import Where
+from intarsia.spec.reader import SpecReader, load_json
+from intarsia.spec.syntax import Piece, layer, print_container
+from intarsia.spec.types import OptionType, Reader, Value
+from intarsia.target import DEVICE_TYPES, read_priority_list
+from intarsia.target.target import LEVEL as TARGET_LEVEL
+
+
+def read_any(level: Level, form: object) -> Spec[Any]:
+    """The spec that a configuration in any form is read as.
+
+    Raises:
+        SpecError: With every problem, its place, and the nearest legal spelling.
+    """
+    if isinstance(form, Path):
+        form = file_text(form)
+    reader = SpecReader(level)
+    if isinstance(form, str) and (piece := layer(Piece.whole(str(form)))).text.startswith("["):
+        form = load_json(piece, Where(), reader.problems)
+    spec = None if reader.problems else ConfigOf().from_data(form, Where(), reader)
+    reader.problems.raise_any()
+    assert isinstance(spec, Spec)
+    return spec
+
+
+def file_text(path: Path) -> str:
+    """What a file of a spec holds.
+
+    Raises:
+        SpecError: It cannot be read as text.
+    """
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"cannot read the target file {path}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOf(OptionType):
+    """A configuration in any form that `CompilationConfig.of` takes, files aside."""
+
+    @property
+    def label(self) -> str:
+        """The type in words."""
+        return CONFIG
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        """The configuration written here, or ``None`` after noting why there is none."""
+        inner = layer(piece)
+        if reader.problems.are_quotes_open(where, inner):
+            return None
+        parts = reader.split_list("target", inner)
+        is_lone = inner.text.startswith("{") or len(parts) == 1
+        level = level_of(inner.text) if is_lone else "target"
+        if level == CONFIG:
+            return reader.nested_text(CONFIG, piece, where, in_list=False)
+        if level != "target":
+            return _refuse(level, where.on(inner), reader)
+        if is_lone:
+            return _around([_alone(reader).nested_text("target", inner, where.on(inner), in_list=True)], where, reader)
+        return _around(ELEMENTS.from_text(piece, where.field("targets"), reader), where, reader)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        """The configuration given here, or ``None`` after noting why there is none."""
+        if isinstance(data, str):
+            return self.from_text(Piece.whole(str(data)), where, reader)
+        level = level_of(data)
+        if level == CONFIG:
+            return reader.nested_data(CONFIG, data, where, in_list=False)
+        if level != "target":
+            return _refuse(level, where, reader)
+        if isinstance(data, Mapping) and _is_by_device(data):
+            return _around(_by_device(data, where, reader), where, reader)
+        if isinstance(data, list | tuple):
+            return _around(ELEMENTS.from_data(data, where.field("targets"), reader), where, reader)
+        return _around([_alone(reader).nested_data("target", data, where, in_list=True)], where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        """What `from_text` reads as this configuration; ``inside`` a list or map, commas need quotes."""
+        return print_container(value.text(tags=tags), inside=inside)
+
+    def data(self, value: Value) -> Value:
+        """Pure JSON that `from_data` reads as this configuration."""
+        return value.export()
+
+
+def _around(elements: Sequence[Value] | None, where: Where, reader: Reader) -> Value:
+    """The configuration of these elements, which are read already."""
+    if elements is None or any(element is None for element in elements):
+        return None
+    return reader.nested_data(CONFIG, {"targets": list(elements)}, where, in_list=False)
+
+
+def _alone(reader: Reader) -> SpecReader:
+    """A reader of a target that is the whole machine, so that an accelerator's alias stands for its list."""
+    inner = SpecReader(TARGET_LEVEL, problems=reader.problems)
+    inner.alone = True
+    return inner
+
+
+def _refuse(level: str, where: Where, reader: Reader) -> None:
+    if level == DEPLOYMENT:
+        what = "this describes several machines, and a configuration is one; intarsia.config.Deployment reads it"
+    else:
+        what = f"a {level} is no configuration"
+    reader.problems.add(where, what)
+
+
+def _is_by_device(form: Mapping[Any, object]) -> bool:
+    """Whether this is the legacy form: device type, by name or DLPack number, to target."""
+    names = {*DEVICE_TYPES, *DEVICE_TYPES.values(), *map(str, DEVICE_TYPES.values())}
+    return bool(form) and all(isinstance(key, str | int) and key in names for key in form)
+
+
+def _by_device(form: Mapping[Any, object], where: Where, reader: Reader) -> Sequence[Value] | None:
+    try:
+        found = read_priority_list(form)
+    except SpecError as error:
+        reader.problems.add(where, str(error))
+        return None
+    targets = [target.with_host(found.host) for target in found.targets]
+    return [t if i is None else Placed(t, i) for t, i in zip(targets, found.places, strict=True)]

@@ -1,0 +1,53 @@
+"""The configuration that travels with a model in its metadata, so that one saved half-way can be handed back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from intarsia.config.compilation import CompilationConfig
+from intarsia.errors import ConfigError, SpecError
+
+CONFIG_KEY = "intarsia.config"
+"""The entry of a model's metadata that holds its configuration."""
+
+
+def to_metadata(config: CompilationConfig) -> dict[str, str]:
+    """The entries that carry a configuration in a model's metadata."""
+    return {CONFIG_KEY: config.json()}
+
+
+def from_metadata(metadata: Mapping[str, str]) -> CompilationConfig | None:
+    """The configuration that a model carries, or ``None``.
+
+    Raises:
+        SpecError: The entry does not describe a configuration.
+    """
+    text = metadata.get(CONFIG_KEY)
+    if text is None:
+        return None
+    try:
+        return CompilationConfig.of(text)
+    except SpecError as error:
+        what = f"the model's metadata entry {CONFIG_KEY!r} is no configuration; take it out or mend it"
+        raise SpecError(f"{what}\n{error}") from error
+
+
+def one_config(argument: object, metadata: Mapping[str, str]) -> CompilationConfig:
+    """The configuration to compile with: the argument's, else the one that the model carries, else this machine.
+
+    Args:
+        argument: Any form of a configuration; ``None`` where the caller states none.
+        metadata: Of the model.
+
+    Raises:
+        SpecError: One of them is at fault.
+        ConfigError: Both are there and they differ.
+    """
+    carried = from_metadata(metadata)
+    if argument is None:
+        return CompilationConfig.of(None) if carried is None else carried
+    stated = CompilationConfig.of(argument)
+    if carried not in (None, stated):
+        what = f"the model carries the configuration {str(carried)!r} and the argument says {str(stated)!r}"
+        raise ConfigError(f"{what}; leave the argument out, or take {CONFIG_KEY!r} out of the model's metadata")
+    return stated

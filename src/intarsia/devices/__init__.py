@@ -1,0 +1,32 @@
+"""Device planning: which node runs on which device, what is copied where, and why two wishes cannot both hold.
+
+It comes before partitioning, which respects it. Pure graph algebra: no engine and no ONNX library is needed here.
+"""
+
+from __future__ import annotations
+
+from intarsia.devices.constraint import Constraint, Subject
+from intarsia.devices.constraint_file import dump_constraints, parse_constraints, read_constraints
+from intarsia.devices.labels import complete, resolve
+from intarsia.devices.metadata import MODEL_KEY, NODE_KEY, model_constraints
+from intarsia.devices.plan import Copy, DevicePlan
+from intarsia.devices.planner import plan_devices
+from intarsia.devices.serving import refusals, serves
+
+__all__ = [
+    "MODEL_KEY",
+    "NODE_KEY",
+    "Constraint",
+    "Copy",
+    "DevicePlan",
+    "Subject",
+    "complete",
+    "dump_constraints",
+    "model_constraints",
+    "parse_constraints",
+    "plan_devices",
+    "read_constraints",
+    "refusals",
+    "resolve",
+    "serves",
+]

@@ -1,0 +1,173 @@
+"""Files of constraints: YAML or JSON that a person can read and edit.
+
+A file says for each kind of subject which is where. One device stands for all inputs, or all outputs::
+
+    nodes: {conv1: gpu2, conv2: "cuda:1"}
+    values: {mask: {device: cpu, constrain_result: true}}
+    inputs: cpu
+    outputs: {scores: cpu, boxes: gpu2}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from intarsia.devices.constraint import Constraint, Subject
+from intarsia.errors import ConfigError, SpecError
+from intarsia.target import VirtualDevice
+
+_SECTIONS = {"nodes": Subject.NODE, "values": Subject.VALUE, "inputs": Subject.INPUTS, "outputs": Subject.OUTPUTS}
+_FLAGS = ("constrain_body", "constrain_result")
+_BREAKS = frozenset("\x85\u2028\u2029")
+"""Line breaks that YAML 1.1 has and JSON has not: PyYAML reads them back only where they are escaped."""
+_ALL = frozenset({Subject.INPUTS, Subject.OUTPUTS})
+"""Subjects of which a section may mean all: it is one device, or has an entry with an empty name."""
+
+
+def read_constraints(path: str | Path) -> tuple[Constraint, ...]:
+    """The constraints of a file.
+
+    Raises:
+        ConfigError: It cannot be read, or says what such a file cannot say: with every problem and its line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read as a file of device constraints ({error})") from error
+    return parse_constraints(text, str(path))
+
+
+def parse_constraints(text: str, source: str) -> tuple[Constraint, ...]:
+    """The constraints of a file's text; an empty one has none.
+
+    Args:
+        text: The contents.
+        source: What messages call it, such as its path.
+
+    Raises:
+        ConfigError: As `read_constraints`.
+    """
+    reader = _Reader(source)
+    constraints = tuple(reader.constraints(text))
+    if reader.problems:
+        raise ConfigError("\n".join(reader.problems))
+    return constraints
+
+
+def dump_constraints(constraints: Iterable[Constraint]) -> str:
+    """The text of a file that says these constraints; their sources are not kept."""
+    section_of = {subject: section for section, subject in _SECTIONS.items()}
+    document: dict[str, dict[str, list[Any]]] = {}
+    for each in constraints:
+        stated = {flag: getattr(each, flag) for flag in _FLAGS}
+        plain = stated == {"constrain_body": True, "constrain_result": False}
+        entry = str(each.device) if plain else {"device": str(each.device), **stated}
+        document.setdefault(section_of[each.subject], {}).setdefault(each.name, []).append(entry)
+    sections = {section: _short(entries) for section, entries in document.items()}
+    # Names may be long; a folded line would be hard to move about.
+    text: str = yaml.safe_dump(sections, sort_keys=False, allow_unicode=True, width=100_000)
+    if not _BREAKS.isdisjoint(text):
+        text = yaml.safe_dump(sections, sort_keys=False, width=100_000)
+    return text
+
+
+def _short(entries: dict[str, list[Any]]) -> Any:
+    single = {name: items[0] if len(items) == 1 else items for name, items in entries.items()}
+    return single[""] if list(single) == [""] and isinstance(single[""], str) else single
+
+
+class _Reader:
+    """Walks the YAML nodes, not the values they stand for: the nodes know their lines, and ``1e3`` stays a name."""
+
+    def __init__(self, source: str) -> None:
+        self.problems: list[str] = []
+        self._source = source
+
+    def constraints(self, text: str) -> Iterator[Constraint]:
+        """Everything that can be read; the rest becomes problems."""
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            self._note(f"this is no YAML: {error.problem or error.context}", error.problem_mark)
+            return
+        except (yaml.YAMLError, RecursionError) as error:
+            self._note(f"this is no YAML: {error}", None)
+            return
+        if root is None:
+            return
+        for section, key, entries in self._fields(root, "a file of device constraints"):
+            if section in _SECTIONS:
+                yield from self._section(_SECTIONS[section], section, entries)
+            else:
+                self._note(f"there is no section {section!r}{_nearest(section)}", key.start_mark)
+
+    def _section(self, subject: Subject, section: str, entries: yaml.Node) -> Iterator[Constraint]:
+        if subject in _ALL and isinstance(entries, yaml.ScalarNode):
+            yield from self._entry(subject, "", section, entries)
+            return
+        for name, key, entry in self._fields(entries, f"section {section!r}"):
+            if not name and subject not in _ALL:
+                self._note(f"section {section!r}: a name is missing", key.start_mark)
+                continue
+            for each in entry.value if isinstance(entry, yaml.SequenceNode) else [entry]:
+                yield from self._entry(subject, name, f"{section}.{name}", each)
+
+    def _entry(self, subject: Subject, name: str, path: str, node: yaml.Node) -> Iterator[Constraint]:
+        flags = {"constrain_body": True, "constrain_result": False}
+        device: str | VirtualDevice
+        try:
+            if isinstance(node, yaml.ScalarNode):
+                device = node.value.strip()
+            else:
+                parts = yaml.constructor.SafeConstructor().construct_object(node, deep=True)
+                device = _device(parts, flags)
+        except (SpecError, yaml.YAMLError, ValueError, RecursionError) as error:
+            self._note(f"{path}: {error}", node.start_mark)
+            return
+        if not device:
+            self._note(f"{path}: a device is missing", node.start_mark)
+            return
+        source = f"{self._source}, line {node.start_mark.line + 1}"
+        yield Constraint(subject=subject, name=name, device=device, source=source, **flags)
+
+    def _fields(self, node: yaml.Node, what: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        if not isinstance(node, yaml.MappingNode):
+            self._note(f"{what} is a mapping from names to devices", node.start_mark)
+            return
+        seen = set()
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self._note(f"{what}: a name is text", key.start_mark)
+            elif key.value in seen:
+                self._note(f"{what}: {key.value!r} is there twice", key.start_mark)
+            else:
+                seen.add(key.value)
+                yield key.value, key, value
+
+    def _note(self, problem: str, mark: yaml.Mark | None) -> None:
+        place = self._source if mark is None else f"{self._source}, line {mark.line + 1}"
+        self.problems.append(f"{place}: {problem}")
+
+
+def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:
+    """The device of an entry that is a mapping; its flags go to ``flags``."""
+    if not isinstance(parts, dict):
+        raise SpecError("a device is text, or a mapping")
+    for flag in _FLAGS:
+        stated = parts.pop(flag, flags[flag])
+        if not isinstance(stated, bool):
+            raise SpecError(f"{flag!r} is true or false, found {stated!r}")
+        flags[flag] = stated
+    if parts.keys() == {"device"} and isinstance(parts["device"], str):
+        return str(parts["device"])  # it may be a label
+    return VirtualDevice.of(parts)
+
+
+def _nearest(word: str) -> str:
+    near = get_close_matches(word, _SECTIONS, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_SECTIONS)}"

@@ -1,0 +1,86 @@
+"""`DevicePlan`: where each node runs and where each copy goes, as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from intarsia.devices.constraint import Constraint
+from intarsia.target import VirtualDevice
+
+SHARED = frozenset({"cpu"})
+"""Device types all of whose devices read the same memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """One value brought from where it is computed to a device that reads it, once for all who read it there."""
+
+    value: str
+    source: VirtualDevice
+    destination: VirtualDevice
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether nothing has to move, since both ends read the same memory."""
+        ends = {self.source.device, self.destination.device}
+        return ends <= SHARED and self.source.memory_scope == self.destination.memory_scope
+
+    def export(self) -> dict[str, Any]:
+        """A dict of pure JSON."""
+        return {
+            "value": self.value,
+            "source": str(self.source),
+            "destination": str(self.destination),
+            "shares_memory": self.shares_memory,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicePlan:
+    """Where everything is; no part of any device is free, but for the memory scope.
+
+    Attributes:
+        nodes: Device of each node, by id.
+        inputs: Where the caller feeds each input of the graph.
+        outputs: Where the caller gets each output of the graph.
+        copies: In the order in which the values are computed.
+        reasons: Why each node is where it is: the constraint that reached it, or that none did.
+    """
+
+    nodes: Mapping[str, VirtualDevice]
+    inputs: Mapping[str, VirtualDevice]
+    outputs: Mapping[str, VirtualDevice]
+    copies: tuple[Copy, ...]
+    reasons: Mapping[str, str] = field(compare=False, repr=False)
+
+    @property
+    def devices(self) -> tuple[VirtualDevice, ...]:
+        """The devices on which nodes run, in the order of the graph."""
+        return tuple(dict.fromkeys(self.nodes.values()))
+
+    @property
+    def places(self) -> Mapping[str, str]:
+        """A name for the device of each node, by id: what a partition may hold only one of."""
+        names = {device: str(device) for device in self.devices}
+        return {id_: names[device] for id_, device in self.nodes.items()}
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """The whole plan as constraints; planning by them gives it again."""
+        source = "a device plan"
+        return (
+            *(Constraint.node(id_, device, source=source) for id_, device in self.nodes.items()),
+            *(Constraint.inputs(device, name, source=source) for name, device in self.inputs.items()),
+            *(Constraint.outputs(device, name, source=source) for name, device in self.outputs.items()),
+        )
+
+    def export(self) -> dict[str, Any]:
+        """A dict of pure JSON."""
+        return {
+            "nodes": {id_: {"device": name, "reason": self.reasons[id_]} for id_, name in self.places.items()},
+            "inputs": {name: str(device) for name, device in self.inputs.items()},
+            "outputs": {name: str(device) for name, device in self.outputs.items()},
+            "copies": [copy.export() for copy in self.copies],
+        }

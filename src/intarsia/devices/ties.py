@@ -1,0 +1,167 @@
+"""Which places share a device: a union-find whose sets carry a device, and the story of two wishes that clash."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from intarsia.devices.constraint import Constraint
+from intarsia.target import VirtualDevice
+
+SHOWN = 8
+"""How many steps of a path a message shows before it leaves out the middle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A constraint that reached a place.
+
+    Attributes:
+        place: Its number.
+        device: What the constraint says, its label resolved.
+        constraint: Who said it.
+    """
+
+    place: int
+    device: VirtualDevice
+    constraint: Constraint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """A tie that failed, or, if it has one, a pin.
+
+    Attributes:
+        first: One place.
+        second: The other; of a pin, the same.
+        why: What would bind them.
+        pin: The pin.
+    """
+
+    first: int
+    second: int
+    why: str = ""
+    pin: Pin | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """Two pins that no device satisfies, and a shortest path from one to the other.
+
+    Attributes:
+        first: One pin.
+        second: The other.
+        path: The steps: what binds, and the place it leads to. Empty where both pin one place.
+    """
+
+    first: Pin
+    second: Pin
+    path: tuple[tuple[str, int], ...]
+
+
+class Ties:
+    """Places by number. Two that are tied are on one device, which is the join of all that was pinned to either."""
+
+    def __init__(self, count: int) -> None:
+        self._root = list(range(count))
+        self._size = [1] * count
+        self._device = [VirtualDevice()] * count
+        self._pins: list[list[Pin]] = [[] for _ in range(count)]
+        self._links: list[tuple[int, int, str]] = []
+
+    def device(self, place: int) -> VirtualDevice:
+        """What is known about the device of a place; parts may be free."""
+        return self._device[self._find(place)]
+
+    def pins(self, place: int) -> Sequence[Pin]:
+        """The constraints that reached it, or what it is tied to."""
+        return self._pins[self._find(place)]
+
+    def pin(self, pin: Pin) -> bool:
+        """Put a place on a device; ``False``, and nothing changes, if it is known to be on another."""
+        root = self._find(pin.place)
+        joined = self._device[root].join(pin.device)
+        if joined is None:
+            return False
+        self._device[root] = joined
+        self._pins[root].append(pin)
+        return True
+
+    def tie(self, first: int, second: int, why: str) -> bool:
+        """Put two places on one device; ``False``, and nothing changes, if they are known to be on two.
+
+        Args:
+            first: One place.
+            second: The other.
+            why: What binds them, as messages write it between the two.
+        """
+        keep, gone = self._find(first), self._find(second)
+        if keep == gone:
+            return True
+        joined = self._device[keep].join(self._device[gone])
+        if joined is None:
+            return False
+        if self._size[keep] < self._size[gone]:
+            keep, gone = gone, keep
+        self._root[gone] = keep
+        self._size[keep] += self._size[gone]
+        self._device[keep] = joined
+        self._pins[keep] += self._pins[gone]
+        self._pins[gone] = []
+        self._links.append((first, second, why))
+        return True
+
+    def explain(self, clash: Clash) -> Story:
+        """Why a tie or a pin failed."""
+        old = self.pins(clash.first)
+        new = self.pins(clash.second) if clash.pin is None else [clash.pin]
+        start, end = next(pair for pair in product(old, new) if pair[0].device.join(pair[1].device) is None)
+        path = self._path(start.place, end.place, (clash.first, clash.second, clash.why))
+        return Story(first=start, second=end, path=tuple(path))
+
+    def _path(self, start: int, end: int, extra: tuple[int, int, str]) -> list[tuple[str, int]]:
+        links: dict[int, list[tuple[str, int]]] = {}
+        for first, second, why in (*self._links, extra):
+            links.setdefault(first, []).append((why, second))
+            links.setdefault(second, []).append((why, first))
+        came: dict[int, tuple[str, int]] = {start: ("", start)}
+        queue = deque([start])
+        while queue and end not in came:
+            here = queue.popleft()
+            for why, there in links.get(here, ()):
+                if there not in came:
+                    came[there] = (why, here)
+                    queue.append(there)
+        steps = []
+        while end != start:
+            why, before = came[end]
+            steps.append((why, end))
+            end = before
+        return steps[::-1]
+
+    def _find(self, place: int) -> int:
+        while self._root[place] != place:
+            self._root[place] = self._root[self._root[place]]
+            place = self._root[place]
+        return place
+
+
+def told(story: Story, name: Callable[[int], str]) -> str:
+    """A clash as a message: both constraints, and what lies between."""
+    lines = [
+        "two device constraints cannot both hold:",
+        f"  {story.first.constraint}",
+        f"  {story.second.constraint}",
+    ]
+    if story.path:
+        shown = [f"{why} {name(place)}" for why, place in story.path]
+        if len(shown) > SHOWN:
+            half = SHOWN // 2
+            shown = [*shown[:half], f"… {len(shown) - SHOWN} more …", *shown[-half:]]
+        lines.append(f"  between them no copy can stand: {' '.join([name(story.first.place), *shown])}")
+    else:
+        lines.append(f"  both speak of {name(story.first.place)}")
+    lines.append("change one of them, or leave it out")
+    return "\n".join(lines)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from intarsia.errors import SpecError
+from intarsia.spec import Tag
+from intarsia.spec.shelves import PlugIns, UserFolder, VendorFolder, read_tag_folder
+
+
+def write(folder: Path, name: str, *tags: str, override: bool = False) -> None:
+    rows = {tag: {"form": "llvm", "source": name, "override": override} for tag in tags}
+    (folder / name).write_text(json.dumps({"tags": rows}), encoding="utf-8")
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> VendorFolder:
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    write(folder, "acme.json", "acme/one", "acme/one,32bit", "acme/cpu/two")
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    return VendorFolder(folder)
+
+
+# a folder by vendor
+
+
+def test_only_the_vendors_own_file_is_read(shipped: VendorFolder) -> None:
+    one = shipped.find("acme/one")
+    assert one is not None
+    assert one.source == "acme.json"
+    assert shipped.find("acme/cpu/two") is not None
+    assert shipped.find("acme/three") is None
+    assert shipped.find("nobody/one") is None
+    assert shipped.find("broken") is None
+    with pytest.raises(SpecError, match=r"broken\.json is no json"):
+        shipped.find("broken/one")
+
+
+def test_a_file_is_read_once(shipped: VendorFolder) -> None:
+    assert shipped.find("acme/one") is shipped.find("acme/one")
+
+
+def test_names_with_a_comma_are_looked_for_where_text_names_the_vendor(shipped: VendorFolder) -> None:
+    assert shipped.with_comma("llvm, acme/one,32bit") == ("acme/one,32bit",)
+    assert shipped.with_comma("llvm,mnn") == ()
+    assert shipped.with_comma("other/one,mnn") == ()
+
+
+def test_what_a_name_may_be_a_misspelling_of(tmp_path: Path) -> None:
+    write(tmp_path, "acme.json", "acme/one", "acme/two")
+    write(tmp_path, "other.json", "other/one")
+    shelf = VendorFolder(tmp_path)
+    assert list(shelf.similar("acmee/onne")) == ["acme/one", "acme/two"]
+    assert sorted(shelf.similar("one")) == ["acme/one", "other/one"]
+    assert list(shelf.similar("three")) == []
+    assert list(shelf.similar("zzz/one")) == []
+    assert sorted(shelf.tags()) == ["acme/one", "acme/two", "other/one"]
+
+
+# a user's folder
+
+
+def test_a_users_folder_need_not_exist(tmp_path: Path) -> None:
+    shelf = UserFolder(lambda: tmp_path / "none")
+    assert shelf.find("a") is None
+    assert shelf.tags() == {}
+
+
+def test_a_users_files_have_any_name_and_their_tags_too(tmp_path: Path) -> None:
+    write(tmp_path, "mine.json", "platform0", "acme/five,1")
+    (tmp_path / "more.yaml").write_text("tags: {lab/box: {form: mnn}}", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no tags", encoding="utf-8")
+    shelf = UserFolder(lambda: tmp_path)
+    assert sorted(shelf.tags()) == ["acme/five,1", "lab/box", "platform0"]
+    assert shelf.find("lab/box") == Tag(name="lab/box", level="target", form="mnn")
+    assert shelf.with_comma("a, b") == ("acme/five,1",)
+    assert list(shelf.similar("x")) == list(shelf.tags())
+
+
+def test_a_user_redefines_only_on_request(tmp_path: Path, shipped: VendorFolder) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    write(folder, "mine.json", "acme/one")
+    with pytest.raises(SpecError, match=r"tag 'acme/one' of .* has been previously defined"):
+        UserFolder(lambda: folder, over=[shipped]).find("acme/one")
+    write(folder, "mine.json", "acme/one", override=True)
+    mine = UserFolder(lambda: folder, over=[shipped]).find("acme/one")
+    assert mine is not None
+    assert mine.source == "mine.json"
+
+
+def test_a_user_may_not_take_a_name_that_means_something(tmp_path: Path) -> None:
+    write(tmp_path, "mine.json", "llvm")
+    with pytest.raises(SpecError, match=r"'llvm' of .* cannot name a tag"):
+        UserFolder(lambda: tmp_path, is_taken=lambda name: name == "llvm").find("x")
+
+
+def test_two_files_of_a_folder_define_no_tag_twice(tmp_path: Path) -> None:
+    write(tmp_path, "a.json", "t")
+    write(tmp_path, "b.json", "t", override=True)
+    with pytest.raises(SpecError, match=r"'t' of .*b\.json has been previously defined by .*a\.json"):
+        read_tag_folder(tmp_path)
+
+
+# plug-ins
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, tags: object, vendor: str = "lab") -> PlugIns:
+    module = ModuleType("lab_tags")
+    module.__dict__["TAGS"] = tags
+    monkeypatch.setitem(sys.modules, "lab_tags", module)
+    point = EntryPoint(name=vendor, value="lab_tags:TAGS", group="some.tags")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: [point] if group == "some.tags" else [])
+    return PlugIns("some.tags", over=[])
+
+
+BOX = Tag(name="lab/box", level="target", form="mnn", source="its sheet")
+
+
+@pytest.mark.parametrize("offered", [[BOX], lambda: [BOX]])
+def test_a_package_offers_tags_or_a_function_that_makes_them(monkeypatch: pytest.MonkeyPatch, offered: object) -> None:
+    shelf = offer(monkeypatch, offered)
+    assert shelf.find("lab/box") == BOX
+    assert shelf.find("lab/other") is None
+    assert shelf.find("box") is None
+    assert list(shelf.similar("labb/box")) == ["lab/box"]
+
+
+def test_a_package_that_is_not_named_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = offer(monkeypatch, lambda: 1 / 0)
+    assert shelf.find("nvidia/box") is None
+    assert shelf.with_comma("nvidia/a,b") == ()
+    with pytest.raises(SpecError, match="plug-in lab_tags:TAGS do not load: division by zero"):
+        shelf.find("lab/box")
+
+
+@pytest.mark.parametrize("offered", [[1], [Tag(name="box", level="target", form="mnn")], 5])
+def test_what_a_package_may_not_offer(monkeypatch: pytest.MonkeyPatch, offered: object) -> None:
+    with pytest.raises(SpecError, match="lab_tags:TAGS"):
+        offer(monkeypatch, offered).find("lab/box")
+
+
+def test_a_package_redefines_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "lab.json", "lab/box")
+    offer(monkeypatch, [BOX])
+    with pytest.raises(SpecError, match="'lab/box' of plug-in lab_tags:TAGS has been previously defined"):
+        PlugIns("some.tags", over=[VendorFolder(tmp_path)]).find("lab/box")
