@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import random
+import statistics
 import sys
 import time
 import warnings
@@ -56,6 +57,16 @@ SAMPLES: tuple[tuple[Reader, str], ...] = (
     (VirtualDevice.of, "cuda:3 -target='cuda -arch=sm_80' -memory-scope=global"),
 )
 """Legal texts, each with who reads it."""
+TYPICAL = (
+    "llvm",
+    "llvm -mcpu=cascadelake",
+    "cuda -arch=sm_80",
+    "onnxruntime -optimization-level=extended",
+    "onnxruntime -optimization-level=all -threads=2",
+    "openvino -performance-hint=latency -threads=4",
+)
+"""Targets as people write them."""
+REPEATS = 200
 READERS: tuple[Reader, ...] = tuple(dict.fromkeys(read for read, _ in SAMPLES))
 WORDS = (
     ", \n \t ' \" \\ = - -- --- : { } [ ] null true 1e999 -1 0x1 \x00 é \ud800 host kind tag targets devices -host= "
@@ -187,6 +198,17 @@ def read_all(numbers: range, figures: Figures) -> None:
             figures.note(number, time.perf_counter() - start, is_value=is_value)
 
 
+def typical_us() -> dict[str, float]:
+    """Median microseconds of each typical text, read over and over by turns."""
+    times: dict[str, list[float]] = {text: [] for text in TYPICAL}
+    for _ in range(REPEATS):
+        for text, spent in times.items():
+            start = time.perf_counter()
+            Target(text)
+            spent.append((time.perf_counter() - start) * 1e6)
+    return {text: round(statistics.median(spent), 1) for text, spent in times.items()}
+
+
 def recorded(first: int) -> Figures:
     """The figures to go on with: those of the file if they end where this run begins."""
     if not first or not RESULTS.exists():
@@ -198,9 +220,10 @@ def recorded(first: int) -> Figures:
     return Figures(first, data["values"], data["worst_ms"], data["worst_text"], histogram)
 
 
-def shown(figures: Figures) -> Iterator[str]:
+def shown(figures: Figures, typical: dict[str, float]) -> Iterator[str]:
     """The figures in words."""
     data = figures.export()
+    yield f"typical targets: median {statistics.median(typical.values()):.1f} µs, from {min(typical.values())} up"
     yield f"{data['texts']} texts: {data['values']} values, {data['refused']} refused, nothing else"
     yield f"median {data['median_us']} µs, 99 % within {data['p99_us']} µs, worst {data['worst_ms']} ms"
 
@@ -209,8 +232,10 @@ def main(first: int, last: int) -> None:
     """Read the texts from ``first`` up to ``last``."""
     figures = recorded(first)
     read_all(range(first, last), figures)
-    RESULTS.write_text(f"{json.dumps(figures.export(), indent=1)}\n", encoding="utf-8")
-    print("\n".join(shown(figures)))
+    typical = typical_us()
+    data = {**figures.export(), "typical_us": typical}
+    RESULTS.write_text(f"{json.dumps(data, indent=1)}\n", encoding="utf-8")
+    print("\n".join(shown(figures, typical)))
 
 
 if __name__ == "__main__":

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import partial
+from heapq import nlargest
+from typing import NamedTuple
 
 from intarsia.errors import SpecError
 from intarsia.spec.syntax import Piece, unclosed
 
 _LINE = 100
 _LONGEST_COMPARED = 64
+_NEAR = 0.6
+_MOST_HINTS = 8
+_MOST_COMPARED = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """A place in what the user handed over.
 
     Attributes:
@@ -70,6 +74,10 @@ class Problems:
         self.add(where.on(mark), f"mismatched quotes: {what}")
         return True
 
+    def nearest(self, name: str, legal: Iterable[str], otherwise: str = "") -> str:
+        """As `nearest`, for a problem about to be added; none behind so many others, as each takes time."""
+        return nearest(name, legal, otherwise) if len(self._found) < _MOST_HINTS else ""
+
     def raise_any(self) -> None:
         """Raise all that was found as one error.
 
@@ -96,9 +104,35 @@ def closest(name: str, legal: Iterable[str]) -> str | None:
         return None
     import difflib  # slow to import, and needed for errors only
 
+    wanted = name.lower().replace("_", "-")
     folded = {word.lower().replace("_", "-"): word for word in legal}
-    close = difflib.get_close_matches(name.lower().replace("_", "-"), folded, n=1, cutoff=0.6)
+    likely = [word for word in folded if _may_be_near(wanted, word)]
+    if len(likely) > _MOST_COMPARED:
+        likely = nlargest(_MOST_COMPARED, likely, key=partial(_ends_shared, wanted))
+    close = difflib.get_close_matches(wanted, likely, n=1, cutoff=_NEAR)
     return folded[close[0]] if close else None
+
+
+def _ends_shared(name: str, word: str) -> int:
+    """How many characters they begin and end with alike: a slip of the hand leaves most of both ends as they were."""
+    return _beginning_shared(name, word) + _beginning_shared(name[::-1], word[::-1])
+
+
+def _beginning_shared(name: str, word: str) -> int:
+    pairs = enumerate(zip(name, word, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(name), len(word)))
+
+
+def _may_be_near(name: str, word: str) -> bool:
+    """Whether difflib could find them near: twice the characters they share is enough of all that they have.
+
+    A bound that costs a hundredth of what difflib needs for a word, where there are a thousand tags to compare with.
+    """
+    enough = _NEAR * (len(name) + len(word))
+    if 2 * min(len(name), len(word)) < enough:
+        return False
+    letters = set(word)
+    return 2 * sum(char in letters for char in name) >= enough
 
 
 def shown(value: object) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from intarsia.spec.aliases import Alias
-from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
+from intarsia.spec.problems import Problems, Where, shown, shown_name
 from intarsia.spec.schema import Kind, Option
 from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
@@ -208,7 +208,7 @@ class SpecReader:
             if tags is not None and self.level.default_kind:
                 return _Head(self.level.kinds[self.level.default_kind], {}, ())
             if tags is not None:
-                hint = nearest("kind", (name for name in data if isinstance(name, str)))
+                hint = self.problems.nearest("kind", (name for name in data if isinstance(name, str)))
                 hint = hint.replace("did you mean", "is it misspelt as")
                 self.problems.add(where, f"field 'kind' is not found{hint}")
             return None
@@ -281,7 +281,7 @@ class SpecReader:
         tags = level.tags.similar(name) if tags_allowed else ()
         word = "tag" if is_tag or not kinds_allowed else f"{level.name} kind"
         listing = f"known are {', '.join(kinds)}" if kinds else ""
-        hint = nearest(name, [*kinds, *aliases, *tags], listing)
+        hint = self.problems.nearest(name, [*kinds, *aliases, *tags], listing)
         self.problems.add(where, f"{word} {shown_name(name)} is not defined{hint}")
 
     def _alias(self, alias: Alias, where: Where) -> _Head | None:
@@ -294,7 +294,7 @@ class SpecReader:
         chosen = tag.chosen(variant)
         if chosen is None:
             known = f"it has {', '.join(tag.variants)}" if tag.variants else "it has none"
-            what = f"tag {tag.name!r} has no variant {variant!r}{nearest(variant, tag.variants, known)}"
+            what = f"tag {tag.name!r} has no variant {variant!r}{self.problems.nearest(variant, tag.variants, known)}"
             self.problems.add(where, what)
             return None
         if chosen.level != self.level.name:
@@ -326,7 +326,7 @@ class SpecReader:
             what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} does not say {name!r}"
             self.problems.add(where, f"{what}; {self.level.elsewhere[name]}")
         else:
-            hint = nearest(name, kind.options, f"it has {', '.join(kind.options) or 'no options'}")
+            hint = self.problems.nearest(name, kind.options, f"it has {', '.join(kind.options) or 'no options'}")
             self.problems.add(where, f"cannot recognize {shown_name(name)} as an option of {kind.name!r}{hint}")
         return None
 

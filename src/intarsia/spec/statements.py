@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from intarsia.spec.problems import Problems, Where
 from intarsia.spec.schema import Option
@@ -11,8 +11,7 @@ from intarsia.spec.syntax import Piece, is_quoted
 from intarsia.spec.types import Bool
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One stated option.
 
     Attributes:

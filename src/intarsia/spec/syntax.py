@@ -9,17 +9,18 @@ one layer of quotes, and what needs none is written without.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 BLANKS = " \t\n\r\f\v"
 QUOTES = "'\""
 _SPECIAL = frozenset(f"{BLANKS}{QUOTES}\\,")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Part of a source text.
+class Piece(NamedTuple):
+    """Part of a source text. A tuple, since a text becomes dozens of them and those are made in half the time.
 
     Attributes:
         source: The whole text the user wrote.
@@ -156,6 +157,9 @@ def split(piece: Piece, separators: str) -> list[Piece]:
     if not any(char in piece.text for char in separators):
         whole = trim(piece)
         return [whole] if whole.text else []
+    if _is_plain(piece.text):
+        found = _parts(separators).finditer(piece.text)
+        return [part for part in (trim(piece.cut(*match.span())) for match in found) if part.text]
     mask, _ = shield(piece.text)
     parts, start = [], 0
     for i, char in enumerate(piece.text):
@@ -164,6 +168,12 @@ def split(piece: Piece, separators: str) -> list[Piece]:
             start = i + 1
     parts.append(trim(piece.cut(start, len(piece.text))))
     return [part for part in parts if part.text]
+
+
+@cache
+def _parts(separators: str) -> re.Pattern[str]:
+    """Matches what stands between separators, where no character is shielded."""
+    return re.compile(f"[^{re.escape(separators)}]+")
 
 
 def words(piece: Piece) -> list[Piece]:

@@ -17,7 +17,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from intarsia.spec.problems import Problems, Where, nearest, shown
+from intarsia.spec.problems import Problems, Where, shown
 from intarsia.spec.syntax import Piece, divide, layer, leaf, print_container, print_leaf, split
 
 Value = Any
@@ -211,7 +211,7 @@ class Enum(OptionType):
     def _chosen(self, word: str, where: Where, reader: Reader) -> str | None:
         if word in self.choices:
             return word
-        hint = nearest(word, self.choices) + _comma(word)
+        hint = reader.problems.nearest(word, self.choices) + _comma(word)
         reader.problems.add(where, f"{shown(word)} is none of {', '.join(self.choices)}{hint}")
         return None
 
