@@ -23,10 +23,10 @@ from intarsia.cost.repro import Origin
 from intarsia.cost.sampling import Effort
 from intarsia.cost.store import Store
 from intarsia.cost.workspace import Workspace
-from intarsia.driver import atoms_of
 from intarsia.graph import load_model
 from intarsia.partition import Partition, boundaries
 from intarsia.runtime import thread_budget
+from intarsia.search.planning import atoms_of
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "parts.json"

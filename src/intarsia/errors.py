@@ -11,6 +11,7 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── PlanError                   a partitioning that does not cover the graph once, in order
     │   └── ArtifactError               damaged, or built for another machine or engine version
     ├── BackendUnavailableError     3   an engine that is not installed or does not start
+    │   └── MissingStageError           planned, but a stage that would compile or run the plan is missing here
     ├── BackendError                4   an engine that failed, with its name and stage
     │   ├── CompileError
     │   ├── LoadError
@@ -66,6 +67,20 @@ class BackendUnavailableError(IntarsiaError, ImportError):
     """An engine that is not installed or does not start here."""
 
     exit_code = 3
+
+
+class MissingStageError(BackendUnavailableError):
+    """A machine was planned for, but nothing here can compile for it.
+
+    Attributes:
+        plan: The text of the plan file.
+        missing: What is missing, one sentence each.
+    """
+
+    def __init__(self, plan: str, missing: tuple[str, ...]) -> None:
+        super().__init__("planned, but this cannot be compiled here:\n" + "\n".join(f"  {each}" for each in missing))
+        self.plan = plan
+        self.missing = missing
 
 
 class BackendError(IntarsiaError, RuntimeError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,11 @@ def embed(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict
     first = backend.variants(Target(backend.name))[0]
     rest = [node.id for node in graph.nodes if node.id not in inside]
     # Three parts of the main engine's own, so that it takes part most often even where the pieces are its as well.
-    parts = [(Target("onnxruntime"), rest[:2]), (Target("onnxruntime"), rest[2:4]), (Target("onnxruntime"), rest[4:])]
+    parts: list[tuple[Target, Sequence[str]]] = [
+        (Target("onnxruntime"), rest[:2]),
+        (Target("onnxruntime"), rest[2:4]),
+        (Target("onnxruntime"), rest[4:]),
+    ]
     parts += [(first, piece) for piece in pieces]
     ordered = Partitioning.of(graph, [(target, frozenset(nodes)) for target, nodes in parts])
     settings = replace(SETTINGS, embed=True)

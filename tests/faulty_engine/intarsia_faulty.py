@@ -26,8 +26,7 @@ from intarsia.backends.base import (
 from intarsia.config import RunSettings
 from intarsia.graph import Graph, Node, SubModel
 from intarsia.spec import Enum, Option
-from intarsia.target import Target
-from intarsia.target.kinds import engine_kind
+from intarsia.target import Target, engine_kind
 
 MODES = ("segfault", "hang", "raise", "wrong", "compile")
 FAULTY = engine_kind(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.errors import BackendUnavailableError, SpecError
+from intarsia.errors import BackendUnavailableError
 from tests.cli_fakes import Fakes, invoke
 
 TRANSCRIPTS = Path(__file__).parent / "cli"
@@ -20,6 +20,9 @@ COMMANDS = {
     "run-help": "intarsia run --help",
     "compare-help": "intarsia compare --help",
     "explain-help": "intarsia explain --help",
+    "targets-help": "intarsia targets --help",
+    "config-help": "intarsia config --help",
+    "config-show-help": "intarsia config show --help",
     "doctor-help": "intarsia doctor --help",
     "export-help": "intarsia export --help",
     "compile": "intarsia compile model.onnx",
@@ -29,6 +32,16 @@ COMMANDS = {
     "explain-plan": "intarsia explain model.intarsia --plan",
     "run": "intarsia run model.intarsia --random --profile",
     "doctor": "intarsia doctor",
+    "targets": "intarsia targets",
+    "targets-kind": "intarsia targets cuda",
+    "targets-search": "intarsia targets 'nvidia/jetson-n*'",
+    "targets-word": "intarsia targets rasp4b",
+    "targets-tag": "intarsia targets 'aws/cpu/c5.4xlarge -threads=4'",
+    "targets-config": "intarsia targets nvidia/jetson-nano:cuda",
+    "targets-json": "intarsia targets 'mnn -precision=low' --json",
+    "config-show": "intarsia config show --config board.yaml --target-llvm-threads=2 --set targets[1].arch=sm_72",
+    "config-show-target": "intarsia config show --config board.yaml --target 'acl, llvm mattr=+neon' --executor vm",
+    "config-show-json": "intarsia config show --target mnn --json",
     "error-verb": "intarsia compil model.onnx",
     "error-option": "intarsia compile model.onnx --thread 2",
     "error-shape": "intarsia compile model.onnx --shape input=big",
@@ -36,9 +49,25 @@ COMMANDS = {
     "error-input": "intarsia run model.intarsia --input x=none.npy",
     "error-target": "intarsia compile model.onnx --target onnxruntim",
     "error-engine": "intarsia compile model.onnx --target mnn",
+    "error-target-option": "intarsia compile model.onnx --target 'onnxruntime -threads=0 --execution-mod=x, llvm'",
+    "error-flag": "intarsia compile model.onnx --target-llvm-mcp=haswell",
+    "error-flag-value": "intarsia compile model.onnx --target-llvm-num-cores=four",
+    "error-flag-kind": "intarsia compile model.onnx --target mnn --target-llvm-mcpu=haswell",
+    "error-path": "intarsia compile model.onnx --set targets[0].mpcu=haswell",
+    "error-config": "intarsia compile model.onnx --config bored.yaml",
+    "error-setting": "intarsia compile model.onnx --config setting.json",
+    "error-machine": "intarsia compile model.onnx --target mnn --executor cuda-graph",
+    "error-search": "intarsia targets gpuu",
 }
+BOARD = """\
+targets:
+- tensorrt -use_fp16
+- tag: nvidia/jetson-nano
+- llvm -mcpu=cortex-a57
+executor: {kind: graph, link-params: true}
+budget: 20
+"""
 FAILURES = {
-    "error-target": SpecError("no target kind 'onnxruntim'; did you mean 'onnxruntime'?\n  onnxruntim\n  ^"),
     "error-engine": BackendUnavailableError("mnn is not installed; pip install 'intarsia[mnn]'"),
 }
 
@@ -49,7 +78,10 @@ def test_transcript(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     fakes.install(monkeypatch)
     fakes.failure = FAILURES.get(name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/home/user/.config")
     (tmp_path / "model.intarsia").touch()
+    (tmp_path / "board.yaml").write_text(BOARD)
+    (tmp_path / "setting.json").write_text('{"targets": ["mnn"], "budgett": 3}')
     done = invoke(*shlex.split(COMMANDS[name])[1:])
     printed = "\n".join(line.rstrip() for line in done.output.splitlines())
     transcript = f"$ {COMMANDS[name]}\n{printed}\n[exit {done.exit_code}]\n"

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from intarsia import driver
-from intarsia.errors import ConfigError, PlanError
+from intarsia.devices import Constraint
+from intarsia.errors import ConfigError, MissingStageError, PlanError
+from intarsia.partition import Partitioning, parse_plan
+from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 
 
@@ -55,3 +58,28 @@ def test_a_refused_compile_leaves_no_store(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         refused(tmp_path, partition="best")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_compiled_here_is_planned_and_nothing_is_measured(tmp_path: Path) -> None:
+    config = {"targets": ["reference"], "executor": "vm", "devices": {"one": "cpu:0", "two": "cpu:1"}}
+    wishes = [Constraint.node("first", "one"), Constraint.node("relu", "two")]
+    with pytest.raises(MissingStageError, match="executor 'vm'") as caught:
+        driver.compile(two_layers(), config, store=tmp_path / "records.sqlite", constraints=wishes)
+    plan = parse_plan(caught.value.plan)
+    assert [plan.devices[each.nodes[0]] for each in plan.partitions] == ["one", "two", "one"]
+    assert list((tmp_path / "records.files" / "work").iterdir()) == []
+
+
+def test_constraints_are_a_list_or_a_file(tmp_path: Path) -> None:
+    config = {"targets": ["reference"], "devices": {"one": "cpu:0", "two": "cpu:1"}}
+    (tmp_path / "devices.yaml").write_text("nodes: {relu: two}", encoding="utf-8")
+    from_file = driver.partition(two_layers(), config, constraints=tmp_path / "devices.yaml")
+    assert from_file == driver.partition(two_layers(), config, constraints=[Constraint.node("relu", "two")])
+    assert [each.nodes for each in from_file.partitions] == [("first", "relu"), ("MatMul_2", "Relu_3")]
+
+
+def test_a_partitioning_that_does_not_cover_the_model_is_not_built(tmp_path: Path) -> None:
+    draft = driver.partition(two_layers(), "reference").moved(["relu"], Target("reference"))
+    short = Partitioning(partitions=draft.partitions[1:])
+    with pytest.raises(PlanError, match="3 of 4 nodes are in no partition"):
+        driver.build(two_layers(), short, "reference", store=tmp_path / "records.sqlite")

@@ -9,7 +9,10 @@ import pytest
 
 import intarsia
 
-PUBLIC = ["CompilationConfig", "CompiledModel", "Target", "__version__", "compile", "errors", "load"]
+PUBLIC = [
+    "CompilationConfig", "CompiledModel", "Constraint", "Partitioning", "Target", "VirtualDevice", "__version__",
+    "build", "compile", "errors", "load", "partition",
+]  # fmt: skip
 HEAVY = [
     "MNN", "_tools", "ncnn", "numpy", "onnx", "onnx_ir", "onnxruntime", "onnxscript", "openvino", "openvino_telemetry",
     "pydantic", "rich", "yaml",
@@ -31,6 +34,13 @@ def test_the_public_names_are_these() -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(intarsia, name) is not None
+
+
+@pytest.mark.parametrize("first", ["", "import intarsia.driver", "from intarsia.partition import greedy"])
+def test_partition_is_a_folder_and_a_stage(first: str) -> None:
+    script = f"{first}\nimport intarsia\nimport intarsia.partition as folder\nfolder.greedy\nintarsia.partition(b'')"
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert "ModelError: the model is empty" in done.stderr
 
 
 def test_an_unknown_name_is_refused() -> None:

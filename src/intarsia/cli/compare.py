@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from intarsia.cli.console import print_json, progress_line
+from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, measuring_options, verbose_option, with_options
 from intarsia.cli.tables import print_plans
 
 
-@click.command(short_help="Time every engine on a model.")
+@click.command(cls=MachineCommand, short_help="Time every engine on a model.")
 @click.argument("model", type=FILE)
 @with_options(*measuring_options)
 @json_option

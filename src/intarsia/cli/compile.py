@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from intarsia.cli.console import print_json, progress_line
-from intarsia.cli.options import FILE, json_option, measuring_options, verbose_option, with_options
+from intarsia.cli.machine import MachineCommand
+from intarsia.cli.options import FILE, json_option, search_options, verbose_option, with_options
 from intarsia.cli.tables import print_outcome
+from intarsia.errors import MissingStageError
 
 if TYPE_CHECKING:
     from intarsia.driver import Strategy
 
 SUFFIX = ".intarsia"
+PLAN_SUFFIX = ".plan.yaml"
+"""Of the plan of a machine that nothing here compiles for."""
 
 
-@click.command("compile", short_help="Find the fastest mix of engines and write it.")
+@click.command("compile", cls=MachineCommand, short_help="Find the fastest mix of engines and write it.")
 @click.argument("model", type=FILE)
-@with_options(*measuring_options)
-@click.option(
-    "--partition",
-    type=click.Choice(["single", "greedy", "collage", "manual"]),
-    help="How to divide the model. [default: collage, or manual with --plan]",
-)
-@click.option("--plan", metavar="FILE", type=FILE, help="Plan file that --partition manual replays.")
-@click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search.")
+@with_options(*search_options)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The artifact. [default: MODEL with suffix {SUFFIX}]")
 @json_option
 @verbose_option
@@ -44,7 +43,7 @@ def compile_(
     out = _destination(model, output)
     from intarsia.driver import compile
 
-    with progress_line() as progress:
+    with _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
         compiled = compile(
             model,
             partition=partition or ("manual" if plan else "collage"),
@@ -61,6 +60,17 @@ def compile_(
     else:
         print_outcome(report)
         click.echo(f"\nwrote {out}")
+
+
+@contextmanager
+def _plan_kept(path: Path) -> Iterator[None]:
+    """Write the plan that an error holds because nothing here compiles it."""
+    try:
+        yield
+    except MissingStageError as error:
+        path.write_text(error.plan, encoding="utf-8")
+        click.echo(f"wrote {path}", err=True)
+        raise
 
 
 def _destination(model: Path, output: Path | None) -> Path:

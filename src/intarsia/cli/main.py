@@ -15,11 +15,13 @@ import click
 from intarsia import __version__
 from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
+from intarsia.cli.config import config
 from intarsia.cli.console import print_json
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
 from intarsia.cli.export import export
 from intarsia.cli.run import run
+from intarsia.cli.targets import targets
 from intarsia.errors import BackendError, IntarsiaError
 
 UNEXPECTED = 1
@@ -53,7 +55,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _verb in (compile_, run, compare, explain, doctor, export):
+for _verb in (compile_, run, compare, explain, targets, config, doctor, export):
     cli.add_command(_verb)
 
 

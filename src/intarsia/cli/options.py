@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from intarsia.cli.machine import machine_options
+
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
@@ -60,11 +62,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 verbose_option = click.option(
     "--verbose", is_flag=True, expose_value=False, help="Say more on stderr, and show the traceback of an error."
 )
-target_option = click.option(
-    "--target", metavar="SPEC", help="Engines and their options, most preferred first. [default: every usable engine]"
-)
 measuring_options = (
-    target_option,
+    *machine_options,
     click.option(
         "--threads",
         type=click.IntRange(min=1),
@@ -86,6 +85,17 @@ measuring_options = (
         help="Record store of measurements. [default: one in the user's cache folder]",
     ),
     click.option("--shape", "shapes", type=SHAPE, multiple=True, help="Bind an input's shape or a symbolic dimension."),
+)
+search_options = (
+    *measuring_options,
+    click.option(
+        "--partition",
+        type=click.Choice(["single", "greedy", "collage", "manual"]),
+        help="How to divide the model. [default: collage, or manual with --plan]",
+    ),
+    click.option("--plan", metavar="FILE", type=FILE, help="Plan file that --partition manual replays."),
+    click.option("--constraints", metavar="FILE", type=FILE, help="File that says what runs on which device."),
+    click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search."),
 )
 
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from intarsia.spec import ListOf, Placed, Spec
 from intarsia.spec.problems import Where
 from intarsia.spec.syntax import Piece, layer, print_container
-from intarsia.spec.types import OptionType, Reader, Value
+from intarsia.spec.types import MOST_SPECS, OptionType, Reader, Value
 from intarsia.target import TAGS, Target
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ def _nested(form: object) -> str:
 @dataclass(frozen=True, slots=True)
 class ElementOf(OptionType):
     """A target, which may have a device index (``opencl:1``), or a nested configuration."""
+
+    most: ClassVar[int | None] = MOST_SPECS
 
     @property
     def label(self) -> str:

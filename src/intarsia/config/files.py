@@ -22,7 +22,7 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def user_folder() -> Path:
-    """Where the files that have a name stand: ``configs`` in Intarsia's configuration folder, such as ``~/.config``'s."""
+    """Where files that have a name stand: ``configs`` in Intarsia's configuration folder, ``~/.config``'s on Linux."""
     import platformdirs  # slow to import, and needed where a file is looked for only
 
     return Path(platformdirs.user_config_dir("intarsia")) / "configs"

@@ -68,7 +68,7 @@ def _engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: b
             found.setdefault(_based(member, base_of(member, config.targets, config.host)))
         else:
             serving = [_served(member, name) for name in _serving(member, usable, config.libraries)]
-            found.update(dict.fromkeys(serving or ([member] if stand_ins else [])))
+            found.update(dict.fromkeys(serving or (_stand_ins(member, config.libraries) if stand_ins else ())))
     return tuple(found)
 
 
@@ -98,6 +98,12 @@ def _serving(device: Target, usable: Collection[str], libraries: Collection[str]
         serves = kind is not None and device.kind.name in KINDS[name].serves
         if name in usable and serves and (not libraries or name in libraries):
             yield name
+
+
+def _stand_ins(device: Target, libraries: Collection[str]) -> Iterator[Target]:
+    """What stands for engines that are not here: the libraries that are asked for, else the device itself."""
+    named = [name for name in libraries if name in KINDS and KINDS[name].takes(device.kind)]
+    yield from (_served(device, name) for name in named) if named else (device,)
 
 
 def _served(device: Target, engine: str) -> Target:

@@ -11,13 +11,12 @@ from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
-from intarsia.search import Candidate, CollageResult, Decision, Single
+from intarsia.search import Candidate, CollageResult, Compilation, Decision, Single
 
 
 def compile_report(
     *,
-    model: str,
-    strategy: str,
+    job: Compilation,
     singles: Sequence[Single],
     collage: CollageResult | None,
     decision: Decision,
@@ -31,8 +30,11 @@ def compile_report(
     profile = verdict.profile_ms.get(chosen.name, (None,) * len(chosen.partitions))
     return {
         "artifact": None,
-        "model": model,
-        "strategy": strategy,
+        "model": str(job.origin.model or "a model in memory"),
+        "strategy": job.problem.settings.partition,
+        "config": str(job.team.config),
+        "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
+        "devices": None if job.devices is None else job.devices.export(),
         "latency_ms": _latency(times),
         "singles": [_single(single, decision) for single in singles],
         "best_single": None if decision.best_single is None else decision.best_single.label,
@@ -43,6 +45,8 @@ def compile_report(
         "partitions": [
             {
                 "target": str(partition.target),
+                "device": job.device_of(partition),
+                "config": str(job.config_of(partition)),
                 "nodes": list(partition.nodes),
                 "predicted_ms": predicted,
                 "measured_ms": measured_ms,

@@ -3,6 +3,7 @@
 from intarsia.search.collage import CollageResult, CollageSearch, Mix
 from intarsia.search.decision import Decision, decide
 from intarsia.search.given import given_candidate
+from intarsia.search.planning import Compilation, Request, plan_compilation
 from intarsia.search.predict import failure_error, predict
 from intarsia.search.problem import Candidate, Deadline, Problem
 from intarsia.search.singles import Single, tune_singles
@@ -11,14 +12,17 @@ __all__ = [
     "Candidate",
     "CollageResult",
     "CollageSearch",
+    "Compilation",
     "Deadline",
     "Decision",
     "Mix",
     "Problem",
+    "Request",
     "Single",
     "decide",
     "failure_error",
     "given_candidate",
+    "plan_compilation",
     "predict",
     "tune_singles",
 ]

@@ -70,7 +70,8 @@ class CollageSearch:
         self._targets = tuple(capabilities)
         self._best_single = min((outcome.cost_ms for outcome in wholes.values()), default=math.inf)
         self._settings = RunSettings(threads=problem.threads, spin=Spin.CALL)
-        self._costs = EdgeCosts(measurer, problem.atoms, capabilities, wholes, self._settings)
+        self._costs = EdgeCosts(measurer, problem.atoms, capabilities, wholes, self._settings, problem.places)
+        self._seams = _seams(problem)
         self._watch = watch
         self._rounds = 0
 
@@ -105,7 +106,7 @@ class CollageSearch:
         atoms = len(self._problem.atoms)
         while True:
             self._rounds += 1
-            path = shortest_path(atoms, self._targets, self._mixed_cost)
+            path = shortest_path(atoms, self._targets, self._mixed_cost, self._seams)
             if path is None or path.cost > WORTH_BUILDING * self._best_single:
                 return path
             unmeasured = [edge for edge in path.edges if not self._costs.is_measured(edge)]
@@ -113,7 +114,7 @@ class CollageSearch:
                 return path
             for edge in unmeasured:
                 if deadline.is_over():
-                    return shortest_path(atoms, self._targets, self._costs.measured_cost)
+                    return shortest_path(atoms, self._targets, self._costs.measured_cost, self._seams)
                 self._costs.measure(edge)
                 note = f"atoms {edge.start}-{edge.end - 1} on {edge.target.kind.name}"
                 done = self._measurer.measured
@@ -147,3 +148,13 @@ class CollageSearch:
             rounds=self._rounds,
             is_finished=is_finished,
         )
+
+
+def _seams(problem: Problem) -> frozenset[int]:
+    """The atoms that are on another device than the one before them."""
+    places, atoms = problem.places, problem.atoms
+    if places is None:
+        return frozenset()
+    return frozenset(
+        number for number in range(1, len(atoms)) if places[atoms[number][0]] != places[atoms[number - 1][-1]]
+    )

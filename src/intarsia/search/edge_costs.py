@@ -13,6 +13,7 @@ from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.cost.statistics import median
 from intarsia.partition import Capability, Intervals, Partition
+from intarsia.partition.partitioning import Places
 from intarsia.search.shortest_path import Edge
 from intarsia.target import Target
 
@@ -38,12 +39,13 @@ class EdgeCosts:
         capabilities: Mapping[Target, Capability],
         wholes: Mapping[Target, Outcome],
         settings: RunSettings,
+        places: Places | None = None,
     ) -> None:
         self.atoms = tuple(atoms)
         self._measurer = measurer
         self._settings = settings
         self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
-        self._runs = {target: Intervals.of(atoms, capability) for target, capability in capabilities.items()}
+        self._runs = {target: Intervals.of(atoms, capability, places) for target, capability in capabilities.items()}
         self._atom_ms = {target: [math.inf] * len(self.atoms) for target in capabilities}
         self._saving = dict.fromkeys(capabilities, 0.0)
         self._edges: dict[Edge[Target], float] = {}
@@ -74,6 +76,8 @@ class EdgeCosts:
 
     def cost(self, edge: Edge[Target]) -> float:
         """The best that is known about an edge."""
+        if not self._runs[edge.target].accepts(edge.start, edge.end):
+            return math.inf
         if self._is_whole(edge):
             return self._wholes[edge.target]
         known = self._edges.get(edge)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from intarsia.config.settings import RunSettings, SearchSettings
 from intarsia.graph import Graph
-from intarsia.partition import Capability, Partition
+from intarsia.partition import Capability, Partition, greedy
+from intarsia.partition.partitioning import Places
 from intarsia.target import Target
 
 
@@ -23,6 +24,7 @@ class Problem:
         settings: What the search may spend, and its seed.
         threads: Threads of every plan.
         atoms: The pieces that the search never cuts, in linear order.
+        places: The device of each node, by id, where devices were planned: no partition spans two.
     """
 
     graph: Graph
@@ -31,10 +33,14 @@ class Problem:
     settings: SearchSettings
     threads: int
     atoms: tuple[tuple[str, ...], ...]
+    places: Places | None = None
 
-    def whole(self, target: Target) -> Partition:
-        """All nodes on one target."""
-        return Partition(target=target, nodes=tuple(node.id for node in self.graph.nodes))
+    def whole(self, target: Target) -> tuple[Partition, ...]:
+        """All nodes on one target: one partition, or as many as its devices make it."""
+        if self.places is None:
+            return (Partition(target=target, nodes=tuple(node.id for node in self.graph.nodes)),)
+        takes_all = {target: Capability(refusals={})}
+        return greedy(self.graph, [target], takes_all, places=self.places).partitions
 
     def refused(self, target: Target) -> Mapping[str, str]:
         """Nodes that a target does not take, with its reasons."""

@@ -29,9 +29,15 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
             "targets": [target.key for target in targets],
             "budget_s": problem.settings.budget_s,
             "seed": problem.settings.seed,
+            **_device_facts(problem),
             **run_facts({target.kind.name for target in targets}, settings),
         }
     )
+
+
+def _device_facts(problem: Problem) -> Mapping[str, Any]:
+    places = problem.places
+    return {} if places is None else {"places": [str(places[node.id]) for node in problem.graph.nodes]}
 
 
 def to_json(problem: Problem, result: CollageResult) -> dict[str, Any]:

@@ -7,7 +7,7 @@ piece costs depends on who ran before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -32,18 +32,26 @@ class Path(Generic[T]):
     edges: tuple[Edge[T], ...]
 
 
-def shortest_path(atoms: int, targets: Sequence[T], cost: Callable[[Edge[T]], float]) -> Path[T] | None:
+def shortest_path(
+    atoms: int, targets: Sequence[T], cost: Callable[[Edge[T]], float], seams: Collection[int] = ()
+) -> Path[T] | None:
     """The cheapest cover; ``None`` if every one costs infinity.
 
     Neighbouring edges are on different targets: two pieces of one target side by side are one piece. Ties go to fewer
     edges, then to the targets named first, so the same costs give the same path. O(atoms² · targets²).
+
+    Args:
+        atoms: How many there are.
+        targets: Most preferred first.
+        cost: What an edge costs.
+        seams: Atoms before which every piece ends, so that the next may be on the same target.
     """
     # best[end][target] = (cost, number of edges, the last edge, the state before it)
     best: list[dict[int, tuple[float, int, Edge[T], int | None]]] = [{} for _ in range(atoms + 1)]
     for end in range(1, atoms + 1):
         for start in range(end):
             for index, target in enumerate(targets):
-                for before, spent, edges in _states(best, start, index):
+                for before, spent, edges in _states(best, start, None if start in seams else index):
                     edge = Edge(start, end, target, None if before is None else targets[before])
                     total = spent + cost(edge)
                     known = best[end].get(index)
@@ -53,11 +61,11 @@ def shortest_path(atoms: int, targets: Sequence[T], cost: Callable[[Edge[T]], fl
 
 
 def _states(
-    best: Sequence[dict[int, tuple[float, int, Edge[T], int | None]]], start: int, index: int
+    best: Sequence[dict[int, tuple[float, int, Edge[T], int | None]]], start: int, unlike: int | None
 ) -> list[tuple[int | None, float, int]]:
     if start == 0:
         return [(None, 0.0, 0)]
-    return [(before, state[0], state[1]) for before, state in sorted(best[start].items()) if before != index]
+    return [(before, state[0], state[1]) for before, state in sorted(best[start].items()) if before != unlike]
 
 
 def _walk_back(best: Sequence[dict[int, tuple[float, int, Edge[T], int | None]]]) -> Path[T] | None:

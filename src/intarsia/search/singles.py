@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
@@ -12,6 +12,8 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.graph.work import work
+from intarsia.partition import Partition
 from intarsia.search.problem import Candidate, Problem
 from intarsia.target import Target
 
@@ -61,9 +63,26 @@ def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: flo
     found: list[tuple[Outcome, Candidate]] = []
     for variant, settings in _settings(problem, target):
         effort = replace(EFFORT, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
-        outcome = measurer.cost(problem.whole(variant), settings, effort=effort)
+        pieces = problem.whole(variant)
+        # The whole model is one piece but for a device plan that parts it.
+        only = pieces[0] if len(pieces) == 1 else None
+        outcome = (
+            measurer.cost(only, settings, effort=effort) if only else measurer.cost_of_plan(pieces, settings, effort)
+        )
         hopeless_ms = min(hopeless_ms, HOPELESS * outcome.cost_ms)
-        found.append((outcome, _candidate(problem, target, variant, settings, outcome.cost_ms)))
+        costs = _shared_out(problem, pieces, outcome.cost_ms)
+        found.append(
+            (
+                outcome,
+                Candidate(
+                    name=f"{variant}, spin {settings.spin.value}",
+                    label=str(target),
+                    partitions=pieces,
+                    settings=settings,
+                    predicted_ms=costs,
+                ),
+            )
+        )
     found.sort(key=lambda pair: pair[0].cost_ms)
     working = tuple(candidate for outcome, candidate in found if not isinstance(outcome, Failure))
     return Single(target=target, outcome=found[0][0], candidates=working)
@@ -77,11 +96,9 @@ def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSet
             yield variant, RunSettings(threads=problem.threads, spin=spin)
 
 
-def _candidate(problem: Problem, stated: Target, variant: Target, settings: RunSettings, ms: float) -> Candidate:
-    return Candidate(
-        name=f"{variant}, spin {settings.spin.value}",
-        label=str(stated),
-        partitions=(problem.whole(variant),),
-        settings=settings,
-        predicted_ms=(ms,),
-    )
+def _shared_out(problem: Problem, pieces: Sequence[Partition], ms: float) -> tuple[float, ...]:
+    """What a plan costs, put down to its pieces by their work."""
+    if len(pieces) == 1:
+        return (ms,)
+    shares = [sum(work(problem.graph, problem.graph.node(id_)) for id_ in piece.nodes) for piece in pieces]
+    return tuple(ms * share / (sum(shares) or 1.0) for share in shares)

@@ -14,6 +14,7 @@ _LINE = 100
 _LONGEST_COMPARED = 64
 _NEAR = 0.6
 _MOST_HINTS = 8
+_MOST_SAID = 50
 _MOST_COMPARED = 32
 
 
@@ -52,12 +53,21 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: list[str] = []
+        self._unsaid = 0
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether so many were found that the next ones are only counted, so that nobody need word them."""
+        return len(self._found) == _MOST_SAID
+
     def add(self, where: Where, what: str) -> None:
-        """Note that something is wrong at this place; reading goes on."""
+        """Note that something is wrong at this place; reading goes on. Behind very many others it is only counted."""
+        if self.is_full:
+            self._unsaid += 1
+            return
         lines = [f"{where.path}: {what}" if where.path else what]
         if where.piece is not None:
             lines += _caret(where.piece)
@@ -86,8 +96,9 @@ class Problems:
         """
         if not self._found:
             return
-        head = [] if len(self._found) == 1 else [f"{len(self._found)} problems:"]
-        raise SpecError("\n".join([*head, *self._found]))
+        head = [] if len(self._found) == 1 else [f"{len(self._found) + self._unsaid} problems:"]
+        tail = [f"… and {self._unsaid} more"] if self._unsaid else []
+        raise SpecError("\n".join([*head, *self._found, *tail]))
 
 
 def nearest(name: str, legal: Iterable[str], otherwise: str = "") -> str:

@@ -18,7 +18,7 @@ from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
 from intarsia.spec.syntax import Piece, layer, split_specs, words
 from intarsia.spec.tags import Tag
-from intarsia.spec.types import Bool, Value
+from intarsia.spec.types import MOST_SPECS, Bool, Value
 
 _DEEPEST = 8
 """Specs within specs. Each text layer may double the escapes, so this bounds the size of canonical text too."""
@@ -132,12 +132,21 @@ class SpecReader:
             elif not piece.text.startswith("{"):
                 parts = split_specs(piece, self.level.tags.with_comma(piece.text))
                 self.alone = len(parts) == 1
+                if self._are_too_many(len(parts)):
+                    return []
                 return [self.nested_text(name, part, Where().on(part), in_list=True) for part in parts]
         self.alone = not isinstance(form, list | tuple) or len(form) == 1
         if isinstance(form, list | tuple):
+            if self._are_too_many(len(form)):
+                return []
             items = enumerate(form)
             return [self.nested_data(name, item, Where(f"{name}s").item(i), in_list=True) for i, item in items]
         return [] if form is None and self.problems else [self.nested_data(name, form, Where(), in_list=True)]
+
+    def _are_too_many(self, count: int) -> bool:
+        if count > MOST_SPECS:
+            self.problems.add(Where(), f"a list of {count} {self.level.name}s; one machine has at most {MOST_SPECS}")
+        return count > MOST_SPECS
 
     # text
 
@@ -269,6 +278,9 @@ class SpecReader:
 
     def _unknown(self, name: str, where: Where, *, tags_allowed: bool, kinds_allowed: bool) -> None:
         level = self.level
+        if self.problems.is_full:
+            self.problems.add(where, "")
+            return
         if not tags_allowed and name in level.tags:
             self.problems.add(where, f"{name!r} is a tag, not a kind; write it as 'tag'")
             return

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from intarsia.spec.problems import Problems, Where, shown
 from intarsia.spec.syntax import Piece, divide, layer, leaf, print_container, print_leaf, split
@@ -23,6 +23,8 @@ from intarsia.spec.syntax import Piece, divide, layer, leaf, print_container, pr
 Value = Any
 """bool, int, float, str, a tuple or read-only mapping of values, or a spec."""
 
+MOST_SPECS = 200
+"""In one list: far more than a machine has, and few enough for any text to be read in a blink."""
 _MOST_DIGITS = 4000  # Python converts no more than 4300 between int and text
 _TOO_LARGE = 10**_MOST_DIGITS
 _BOOLS = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
@@ -45,6 +47,9 @@ class Reader(Protocol):
 
 class OptionType(ABC):
     """How values of one type are read and printed."""
+
+    most: ClassVar[int | None] = None
+    """How many of them a list may hold; ``None`` for any number."""
 
     @property
     @abstractmethod
@@ -237,16 +242,27 @@ class ListOf(OptionType):
     def label(self) -> str:
         return f"list of {self.element.label}, {self.order}"
 
+    def _are_too_many(self, count: int, where: Where, reader: Reader) -> bool:
+        most = self.element.most
+        if most is None or count <= most:
+            return False
+        reader.problems.add(where, f"a list of {count}; one machine has at most {most}")
+        return True
+
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         inner = layer(piece)
         if reader.problems.are_quotes_open(where, inner):
             return None
         parts = self.element.split(inner, reader)
+        if self._are_too_many(len(parts), where, reader):
+            return None
         return self._all(self.element.from_text(part, where.item(i).on(part), reader) for i, part in enumerate(parts))
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
         if isinstance(data, str | bytes) or not isinstance(data, Sequence):
             return _mistyped(data, "list", where, reader)
+        if self._are_too_many(len(data), where, reader):
+            return None
         return self._all(self.element.from_data(item, where.item(i), reader) for i, item in enumerate(data))
 
     def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
@@ -338,6 +354,7 @@ class MapOf(OptionType):
 class SpecOf(OptionType):
     """A nested spec of the named level. As an element of a list it may be placed (``opencl:1``)."""
 
+    most: ClassVar[int | None] = MOST_SPECS
     level: str
     in_list: bool = False
 

@@ -35,13 +35,13 @@ def explain(target: Target) -> tuple[Field, ...]:
     """Everything that a target says, each with where it comes from: what is stated, what follows, the defaults.
 
     Example:
-        >>> for field in explain(Target("aws/cpu/c5.4xlarge -threads=4"))[:3]:
-        ...     print(field.name, field.value, field.origin, field.tag)
-        mcpu skylake-avx512 extends aws/c5
-        num-cores 8 tag aws/cpu/c5.4xlarge
-        threads 4 user
+        >>> for field in explain(Target("aws/cpu/c5.4xlarge -threads=4"))[1:4]:
+        ...     print((field.name, field.value, field.origin, field.tag))
+        ('mcpu', 'skylake-avx512', 'extends', 'aws/c5')
+        ('num-cores', '8', 'tag', 'aws/cpu/c5.4xlarge')
+        ('threads', '4', 'user', '')
     """
-    return tuple([*stated_fields(target), *_facts(target), *_defaults(target)])
+    return (*stated_fields(target), *_facts(target), *_defaults(target))
 
 
 def stated_fields(target: Target) -> Iterator[Field]:
@@ -72,7 +72,7 @@ def _facts(target: Target) -> Iterator[Field]:
     facts = {"device_type": (target.device_type,), "keys": target.keys, "features": tuple(target.features)}
     for name, words in facts.items():
         if words and name not in target.options:
-            yield Field(name=name, value=",".join(words), origin="derived")
+            yield Field(name=name, value=", ".join(words), origin="derived")
 
 
 def _defaults(target: Target) -> Iterator[Field]:

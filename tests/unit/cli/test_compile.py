@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.config import CompilationConfig
 from intarsia.cost.progress import unwatched
 from tests.cli_fakes import REPORT, Fakes, invoke
 
@@ -13,15 +14,17 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
     done = invoke(
         *("compile", "m.onnx", "--target", "mnn, ncnn", "--partition", "greedy", "--threads", "3", "--budget", "7.5"),
         *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
+        *("--constraints", "devices.yaml"),
     )
     assert done.exit_code == 0, done.output
     assert fakes.calls == [
         (
             Path("m.onnx"),
             {
-                "target": "mnn, ncnn",
+                "target": CompilationConfig.of("mnn, ncnn"),
                 "partition": "greedy",
                 "plan": None,
+                "constraints": Path("devices.yaml"),
                 "threads": 3,
                 "budget": 7.5,
                 "store": Path("s.db"),
@@ -42,6 +45,7 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "target": None,
         "partition": "collage",
         "plan": None,
+        "constraints": None,
         "threads": None,
         "budget": 60.0,
         "store": None,

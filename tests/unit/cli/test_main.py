@@ -23,7 +23,7 @@ from intarsia.errors import (
 )
 from tests.cli_fakes import Fakes, invoke
 
-VERBS = ("compare", "compile", "doctor", "explain", "export", "run")
+VERBS = ("compare", "compile", "config", "doctor", "explain", "export", "run", "targets")
 
 
 def in_a_process(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -34,10 +34,32 @@ def test_the_verbs_are_these() -> None:
     assert tuple(sorted(cli.commands)) == VERBS
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [*(verb for verb in VERBS if verb != "config"), "config show"])
 def test_every_verb_prints_json_on_demand(verb: str) -> None:
-    assert {"as_json"} <= {parameter.name for parameter in cli.commands[verb].params}
-    assert "--verbose" in invoke(verb, "--help").stdout
+    words = verb.split()
+    command: click.Command = cli
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+    assert {"as_json"} <= {parameter.name for parameter in command.params}
+    assert "--verbose" in invoke(*words, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["compile", "--help"], ["targets"], ["targets", "aws/c5"], ["config", "show", "--target=mnn"]]
+)
+def test_what_only_describes_loads_neither_engine_nor_model_library(words: list[str]) -> None:
+    script = (
+        "import sys\n"
+        "from intarsia.cli.main import cli\n"
+        "try:\n"
+        f"    cli({words!r})\n"
+        "except SystemExit as left:\n"
+        "    assert left.code == 0, left.code\n"
+        "heavy = {'numpy', 'onnx', 'onnx_ir', 'onnxruntime', 'openvino', 'MNN', 'ncnn', 'intarsia.driver'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    assert in_a_process(script).stderr == "[]\n"
 
 
 @pytest.mark.parametrize(

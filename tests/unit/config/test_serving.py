@@ -92,3 +92,15 @@ def test_accelerators_alone_are_refused_with_the_list_to_write(form: object, ins
     assert f"{instead}" in str(caught.value)
     whole = str(caught.value).partition("write ")[2].strip("\"'")
     assert engines(CompilationConfig.of(whole), USABLE)
+
+
+def test_devices_that_nothing_serves_stay_as_stand_ins() -> None:
+    config = CompilationConfig.of("ethos-u, cmsis-nn, c")
+    assert [str(each) for each in engines(config, USABLE, stand_ins=True)] == ["ethos-u", "cmsis-nn", "c"]
+    assert [str(each) for each in engines(CompilationConfig.of("llvm"), [], stand_ins=True)] == ["llvm"]
+    asked = CompilationConfig.of({"targets": ["cuda"], "libraries": ["tensorrt", "cudnn"]})
+    assert [str(each) for each in engines(asked, USABLE, stand_ins=True)] == ["cudnn", "tensorrt"]
+    nested = CompilationConfig.of([{"kind": "config", "targets": ["c"]}, "ncnn"])
+    (inner, _) = engines(nested, USABLE, stand_ins=True)
+    assert isinstance(inner, NestedEngine)
+    assert [str(each) for each in inner.engines] == ["c"]

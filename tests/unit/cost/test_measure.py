@@ -11,8 +11,8 @@ import pytest
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure as module
-from intarsia.cost.measure import Measurer, Timed
-from intarsia.cost.protocol import Answer, Failed, Measure, Measured, Times
+from intarsia.cost.measure import Measurer
+from intarsia.cost.protocol import Answer, Failed, Measure, Measured, Timed, Times
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.repro import Origin
 from intarsia.cost.sampling import Effort

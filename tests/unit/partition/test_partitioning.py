@@ -163,3 +163,18 @@ def test_a_value_of_unknown_shape_crosses_only_where_the_caller_allows() -> None
         Partitioning.of(graph, parts)
     assert len(Partitioning.of(graph, parts, crossing_ok=lambda value: value.name == "v0").partitions) == 2
     assert len(Partitioning.of(graph, [(ORT, ["n0", "n1"])]).partitions) == 1
+
+
+def test_a_moved_draft_is_a_partition_of_its_own_until_it_is_checked() -> None:
+    graph = fake_dag([[], [0], [1], [2]])
+    first, second = Target("openvino"), Target("mnn")
+    made = Partitioning.of(graph, [(first, ["n0", "n1"]), (second, ["n2", "n3"])])
+    draft = made.moved(["n2", "n1"], second)
+    assert [(str(p.target), p.nodes) for p in draft.partitions] == [
+        ("openvino", ("n0",)),
+        ("mnn", ("n3",)),
+        ("mnn", ("n2", "n1")),
+    ]
+    checked = Partitioning.of(graph, [(p.target, p.nodes) for p in draft.partitions])
+    assert [p.nodes for p in checked.partitions] == [("n0",), ("n1", "n2"), ("n3",)]
+    assert made.moved(["n0", "n1", "n2", "n3"], first).partitions[0].nodes == ("n0", "n1", "n2", "n3")

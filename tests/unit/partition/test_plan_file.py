@@ -121,3 +121,16 @@ def test_what_is_no_plan_at_all_is_refused(text: str) -> None:
 def test_any_text_is_a_plan_or_an_error_of_ours(text: str) -> None:
     with pytest.raises(PlanError):
         parse_plan(text)
+
+
+def test_the_device_of_a_partition_holds_for_its_nodes() -> None:
+    run = RunSettings(threads=2)
+    made = Partitioning(
+        partitions=(Partition(target=TARGETS[1], nodes=("a", "b")), Partition(target=TARGETS[1], nodes=("c",)))
+    )
+    devices = {"a": "gpu2", "b": "gpu2", "c": "cuda:0 -target='cuda -arch=sm_80'"}
+    text = dump_plan(made, run, devices=devices)
+    assert "device: gpu2" in text
+    read = parse_plan(text)
+    assert (read.partitions, dict(read.devices)) == (made.partitions, devices)
+    assert dict(parse_plan(dump_plan(made, run)).devices) == {}

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
-from intarsia.config import RunSettings, Spin
+from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin
 from intarsia.cost.duel import CONTROL_NAME, Verdict
 from intarsia.cost.record import Failure, Measurement
+from intarsia.cost.repro import Origin
 from intarsia.partition import Partition
 from intarsia.report.record import compile_report
-from intarsia.search import Candidate, CollageResult, Decision, Single
+from intarsia.search import Candidate, CollageResult, Compilation, Decision, Single
 from intarsia.search.collage import Mix
 from intarsia.target import Target
 
 ORT, OPENVINO, MNN = Target("onnxruntime"), Target("openvino"), Target("mnn")
+CONFIG = CompilationConfig.of("onnxruntime, openvino, mnn")
 SETTINGS = RunSettings(threads=2, spin=Spin.CALL)
 
 
@@ -36,6 +41,23 @@ VERDICT = Verdict(
 )
 
 
+@dataclass(frozen=True)
+class Job:
+    """What a report reads of a compilation."""
+
+    origin: Origin = field(default_factory=lambda: Origin(model="m.onnx"))
+    problem: Any = field(default_factory=lambda: SimpleNamespace(settings=SearchSettings()))
+    team: Any = field(default_factory=lambda: SimpleNamespace(config=CONFIG))
+    absent: Mapping[str, str] = field(default_factory=lambda: {"tensorrt": "no backend drives it"})
+    devices: None = None
+
+    def device_of(self, partition: Partition) -> str | None:
+        return None
+
+    def config_of(self, partition: Partition) -> CompilationConfig:
+        return CONFIG
+
+
 def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VERDICT) -> dict[str, Any]:
     singles = [
         Single(target=ORT, outcome=MEASURED, candidates=(WHOLE,)),
@@ -44,8 +66,7 @@ def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VE
     ]
     found = (Mix(candidate=MIX, measured_ms=8.5), Mix(candidate=plan("collage-2", OPENVINO, ORT), measured_ms=9.5))
     return compile_report(
-        model="m.onnx",
-        strategy="collage",
+        job=cast("Compilation", Job()),
         singles=singles,
         collage=CollageResult(mixes=found, atoms=4, rounds=2, is_finished=False) if mixes else None,
         decision=Decision(
@@ -69,6 +90,14 @@ def test_the_figures_of_what_ships() -> None:
         ("openvino", 4.0, 3.0),
     ]
     assert (found["spin"], found["threads"], found["max_rel_error"]) == ("call", 2, 1e-5)
+
+
+def test_where_each_part_comes_from() -> None:
+    found = report()
+    assert found["config"] == "onnxruntime, openvino, mnn"
+    assert found["absent"] == [{"target": "tensorrt", "reason": "no backend drives it"}]
+    assert found["devices"] is None
+    assert [(part["device"], part["config"]) for part in found["partitions"]] == [(None, found["config"])] * 2
 
 
 def test_engines_with_their_times_or_failures() -> None:

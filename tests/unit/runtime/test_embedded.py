@@ -24,6 +24,13 @@ STEPS = tuple(
 PLAN = Plan(steps=STEPS, settings=RunSettings(threads=1, embed=True), inputs=(X,), outputs=(Y,))
 
 
+def array_of(place: np.ndarray | Slot) -> np.ndarray:
+    if isinstance(place, Port):
+        return place.array
+    assert isinstance(place, np.ndarray)
+    return place
+
+
 class Doubler(Executable):
     """The piece: b = 2 a."""
 
@@ -34,8 +41,7 @@ class Doubler(Executable):
         source, sink = inputs["a"], outputs["b"]
 
         def call() -> None:
-            read, write = (place.array if isinstance(place, Port) else place for place in (source, sink))
-            np.multiply(read, 2, out=write)
+            np.multiply(array_of(source), 2, out=array_of(sink))
 
         return call
 
@@ -59,9 +65,9 @@ class Session(Executable):
         def call() -> None:
             a, b = self._memory[self._runs % 2]
             self._runs += 1
-            np.add(source.array if isinstance(source, Port) else source, 1, out=a)
+            np.add(array_of(source), 1, out=a)
             self._visit(0, [a.ctypes.data], [b.ctypes.data])
-            np.subtract(b, 3, out=sink)
+            np.subtract(b, 3, out=array_of(sink))
 
         return call
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,3 +108,19 @@ def test_no_time_means_no_mix() -> None:
     result = search(FakeMeasurer(costs), costs, seconds=0.0)
     assert result.mixes == ()
     assert not result.is_finished
+
+
+def test_no_piece_of_a_mix_spans_two_devices() -> None:
+    """OpenVINO is better throughout but for one atom, so that its pieces meet at the border of the devices."""
+    costs: dict[Target, Sequence[float]] = {ORT: (9.0, 9.0, 9.0, 1.0), OPENVINO: (1.0, 1.0, 1.0, 9.0)}
+    problem = chain_problem(4, list(costs))
+    places = {"n0": "a", "n1": "a", "n2": "b", "n3": "b"}
+    wholes: dict[Target, Outcome] = {target: measured(sum(own)) for target, own in costs.items()}
+    found = CollageSearch(
+        replace(problem, places=places), FakeMeasurer(costs).as_measurer(), problem.capabilities, wholes, unwatched
+    ).run(Deadline(1e9))
+    assert [(p.target, p.nodes) for p in found.mixes[0].candidate.partitions] == [
+        (OPENVINO, ("n0", "n1")),
+        (OPENVINO, ("n2",)),
+        (ORT, ("n3",)),
+    ]

@@ -73,3 +73,13 @@ def test_a_switch_that_costs_too_much_is_not_made() -> None:
     assert dear is not None
     assert [edge.target for edge in cheap.edges] == ["a", "b"]
     assert len(dear.edges) == 1
+
+
+def test_at_a_seam_the_next_piece_may_be_on_the_same_target() -> None:
+    def cost(edge: Edge[str]) -> float:
+        return math.inf if edge.start < 2 < edge.end or edge.target == "b" else float(edge.end - edge.start)
+
+    assert shortest_path(3, ["a", "b"], cost) is None
+    path = shortest_path(3, ["a", "b"], cost, {2})
+    assert path is not None
+    assert [(edge.start, edge.end, edge.target) for edge in path.edges] == [(0, 2, "a"), (2, 3, "a")]

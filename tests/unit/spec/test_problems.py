@@ -19,6 +19,28 @@ def test_all_are_raised_together() -> None:
         problems.raise_any()
 
 
+def test_very_many_problems_are_counted() -> None:
+    problems = Problems()
+    for number in range(60):
+        problems.add(Where(), f"no. {number}")
+    assert problems.is_full
+    with pytest.raises(SpecError, match=r"^60 problems:\nno\. 0\n(.*\n){49}… and 10 more$"):
+        problems.raise_any()
+
+
+def test_hints_are_given_for_the_first_problems() -> None:
+    problems = Problems()
+    assert problems.nearest("thread", ["threads"]) == "; did you mean 'threads'?"
+    for number in range(10):
+        problems.add(Where(), f"no. {number}")
+    assert problems.nearest("thread", ["threads"]) == ""
+
+
+def test_among_many_words_the_one_with_the_same_ends_is_found() -> None:
+    words = [f"nvidia/geforce-rtx-{number}" for number in range(2000, 2400)]
+    assert nearest("nvidia/geforce-rtx-2xx399", words) == "; did you mean 'nvidia/geforce-rtx-2399'?"
+
+
 def test_the_caret_stands_under_its_line() -> None:
     problems = Problems()
     problems.add(Where(piece=Piece.whole("one\ntwo three").cut(8, 13)), "bad")

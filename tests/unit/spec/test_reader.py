@@ -535,3 +535,9 @@ def test_reading_an_option_the_kind_lacks() -> None:
 def test_unequal_to_other_types() -> None:
     assert Thing("bare") != "bare"
     assert Thing("bare") != Thing("full")
+
+
+@pytest.mark.parametrize("form", ["full, " * 300 + "full", ["full"] * 301], ids=["text", "list"])
+def test_a_list_that_is_no_machine_is_refused_before_it_is_read(form: object) -> None:
+    with pytest.raises(SpecError, match="a list of 301 things; one machine has at most 200"):
+        read_list(LEVEL, form)

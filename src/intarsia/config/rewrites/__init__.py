@@ -5,7 +5,8 @@ One rule merges them: a leaf replaces what stood there. `intarsia.config.files` 
 
 from __future__ import annotations
 
+from intarsia.config.rewrites.draft import Merged
 from intarsia.config.rewrites.flags import Rewrites, parse_flags
-from intarsia.config.rewrites.merge import Merged, merge, merge_all
+from intarsia.config.rewrites.merge import merge, merge_all
 
 __all__ = ["Merged", "Rewrites", "merge", "merge_all", "parse_flags"]

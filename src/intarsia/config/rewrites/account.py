@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from intarsia.config.compilation import CompilationConfig
 from intarsia.config.drive import Drive
 from intarsia.config.elements import CONFIG, level_of, member
-from intarsia.config.rewrites.merge import Merged, Stated
+from intarsia.config.rewrites.draft import Merged, Stated
 from intarsia.config.rewrites.paths import Steps, print_path, value_at
 from intarsia.target import TAGS, Target
 from intarsia.target.explain import stated_fields
@@ -51,16 +52,16 @@ class _Account:
     def of_config(self, config: CompilationConfig, form: Steps, at: Steps) -> Iterator[Leaf]:
         """The leaves of a configuration; ``form`` is its place in what was merged, ``at`` in the result."""
         places = list(self._spliced((*form, "targets")))
-        hosts = [host for place in places for host in place.hosts]
+        drivers = [driver for place in places for driver in place.drivers]
         for index, element in enumerate(config.options["targets"]):
             spec, number = member(element)
             # Beyond the elements of the form there is only the host of a composite, which runs what its devices leave.
-            steps = places[index].at if index < len(places) else hosts[0]
+            steps = places[index].at if index < len(places) else (*drivers[0], "host")
             if isinstance(spec, Target):
                 yield from self._of_target(spec, steps, (*at, "targets", index), number)
             else:
                 yield from self.of_config(spec, steps, (*at, "targets", index))
-        yield from self._of_host(config, [(*form, "host"), *hosts], at)
+        yield from self._of_host(config, form, at, drivers)
         for name, drive in (("executor", config.executor), ("runtime", config.runtime)):
             yield from self._of_drive(drive, (*form, name), (*at, name), is_stated=name in config.options)
         for label, labelled in config.devices.items():
@@ -72,15 +73,15 @@ class _Account:
         if config.libraries:
             yield self._whole((*at, "libraries"), ",".join(config.libraries), (*form, "libraries"), is_stated=True)
 
-    def _spliced(self, at: Steps, hosts: tuple[Steps, ...] = ()) -> Iterator[_Place]:
+    def _spliced(self, at: Steps, drivers: tuple[Steps, ...] = ()) -> Iterator[_Place]:
         """The places of the elements that are left when composites are spliced, in order."""
         elements = value_at(self._merged.form, at)
         for index, element in enumerate(elements if isinstance(elements, list) else ()):
             steps = (*at, index)
             if not isinstance(element, Mapping) or level_of(element) == CONFIG:
-                yield _Place(steps, hosts)
+                yield _Place(steps, ())
                 continue
-            own = (*hosts, (*steps, "host")) if "host" in element else hosts
+            own = drivers if _read(element).host is None else (*drivers, steps)
             if "devices" in element:
                 yield from self._spliced((*steps, "devices"), own)
             else:
@@ -101,12 +102,19 @@ class _Account:
             else:
                 yield self._leaf(path, field.value, DERIVED if field.origin == "derived" else self._who(place))
 
-    def _of_host(self, config: CompilationConfig, places: list[Steps], at: Steps) -> Iterator[Leaf]:
-        place = next((place for place in places if value_at(self._merged.form, place) is not None), None)
-        if place is None:
+    def _of_host(self, config: CompilationConfig, form: Steps, at: Steps, drivers: Sequence[Steps]) -> Iterator[Leaf]:
+        """The host's leaves: stated itself, else by the first of the elements that state one, else derived."""
+        if value_at(self._merged.form, (*form, "host")) is not None:
+            yield from self._of_target(config.host, (*form, "host"), (*at, "host"))
+        elif not drivers:
             yield self._leaf((*at, "host"), str(config.host), DERIVED)
         else:
-            yield from self._of_target(config.host, place, (*at, "host"))
+            place, result = print_path((*drivers[0], "host")), print_path((*at, "host"))
+            tags = _read(value_at(self._merged.form, drivers[0])).tags
+            for leaf in self._of_target(config.host, (*drivers[0], "host"), (*at, "host")):
+                name = leaf.path.removeprefix(result)
+                is_told = leaf.tag or f"{place}{name}" in self._merged.flagged
+                yield leaf if is_told else _brought(leaf, config.host, name.removeprefix("."), tags)
 
     def _of_drive(self, drive: Drive, form: Steps, at: Steps, *, is_stated: bool) -> Iterator[Leaf]:
         if not is_stated:
@@ -139,7 +147,23 @@ class _Account:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an element stands in the form, and the hosts that it and the composites around it state."""
+    """Where an element stands in the form; and of it and the composites around it, those that state a host."""
 
     at: Steps
-    hosts: tuple[Steps, ...]
+    drivers: tuple[Steps, ...]
+
+
+def _read(element: Mapping[str, Any]) -> Target:
+    """The target of an element, without its device index."""
+    kind = element.get("kind")
+    return Target({**element, "kind": kind.partition(":")[0]} if isinstance(kind, str) else element)
+
+
+def _brought(leaf: Leaf, host: Target, name: str, tags: Sequence[str]) -> Leaf:
+    """The leaf of a host with the one of these tags, of the target that states the host, that says the same of it."""
+    for tag in tags:
+        named = Target(tag).host if TAGS.level_of(tag) == "target" else None
+        if named is not None and (named.kind, named.options.get(name)) == (host.kind, host.options.get(name)):
+            found = TAGS.tag_of(tag)
+            return replace(leaf, tag=tag, source="" if found is None else found.source)
+    return leaf

@@ -54,14 +54,6 @@ class Rewrites:
     config: str | None = None
     rest: tuple[str, ...] = ()
 
-    @property
-    def change_nothing(self) -> bool:
-        """Whether nothing is said that would change a configuration."""
-        whole = (self.target, self.executor, self.runtime)
-        return whole == (None, None, None) and not (
-            self.options or self.executor_options or self.runtime_options or self.paths
-        )
-
 
 def parse_flags(argv: Sequence[str]) -> Rewrites:
     """What a command line says of the configuration. Of a flag that is repeated the last one counts.
@@ -132,10 +124,16 @@ def find_flag(word: str) -> Flag | None:
 
 
 def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """Every way to divide a name into that of a kind and that of an option: either may have dashes in it."""
+    """Every way to divide a name into that of a kind and that of an option: either may have dashes in it.
+
+    A kind with underscores may be written with dashes.
+    """
     parts = name.split("-")
     for count in range(1, len(parts)):
-        yield "-".join(parts[:count]), "-".join(parts[count:])
+        option = "-".join(parts[count:])
+        yield "-".join(parts[:count]), option
+        if count > 1:
+            yield "_".join(parts[:count]), option
 
 
 def all_flags() -> Iterator[Flag]:

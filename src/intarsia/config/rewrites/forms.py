@@ -63,7 +63,7 @@ def opened(form: object) -> Opened:
     if isinstance(form, list | tuple):
         return Opened({"targets": _elements(form)})
     if isinstance(form, Mapping) and not _HEAD.isdisjoint(form) and level_of(form) == "target":
-        return Opened({"targets": [_element(form)]})
+        return Opened({"targets": _elements([form])})
     return _whole(form)
 
 
@@ -80,18 +80,19 @@ def _of_text(text: str) -> Opened:
 def _whole(form: object) -> Opened:
     """What must be read whole to know what it says: the tag of a configuration, a map from device type to target."""
     config = CompilationConfig.of(form)
-    exported = {name: value for name, value in config.export().items() if name != "kind"}
-    return Opened({}, exported, config.tag) if config.tags else Opened(exported)
+    if config.tags:
+        return Opened({}, config.export(), config.tag)
+    return Opened({name: value for name, value in config.export().items() if name != "kind"})
 
 
 def _of_fields(form: Mapping[str, Any]) -> Opened:
-    whole = _whole({"tag": form["tag"]}) if "tag" in form and "targets" not in form else Opened({})
+    whole = _whole({"tag": form["tag"]}) if "tag" in form and "kind" not in form else Opened({})
     stated: Form = {}
     for name, value in form.items():
         option = find_option(_KIND, name)
         if option is not None:
             stated[option.name] = _opened_field(option.name, value)
-        elif name != "kind" and not (name == "tag" and whole.tag):
+        elif name not in _HEAD or form.keys() >= _HEAD:  # beside a kind, a tag is a label
             stated[name] = value
     return Opened(stated, whole.brought, whole.tag)
 
@@ -105,20 +106,27 @@ def _opened_field(name: str, value: object) -> object:
 
 
 def _elements(form: object) -> object:
-    """The elements of a priority list as dicts; what is neither text nor list is left for the reader to refuse."""
+    """The elements of a priority list as dicts; what names no targets is left for the reader to refuse."""
     if isinstance(form, str):
         return _of_list(form)
+    if isinstance(form, Mapping):
+        return _elements([form])
     if not isinstance(form, list | tuple):
         return form
-    if len(form) == 1 and isinstance(form[0], str):
-        return _of_list(form[0])
     reader = SpecReader(CONFIG_LEVEL)
     items: list[Any] = [
-        ELEMENTS.element.from_data(item, Where("targets").item(index), reader) if isinstance(item, str) else item
+        ELEMENTS.element.from_data(item, Where("targets").item(index), reader) if _is_short(item) else item
         for index, item in enumerate(form)
     ]
     reader.problems.raise_any()
     return [_element(item) if isinstance(item, Mapping) else _exported(item) for item in items]
+
+
+def _is_short(item: object) -> bool:
+    """Whether it stands for more than is written: a text, or a target by its tag."""
+    return isinstance(item, str) or (
+        isinstance(item, Mapping) and "kind" not in item and "tag" in item and level_of(item) == "target"
+    )
 
 
 def _of_list(text: str) -> list[Form]:
@@ -143,5 +151,9 @@ def _element(form: Mapping[str, Any]) -> Form:
     if level_of(form) == CONFIG:
         inner = _of_fields(form)
         return {"kind": CONFIG} | inner.brought | inner.fields
-    opener = {"devices": _elements, "host": lambda host: _opened_field("host", host)}
-    return {name: opener[name](value) if name in opener else value for name, value in form.items()}
+    found = dict(form)
+    if "devices" in found:
+        found["devices"] = _elements(found["devices"])
+    if "host" in found:
+        found["host"] = _opened_field("host", found["host"])
+    return found

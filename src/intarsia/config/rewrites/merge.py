@@ -3,50 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from intarsia.config.combinations import default_executor, default_runtime
 from intarsia.config.compilation import LEVEL as CONFIG_LEVEL
 from intarsia.config.elements import CONFIG, level_of
 from intarsia.config.executor import Executor
+from intarsia.config.rewrites.draft import Draft, Merged, Stated
 from intarsia.config.rewrites.flags import SET, Options, Rewrites
-from intarsia.config.rewrites.forms import Form, Opened, divided, opened
-from intarsia.config.rewrites.paths import Steps, changed, leaves, print_path, read_path, value_at
+from intarsia.config.rewrites.forms import divided, opened
+from intarsia.config.rewrites.paths import Steps, read_path
 from intarsia.config.rewrites.schemas import find_option, kind_of, read_text, type_at
 from intarsia.config.runtime import Runtime
-from intarsia.errors import ConfigError
+from intarsia.errors import ConfigError, SpecError
+from intarsia.spec import read
 from intarsia.target import KINDS
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
-OF_TARGETS = ("tag", "targets", "host", "devices", "default_device", "libraries")
+OF_TARGETS = ("kind", "tag", "targets", "host", "devices", "default_device", "libraries")
 """What belongs to a list of targets, and goes when it is replaced."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """Who stated a leaf: ``built-in``, the name of a file, or a flag; and the tag that brought it, if one did."""
-
-    by: str
-    tag: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """A configuration's form, not yet read, and who stated what of it.
-
-    Attributes:
-        form: The fields of a configuration, ``targets`` a list of dicts.
-        settings: What else the file holds.
-        origins: For the flat path of each leaf who stated it.
-        flagged: The paths that a flag of their own states.
-    """
-
-    form: Mapping[str, Any]
-    settings: Mapping[str, Any]
-    origins: Mapping[str, Stated]
-    flagged: frozenset[str]
 
 
 def merge(
@@ -78,10 +53,13 @@ def merge_all(
         ConfigError: An option is of a kind that is not in the list, or of an executor or runtime that is not chosen.
     """
     rewrites = Rewrites() if rewrites is None else rewrites
-    draft = _Draft()
+    draft = Draft()
     for layer, origin in ((builtin, "built-in"), (file, file_name)):
         if layer is not None:
-            config, settings = divided(layer)
+            try:
+                config, settings = divided(layer)
+            except SpecError as error:
+                raise SpecError(f"{origin}: {error}") from None
             draft.lay_over(config, origin)
             draft.settings |= settings
     if rewrites.target is not None:
@@ -96,57 +74,7 @@ def merge_all(
     return draft.merged()
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A form on its way, and who stated each leaf of it."""
-
-    form: Form = field(default_factory=dict)
-    settings: Form = field(default_factory=dict)
-    origins: dict[str, Stated] = field(default_factory=dict)
-    flagged: set[str] = field(default_factory=set)
-
-    def lay_over(self, config: Opened, by: str) -> None:
-        """State what a form says, and before it what its tag brings."""
-        self.lay(config.brought, Stated(by, config.tag))
-        self.lay(config.fields, Stated(by))
-
-    def lay(self, fields: Mapping[str, Any], stated: Stated) -> None:
-        """State whole fields; each takes the place of what it was."""
-        for name, value in fields.items():
-            self._place((name,), value, stated)
-
-    def drop(self, names: tuple[str, ...]) -> None:
-        """State these fields no longer."""
-        for name in names:
-            self._forget((name,))
-            self.form.pop(name, None)
-
-    def state(self, steps: Steps, value: object, flag: str) -> None:
-        """State one place by a flag of its own."""
-        self._place(steps, value, Stated(flag))
-        self.flagged.update(print_path(path) for path, _ in leaves(value, steps))
-
-    def _place(self, steps: Steps, value: object, stated: Stated) -> None:
-        self._forget(steps)
-        self.form = changed(self.form, steps, value)
-        self.origins |= {print_path(path): stated for path, _ in leaves(value, steps)}
-
-    def _forget(self, steps: Steps) -> None:
-        gone = {print_path(path) for path, _ in leaves(value_at(self.form, steps), steps)}
-        self.origins = {path: origin for path, origin in self.origins.items() if path not in gone}
-        self.flagged -= gone
-
-    def merged(self) -> Merged:
-        """What has been stated."""
-        return Merged(
-            form=MappingProxyType(self.form),
-            settings=MappingProxyType(self.settings),
-            origins=MappingProxyType(self.origins),
-            flagged=frozenset(self.flagged),
-        )
-
-
-def _edit_targets(draft: _Draft, options: Options) -> None:
+def _edit_targets(draft: Draft, options: Options) -> None:
     for kind, stated in options.items():
         places = [steps for steps, name in _targets(draft.form) if name == kind]
         for name, value in stated.items():
@@ -160,28 +88,32 @@ def _edit_targets(draft: _Draft, options: Options) -> None:
 
 
 def _targets(form: Mapping[str, Any], at: Steps = ()) -> Iterator[tuple[Steps, str]]:
-    """Every target that a configuration's form states, wherever it stands, with the name of its kind."""
-    yield from _in_list(form.get("targets"), (*at, "targets"))
-    yield from _in_target(form.get("host"), (*at, "host"))
+    """Every target that a configuration's form states, wherever it stands, with the name of its kind.
+
+    Where the form states a host, those that tags bring give way to it, so they do not count.
+    """
+    yield from _in_list(form.get("targets"), (*at, "targets"), has_host="host" in form)
+    yield from _in_target(form.get("host"), (*at, "host"), has_host=False)
 
 
-def _in_list(elements: object, at: Steps) -> Iterator[tuple[Steps, str]]:
+def _in_list(elements: object, at: Steps, *, has_host: bool) -> Iterator[tuple[Steps, str]]:
     for index, element in enumerate(elements if isinstance(elements, list) else ()):
         if isinstance(element, Mapping) and level_of(element) == CONFIG:
             yield from _targets(element, (*at, index))
         else:
-            yield from _in_target(element, (*at, index))
+            yield from _in_target(element, (*at, index), has_host=has_host)
 
 
-def _in_target(form: object, at: Steps) -> Iterator[tuple[Steps, str]]:
+def _in_target(form: object, at: Steps, *, has_host: bool) -> Iterator[tuple[Steps, str]]:
     kind = kind_of(TARGET_LEVEL, form) if isinstance(form, Mapping) else None
     if kind is not None and isinstance(form, Mapping):
         yield at, kind.name
-        yield from _in_list(form.get("devices"), (*at, "devices"))
-        yield from _in_target(form.get("host"), (*at, "host"))
+        yield from _in_list(form.get("devices"), (*at, "devices"), has_host=has_host)
+        if not (has_host and "tag" in form):
+            yield from _in_target(form.get("host"), (*at, "host"), has_host=has_host)
 
 
-def _edit_drives(draft: _Draft, rewrites: Rewrites) -> None:
+def _edit_drives(draft: Draft, rewrites: Rewrites) -> None:
     """The executor first, since the runtime that follows from nothing else follows from it."""
     if rewrites.executor is not None:
         draft.lay({"executor": Executor(rewrites.executor).export()}, Stated("--executor"))
@@ -193,9 +125,11 @@ def _edit_drives(draft: _Draft, rewrites: Rewrites) -> None:
         _edit_options(draft, "runtime", rewrites.runtime_options, default_runtime(executor).export())
 
 
-def _edit_options(draft: _Draft, level: str, options: Options, default: Mapping[str, Any]) -> None:
+def _edit_options(draft: Draft, level: str, options: Options, default: Mapping[str, Any]) -> None:
     chosen = draft.form.get(level, default)
-    kind = kind_of(CONFIG_LEVEL.nested(level), chosen)
+    if options and not isinstance(chosen, Mapping):
+        chosen = read(CONFIG_LEVEL.nested(level), chosen).export()
+    kind = kind_of(CONFIG_LEVEL.nested(level), chosen) if options else None
     for name, stated in options.items():
         for option_name, value in stated.items():
             flag = f"--{level}-{name}-{option_name}"

@@ -63,10 +63,11 @@ def value_at(form: Any, steps: Steps) -> Any:
 
 
 def changed(form: Any, steps: Steps, value: object) -> Any:
-    """A copy of the form with this value at the path; all but its last step must exist."""
+    """A copy of the form with this value at the path; of all but its last step, only maps may be missing."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
     if isinstance(step, int):
         return [changed(item, rest, value) if index == step else item for index, item in enumerate(form)]
+    form = {} if form is None else form
     return {**form, step: changed(form.get(step), rest, value)}

@@ -62,6 +62,9 @@ def type_at(form: Mapping[str, Any], steps: Steps) -> tuple[Steps, OptionType]:
 
 def _in_spec(level: Level, form: Mapping[str, Any], steps: Steps, depth: int) -> tuple[Steps, OptionType]:
     name, kind = steps[depth], kind_of(level, form)
+    if name == "kind" and depth:
+        place = print_path(steps[:depth])
+        raise SpecError(f"{print_path(steps)}: another kind has other options; state the whole, as {place}=KIND")
     option = find_option(kind, name) if kind is not None and isinstance(name, str) else None
     if option is None:
         legal = [] if kind is None else list(kind.options)
@@ -77,13 +80,13 @@ def _in_value(level: Level, type_: OptionType, value: Any, steps: Steps, depth: 
     step = steps[depth]
     if isinstance(type_, ListOf) and isinstance(step, int) and isinstance(value, list) and step < len(value):
         return _in_value(level, type_.element, value[step], steps, depth + 1)
-    if isinstance(type_, MapOf) and isinstance(step, str):
-        inner = value.get(step) if isinstance(value, Mapping) else None
+    if isinstance(type_, MapOf) and isinstance(step, str) and isinstance(value, Mapping | None):
+        inner = None if value is None else value.get(step)
         return _in_value(level, type_.value, inner, steps, depth + 1)
     if isinstance(type_, SpecOf | ElementOf) and isinstance(value, Mapping):
         return _in_spec(_level_within(level, type_, value), value, steps, depth)
     place = print_path(steps[:depth])
-    count = f"it has {len(value)} elements" if isinstance(value, list) else f"state it first, as {place}=…"
+    count = f"{place} holds {len(value)}" if isinstance(value, list) else f"state it first, as {place}=…"
     raise SpecError(f"{print_path(steps)}: there is no {print_path(steps[: depth + 1])}; {count}")
 
 

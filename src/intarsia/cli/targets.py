@@ -1,0 +1,212 @@
+"""``intarsia targets``: what can be described, and what a description says; loads no engine and probes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from intarsia.cli.console import print_json, print_table
+from intarsia.cli.options import json_option, verbose_option
+from intarsia.errors import SpecError
+
+if TYPE_CHECKING:
+    from intarsia.target import Target
+
+Answer = tuple[dict[str, Any], Callable[[Mapping[str, Any]], None]]
+"""What there is to say, as JSON, and what prints it for a person."""
+
+
+_HELP = """List what can be described; search it; or explain one kind or spec.
+
+\b
+intarsia targets                      the kinds, and whose products have tags
+intarsia targets 'nvidia/*rtx*'       kinds, aliases and tags of such a name
+intarsia targets rtx                  those that have it in their name
+intarsia targets llvm                 a kind and its options
+intarsia targets 'aws/c5 -threads=2'  where each field of a spec comes from
+"""
+
+
+@click.command(help=_HELP, short_help="List, search and explain targets.")
+@click.argument("what", metavar="[PATTERN|KIND|SPEC]", required=False)
+@json_option
+@verbose_option
+def targets(what: str | None, as_json: bool) -> None:
+    """Answer with what there is to say of kinds, tags and specs."""
+    data, show = _answer(what.strip() if what is not None else "")
+    if as_json:
+        print_json(data)
+    else:
+        show(data)
+
+
+def _answer(what: str) -> Answer:
+    if not what:
+        return _everything(), _print_everything
+    kinds = _kinds()
+    if what in kinds:
+        return {"kind": kinds[what]}, _print_kind
+    is_one_word = len(what.split()) == 1 and not what.startswith(("{", "["))
+    if is_one_word and ("*" in what or "?" in what):
+        return _search(what), _print_found
+    try:
+        return _explained(what), _print_explained
+    except SpecError:
+        found = _search(f"*{what}*") if is_one_word else {"found": []}
+        if not found["found"]:
+            raise
+        return found, _print_found
+
+
+def _kinds() -> dict[str, dict[str, Any]]:
+    from intarsia.target.describe import describe_kinds
+
+    return {name: asdict(kind) for name, kind in describe_kinds().items()}
+
+
+def _everything() -> dict[str, Any]:
+    from intarsia.target import ALIASES, Target, list_tags
+
+    kinds = [{name: value for name, value in kind.items() if name != "options"} for kind in _kinds().values()]
+    vendors = Counter(name.partition("/")[0] for name in list_tags())
+    return {
+        "kinds": kinds,
+        "aliases": {name: str(Target(alias.form)) for name, alias in ALIASES.items()},
+        "tags": dict(vendors),
+    }
+
+
+def _print_everything(data: Mapping[str, Any]) -> None:
+    rows = [
+        (kind["name"], _level(kind), kind["device_type"], ", ".join(kind["engines"] or kind["serves"]), kind["meaning"])
+        for kind in data["kinds"]
+    ]
+    print_table(("kind", "level", "device", "served by, or serves", "meaning"), rows)
+    click.echo(f"\naliases: {', '.join(data['aliases'])}")
+    vendors = ", ".join(f"{vendor}/* ({count})" for vendor, count in data["tags"].items())
+    click.echo(f"\n{sum(data['tags'].values())} tags: {vendors}")
+
+
+def _level(kind: Mapping[str, Any]) -> str:
+    return f"{kind['level']}, partial" if kind["is_partial"] else str(kind["level"])
+
+
+def _print_kind(data: Mapping[str, Any]) -> None:
+    kind = data["kind"]
+    click.echo(f"{kind['name']}: {kind['meaning']}\n")
+    facts = {
+        "level": _level(kind),
+        "device": kind["device_type"],
+        "keys": ", ".join(kind["keys"]),
+        "served by": ", ".join(kind["engines"]),
+        "serves": ", ".join(kind["serves"]),
+    }
+    for name, text in facts.items():
+        if text:
+            click.echo(f"{name:<11}{text}")
+    click.echo()
+    options = kind["options"]
+    rows = [(each["name"], each["type"], each["default"], each["unit"], each["meaning"]) for each in options]
+    print_table(("option", "type", "default", "unit", "meaning"), rows)
+    if options:
+        click.echo(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
+
+
+def _search(pattern: str) -> dict[str, Any]:
+    import intarsia.config  # noqa: F401 - its levels have tags too, and add themselves
+    from intarsia.target import ALIASES, LEVELS, Target, list_tags
+
+    found = [
+        {"name": name, "what": f"{kind['level']} kind", "means": kind["meaning"], "source": ""}
+        for name, kind in _kinds().items()
+        if fnmatchcase(name, pattern)
+    ]
+    found += [
+        {"name": name, "what": "alias", "means": str(Target(alias.form)), "source": ""}
+        for name, alias in ALIASES.items()
+        if fnmatchcase(name, pattern)
+    ]
+    for name, tag in list_tags(pattern).items():
+        for label, variant in ((name, ""), *((f"{name}:{variant}", variant) for variant in tag.variants)):
+            chosen = tag.chosen(variant)
+            level = "" if chosen is None else chosen.level
+            means = _untagged(LEVELS[level](label)) if level in LEVELS else ""
+            found.append({"name": label, "what": f"{level} tag", "means": means, "source": tag.source})
+    return {"pattern": pattern, "found": found}
+
+
+def _untagged(spec: Any) -> str:
+    return str(spec.text(tags=False))
+
+
+def _print_found(data: Mapping[str, Any]) -> None:
+    found = data["found"]
+    if not found:
+        raise SpecError(f"no kind, alias or tag is called {data['pattern']!r}; intarsia targets lists what there is")
+    print_table(("name", "what", "means"), [(each["name"], each["what"], each["means"]) for each in found])
+
+
+def _explained(spec: str) -> dict[str, Any]:
+    from intarsia.config import CompilationConfig
+    from intarsia.config.files import target_text
+    from intarsia.config.rewrites import Rewrites, merge_all
+    from intarsia.config.rewrites.account import account
+    from intarsia.target import LEVELS, TAGS
+
+    text = target_text(spec)
+    level = TAGS.level_of(text)
+    if level in LEVELS and level not in ("target", "config"):
+        return {"level": level, "text": _untagged(LEVELS[level](text)), "targets": [], "leaves": []}
+    merged = merge_all(rewrites=Rewrites(target=text))
+    config = CompilationConfig.of(dict(merged.form))
+    leaves = [asdict(leaf) for leaf in account(merged, config) if not leaf.path.startswith("targets[")]
+    stated = any(leaf["by"] not in ("derived", "default") for leaf in leaves)
+    return {
+        "level": "target" if len(config.targets) == 1 and not stated else "config",
+        "text": str(config),
+        "targets": [_target(target) for target in config.flatten()],
+        "leaves": leaves,
+    }
+
+
+def _target(target: Target) -> dict[str, Any]:
+    from intarsia.target.explain import explain
+
+    fields = [asdict(field) for field in explain(target)]
+    return {"text": str(target), "kind": target.kind.name, "tags": list(target.tags), "fields": fields}
+
+
+def _print_explained(data: Mapping[str, Any]) -> None:
+    click.echo(f"{data['level']}: {data['text']}")
+    for target in data["targets"]:
+        click.echo("" if data["level"] == "target" else f"\n{target['text']}")
+        fields = [field for field in target["fields"] if field["name"] != "features"]
+        print_table(("field", "value", "from"), [(each["name"], each["value"], _from(each)) for each in fields])
+        _print_remarks(target["fields"])
+    if data["level"] == "config":
+        click.echo()
+        print_table(("leaf", "value", "from"), [(leaf["path"], leaf["value"], _said(leaf)) for leaf in data["leaves"]])
+
+
+def _said(leaf: Mapping[str, Any]) -> str:
+    by = str(leaf["by"])
+    return f"tag {leaf['tag']}" if leaf["tag"] else "user" if by.startswith("--") else by
+
+
+def _from(field: Mapping[str, Any]) -> str:
+    return f"{field['origin']} {field['tag']}".strip()
+
+
+def _print_remarks(fields: Iterable[Mapping[str, Any]]) -> None:
+    """What is too long for a table: the features, and the sources of tags."""
+    remarks = {field["name"]: field["value"] for field in fields if field["name"] == "features"}
+    remarks |= {field["tag"]: field["source"] for field in fields if field["tag"]}
+    if remarks:
+        click.echo()
+    for name, text in remarks.items():
+        click.echo(f"{name}: {text}")

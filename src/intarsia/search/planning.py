@@ -1,0 +1,266 @@
+"""From what the user said to what is searched: one configuration, a device for each node, engines, and a partitioning.
+
+Nothing is measured here. What keeps the plan from being compiled on this machine is noted, and raised by the driver.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from intarsia.backends import registry
+from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
+from intarsia.cost.repro import Origin
+from intarsia.devices import (
+    MODEL_KEY,
+    Constraint,
+    DevicePlan,
+    dump_constraints,
+    model_constraints,
+    plan_devices,
+    serves,
+)
+from intarsia.errors import ConfigError, NoCoverError, PlanError
+from intarsia.graph import Graph, load_model
+from intarsia.graph.work import work
+from intarsia.partition import (
+    Divided,
+    Partition,
+    Partitioning,
+    PlanFile,
+    divide,
+    dump_plan,
+    fused_groups,
+    segments,
+    split_at_places,
+)
+from intarsia.runtime import thread_budget
+from intarsia.search.missing import missing_engines, missing_stages
+from intarsia.search.problem import Problem
+from intarsia.search.team import Engine, Team, absence, leaves, present
+from intarsia.target import Target, VirtualDevice
+
+Shapes = Mapping[str, tuple[int, ...] | int]
+
+MAX_ATOMS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user said.
+
+    Attributes:
+        model: Whatever `load_model` takes.
+        target: Any form of a configuration, or ``None``.
+        search: How the plan is searched.
+        constraints: Where things run.
+        plan: The plan file, for ``manual``.
+        threads: Threads that compute at one time.
+        shapes: What binds the model's symbolic dimensions.
+    """
+
+    model: Any
+    target: Any = None
+    search: SearchSettings = field(default_factory=SearchSettings)
+    constraints: tuple[Constraint, ...] = ()
+    plan: PlanFile | None = None
+    threads: int | None = None
+    shapes: Shapes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compilation:
+    """What a compile works on once everything the user said was read and checked.
+
+    Attributes:
+        graph: The normalised graph, which carries the configuration and the constraints.
+        team: Who takes part.
+        problem: What is searched.
+        run: Threads and spinning.
+        given: The plan by priority, or the one of the plan file.
+        embed: Whether the given plan runs inside one engine's session; ``None`` leaves that to measuring.
+        origin: Where the model came from.
+        devices: Where each node runs; ``None`` where nobody asked.
+        absent: Targets of the configuration that take no part here, with the reason.
+        missing: Why the plan cannot be compiled here, one sentence each.
+    """
+
+    graph: Graph
+    team: Team
+    problem: Problem
+    run: RunSettings
+    given: Divided
+    embed: bool | None
+    origin: Origin
+    devices: DevicePlan | None
+    absent: Mapping[str, str]
+    missing: tuple[str, ...]
+
+    @property
+    def plan_text(self) -> str:
+        """The plan file of the given plan."""
+        return dump_plan(self.given.partitioning, self.run, devices=self._device_names)
+
+    def device_of(self, partition: Partition) -> str | None:
+        """The label or text of the device that a partition runs on; ``None`` where nobody asked."""
+        names = self._device_names
+        return None if names is None else names[partition.nodes[0]]
+
+    def config_of(self, partition: Partition) -> CompilationConfig:
+        """The innermost configuration that a partition came from."""
+        path = self.given.paths.get(partition.nodes[0])
+        if path is None or partition not in self.given.partitioning.partitions:
+            return self.team.config_of(partition.target)
+        return path[-1].config if path else self.team.config
+
+    @property
+    def _device_names(self) -> Mapping[str, str] | None:
+        if self.devices is None:
+            return None
+        labels: dict[VirtualDevice, str] = {}
+        for label, device in self.team.config.devices.items():
+            labels.setdefault(device, label)
+        return {id_: labels.get(device) or str(device) for id_, device in self.devices.nodes.items()}
+
+
+def plan_compilation(request: Request) -> Compilation:
+    """Plan as far as that goes without measuring.
+
+    Raises:
+        InputError: The model, configuration, constraints, plan or a setting is wrong.
+        NoCoverError: No engine of the configuration takes some node.
+    """
+    graph = load_model(request.model, request.shapes)
+    run = _run_settings(request)
+    config = one_config(request.target, graph.metadata)
+    wishes = _wishes(graph, request)
+    devices = _device_plan(graph, config, wishes)
+    graph = _carrying(graph, config, wishes)
+    described = engines(config, registry.usable(), stand_ins=True)
+    missing = (*missing_stages(config), *missing_engines(described, request.plan, devices))
+    team, given, missing = _divided(graph, config, described, missing, request, devices)
+    return Compilation(
+        graph=graph,
+        team=team,
+        problem=_problem(graph, team, request.search, run, devices),
+        run=run,
+        given=given,
+        embed=request.plan.embed if request.plan else None,
+        origin=_origin(request),
+        devices=devices,
+        absent={str(target): why for target in leaves(described) if (why := absence(target)) is not None},
+        missing=tuple(dict.fromkeys(missing)),
+    )
+
+
+def atoms_of(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """The pieces that the search never cuts: balanced by work, cut where little crosses."""
+    return segments(graph, MAX_ATOMS, partial(work, graph))
+
+
+def _run_settings(request: Request) -> RunSettings:
+    plan = request.plan
+    stated = request.threads if request.threads is not None or plan is None else plan.threads
+    count = thread_budget() if stated is None else stated
+    if not 1 <= count <= 1024:
+        raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
+    return RunSettings(threads=count, spin=(plan.spin if plan else None) or Spin.CALL)
+
+
+def _wishes(graph: Graph, request: Request) -> tuple[Constraint, ...]:
+    placed = request.plan.devices if request.plan else {}
+    planned = (Constraint.node(id_, device, source="the plan file") for id_, device in placed.items())
+    return (*model_constraints(graph), *request.constraints, *planned)
+
+
+def _device_plan(graph: Graph, config: CompilationConfig, wishes: tuple[Constraint, ...]) -> DevicePlan | None:
+    """Where each node runs, if anybody asked: without that, who takes a node decides where it runs."""
+    if not wishes and "default_device" not in config.options:
+        return None
+    return plan_devices(graph, config, wishes, together=fused_groups(graph))
+
+
+def _carrying(graph: Graph, config: CompilationConfig, wishes: tuple[Constraint, ...]) -> Graph:
+    """The graph with its configuration and constraints as metadata, so that it can be saved and handed back."""
+    once = dict.fromkeys(replace(wish, source="") for wish in wishes)
+    return graph.with_metadata({**to_metadata(config), **({MODEL_KEY: dump_constraints(once)} if once else {})})
+
+
+def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine, ...]:
+    """The engines, and those that only a plan file names."""
+    found = tuple(several)
+    known = leaves(found)
+    named = dict.fromkeys(partition.target for partition in plan.partitions) if plan else {}
+    return (*found, *(target for target in named if target not in known))
+
+
+def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings, devices: DevicePlan | None) -> Problem:
+    atoms = atoms_of(graph)
+    return Problem(
+        graph=graph,
+        targets=team.targets,
+        capabilities={target: team.capabilities[target] for target in team.targets},
+        settings=search,
+        threads=run.threads,
+        atoms=atoms if devices is None else split_at_places(atoms, devices),
+        places=None if devices is None else devices.places,
+    )
+
+
+def _divided(
+    graph: Graph,
+    config: CompilationConfig,
+    described: tuple[Engine, ...],
+    missing: tuple[str, ...],
+    request: Request,
+    devices: DevicePlan | None,
+) -> tuple[Team, Divided, tuple[str, ...]]:
+    """The engines that are here and their plan. Where they do not do, all that are described, and what is missing."""
+
+    def divided(several: tuple[Engine, ...]) -> tuple[Team, Divided]:
+        team = Team.of(graph, config, _with_plan(several, request.plan), devices)
+        return team, _given(graph, team, request, devices)
+
+    if missing:
+        return *divided(described), missing
+    try:
+        return *divided(present(described)), ()
+    except NoCoverError as error:
+        absent = tuple(filter(None, map(absence, leaves(described))))
+        if not absent:
+            raise
+        try:
+            team, given = divided(described)
+        except NoCoverError:
+            raise error from None
+        return team, given, (*absent, f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}")
+
+
+def _given(graph: Graph, team: Team, request: Request, devices: DevicePlan | None) -> Divided:
+    places = None if devices is None else devices.places
+    if request.plan is not None:
+        parts: list[tuple[Target, tuple[str, ...]]] = [(p.target, p.nodes) for p in request.plan.partitions]
+        if devices is not None:
+            _check_devices(parts, devices)
+        return Divided(partitioning=Partitioning.of(graph, parts, places=places), paths={})
+    search = request.search
+    return divide(graph, team.engines, team.capabilities, search.min_nodes, search.min_flops, places=places)
+
+
+def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: DevicePlan) -> None:
+    for number, (target, ids) in enumerate(parts, start=1):
+        wrong = next((id_ for id_ in ids if id_ in devices.nodes and not serves(target, devices.nodes[id_])), None)
+        if wrong is not None:
+            raise PlanError(
+                f"partition {number} ({target}) holds {wrong!r}, which is planned on {str(devices.nodes[wrong])!r} "
+                f"({devices.reasons[wrong]}), and its target does not serve that device; give it another"
+            )
+
+
+def _origin(request: Request) -> Origin:
+    path = str(Path(request.model).resolve()) if isinstance(request.model, str | os.PathLike) else None
+    return Origin(model=path, shapes=tuple(sorted((request.shapes or {}).items())))

@@ -1,0 +1,136 @@
+"""Who takes part in a compile: the engines of a configuration, what is absent of them here, and what each takes.
+
+Nested configurations stay as they are; whether what is absent matters is for `intarsia.search.planning` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+
+from intarsia.backends import registry
+from intarsia.backends.described import described_capability
+from intarsia.config import CompilationConfig, NestedEngine
+from intarsia.devices import DevicePlan
+from intarsia.errors import BackendUnavailableError
+from intarsia.graph import Graph
+from intarsia.partition import Capability, nested_capability, restrict
+from intarsia.target import Target
+
+Engine = Target | NestedEngine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """Engines that take part.
+
+    Attributes:
+        engines: Most preferred first.
+        capabilities: What each takes, those inside nested configurations too.
+        config: The configuration they are of.
+    """
+
+    engines: tuple[Engine, ...]
+    capabilities: Mapping[Engine, Capability]
+    config: CompilationConfig
+
+    @classmethod
+    def of(cls, graph: Graph, config: CompilationConfig, engines: Iterable[Engine], devices: DevicePlan | None) -> Team:
+        """Ask each engine what it takes of the graph, and of that keep what is planned on devices it serves."""
+        engines = tuple(engines)
+        found: dict[Engine, Capability] = {target: _capability(graph, target) for target in leaves(engines)}
+        if devices is not None:
+            found = restrict(found, devices)
+        for nested in _inside_out(engines):
+            found[nested] = nested_capability(graph, nested, found)
+        return cls(engines=engines, capabilities=MappingProxyType(found), config=config)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The targets of all levels, in order of priority, each once."""
+        return leaves(self.engines)
+
+    def config_of(self, target: Target) -> CompilationConfig:
+        """The configuration that names a target, or what it was before it was tuned; the outermost of several."""
+        level = [(self.config, self.engines)]
+        while level:
+            for config, engines in level:
+                if any(_is_tuned(target, engine) for engine in engines if isinstance(engine, Target)):
+                    return config
+            nested = [each for _, engines in level for each in engines if isinstance(each, NestedEngine)]
+            level = [(each.config, each.engines) for each in nested]
+        return self.config
+
+
+def leaves(engines: Iterable[Engine]) -> tuple[Target, ...]:
+    """The targets of all levels, those of a nested configuration in place of it, each once."""
+    return tuple(dict.fromkeys(_leaves(engines)))
+
+
+def present(engines: Iterable[Engine]) -> tuple[Engine, ...]:
+    """Those that can be used here; a nested configuration with what is left of it."""
+    found: list[Engine] = []
+    for engine in engines:
+        if isinstance(engine, Target):
+            found += [engine] if absence(engine) is None else []
+        elif inner := present(engine.engines):
+            found.append(replace(engine, engines=inner))
+    return tuple(found)
+
+
+def absence(target: Target) -> str | None:
+    """Why nothing here can compile for a target, and what mends it; ``None`` if something can."""
+    kind = target.kind
+    if not kind.is_external:
+        ours = [name for name in kind.engines if name in registry.names()]
+        mend = f"; pip install 'intarsia[{ours[0]}]'" if ours else ""
+        return f"no engine that is usable here generates code for {str(target)!r}{mend}"
+    if kind.name not in registry.names():
+        return f"no backend drives {kind.name!r} yet"
+    try:
+        devices = {device.partition(":")[0] for device in registry.require(kind.name).devices}
+    except BackendUnavailableError as error:
+        return str(error)
+    stated, here = target.features.architecture, _architecture_here()
+    if stated and here and stated != here:
+        return f"{kind.name} compiles here for {here}, not for {stated}"
+    if devices and target.device_type not in devices:
+        return f"{kind.name} runs here on {', '.join(sorted(devices))}, not on {target.device_type}"
+    return None
+
+
+@cache
+def _architecture_here() -> str:
+    return Target.detect().features.architecture
+
+
+def _leaves(engines: Iterable[Engine]) -> Iterator[Target]:
+    for engine in engines:
+        if isinstance(engine, Target):
+            yield engine
+        else:
+            yield from _leaves(engine.engines)
+
+
+def _inside_out(engines: Iterable[Engine]) -> Iterator[NestedEngine]:
+    """The nested configurations, each after those inside it."""
+    for engine in engines:
+        if isinstance(engine, NestedEngine):
+            yield from _inside_out(engine.engines)
+            yield engine
+
+
+def _capability(graph: Graph, target: Target) -> Capability:
+    """What a target takes, said by its backend even where its engine is not installed."""
+    name = target.kind.name
+    if name not in registry.names():
+        return described_capability(graph, target)
+    return registry.get(name).capability(graph, target)
+
+
+def _is_tuned(target: Target, stated: Target) -> bool:
+    """Whether a target is a stated one, perhaps with more options."""
+    options = target.options
+    return target.kind is stated.kind and all(options.get(name) == value for name, value in stated.options.items())
