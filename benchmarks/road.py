@@ -24,7 +24,7 @@ from benchmarks.networks.resnet_cut import cut
 from benchmarks.race import CONTROL, Contender, Result, race, screen
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
-from intarsia.partition import Partition, Partitioning, dump_plan
+from intarsia.partition import Partition, Partitioning, PlanFile, dump_plan
 from intarsia.runtime import export, this_machine, thread_budget
 from intarsia.target import Target
 
@@ -72,8 +72,7 @@ def manual(name: str, folder: Path) -> dict[str, Any]:
     parts = Partitioning(
         partitions=tuple(Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in cut(graph))
     )
-    plan = folder / "plan.yaml"
-    plan.write_text(dump_plan(parts, RunSettings(threads=thread_budget(), spin=Spin.CALL)), encoding="utf-8")
+    plan = PlanFile(partitions=parts.partitions, threads=thread_budget())
     with intarsia.compile(model, "onnxruntime", partition="manual", plan=plan, store=store) as compiled:
         report = compiled.report
         pieces = compiled.save(folder / "manual.intarsia")

@@ -217,9 +217,9 @@ def _wanted(
     """The plan that ships without a search: the one asked for, or the only one there is."""
     strategy = job.problem.settings.partition
     if strategy in ("greedy", "manual"):
-        return given_candidate(strategy, job.given.partitioning, job.run, measurer, job.embed)
+        return given_candidate(strategy, job.given.partitioning, job.ways, measurer)
     if not _plans(singles) and not _mixes(collage):
-        return given_candidate("greedy", job.given.partitioning, job.run, measurer)
+        return given_candidate("greedy", job.given.partitioning, job.ways, measurer)
     return None
 
 

@@ -44,6 +44,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("variation", read_rows(VARIATIONS), ids=str)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Who brings a case file wants its rows, not the engines' minutes."""
+    if not config.getoption("cases"):
+        return
+    engines = [item for item in items if item.path.parent == Path(__file__).parent and item.path.name != "test_rows.py"]
+    config.hook.pytest_deselected(items=engines)
+    items[:] = [item for item in items if item not in engines]
+
+
 @pytest.fixture(scope="session")
 def rows(pytestconfig: pytest.Config) -> tuple[Row, ...]:
     """The rows of the case file of this run."""

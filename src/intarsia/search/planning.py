@@ -82,7 +82,7 @@ class Compilation:
         problem: What is searched.
         run: Threads and spinning.
         given: The plan by priority, or the one of the plan file.
-        embed: Whether the given plan runs inside one engine's session; ``None`` leaves that to measuring.
+        ways: How the given plan may be run; which one is left to measuring.
         origin: Where the model came from.
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
@@ -94,7 +94,7 @@ class Compilation:
     problem: Problem
     run: RunSettings
     given: Divided
-    embed: bool | None
+    ways: tuple[RunSettings, ...]
     origin: Origin
     devices: DevicePlan | None
     absent: Mapping[str, str]
@@ -149,7 +149,7 @@ def plan_compilation(request: Request) -> Compilation:
         problem=_problem(graph, team, request.search, run, devices),
         run=run,
         given=given,
-        embed=request.plan.embed if request.plan else None,
+        ways=_ways(run, request.plan),
         origin=_origin(request),
         devices=devices,
         absent={str(target): why for target in leaves(described) if (why := absence(target)) is not None},
@@ -169,6 +169,15 @@ def _run_settings(request: Request) -> RunSettings:
     if not 1 <= count <= 1024:
         raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
     return RunSettings(threads=count, spin=(plan.spin if plan else None) or Spin.CALL)
+
+
+def _ways(run: RunSettings, plan: PlanFile | None) -> tuple[RunSettings, ...]:
+    """Each setting that the plan file leaves open. Inside one session there is one pool of threads, which may spin."""
+    embeds = (False, True) if plan is None or plan.embed is None else (plan.embed,)
+    spins = (run.spin,) if plan is not None and plan.spin is not None else (run.spin, Spin.FREE)
+    return tuple(
+        replace(run, embed=embed, spin=spin) for embed in embeds for spin in spins if embed or spin is run.spin
+    )
 
 
 def _wishes(graph: Graph, request: Request) -> tuple[Constraint, ...]:

@@ -25,6 +25,7 @@ from tests.unit.search.fakes import measured
 
 MAIN, OTHER = Target("onnxruntime"), Target("ncnn")
 SETTINGS = RunSettings(threads=1)
+WAYS = (SETTINGS, RunSettings(threads=1, embed=True))
 
 
 class FakeMeasurer:
@@ -81,7 +82,7 @@ def test_what_is_faster_is_predicted(
 ) -> None:
     graph, parts = partitioning
     fake = FakeMeasurer(graph, apart_ms, inside)
-    candidate = given_candidate("manual", parts, SETTINGS, cast("Measurer", fake))
+    candidate = given_candidate("manual", parts, WAYS, cast("Measurer", fake))
     assert candidate.settings.embed is embed
 
 
@@ -89,7 +90,8 @@ def test_what_is_faster_is_predicted(
 def test_what_is_asked_for_is_not_measured_both_ways(partitioning: tuple[Graph, Partitioning], embed: bool) -> None:
     graph, parts = partitioning
     fake = FakeMeasurer(graph, apart_ms=0.1 if embed else 99.0)
-    assert given_candidate("manual", parts, SETTINGS, cast("Measurer", fake), embed).settings.embed is embed
+    ways = (RunSettings(threads=1, embed=embed),)
+    assert given_candidate("manual", parts, ways, cast("Measurer", fake)).settings == ways[0]
 
 
 def test_the_main_engines_time_is_shared_out_and_equal_pieces_are_timed_once(
