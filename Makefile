@@ -17,8 +17,8 @@ help: ## list the targets
 demo: $(STAMP) ## compile a real network over all engines and print the table (at most 5 minutes)
 	$(BIN)/python -m benchmarks.demo
 
-test: $(STAMP) ## run every test: unit, conformance on the real engines, whole networks (at most 20 minutes)
-	$(BIN)/python -m pytest
+test: $(STAMP) ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
 

@@ -19,43 +19,144 @@ from intarsia.cli.main import cli
 from intarsia.errors import ArtifactError
 
 SINGLES: list[dict[str, Any]] = [
-    {"target": "onnxruntime", "tuned": "onnxruntime -optimization-level=all", "spin": "free", "latency_ms": 21.7},
-    {"target": "mnn", "tuned": "mnn", "spin": "call", "latency_ms": 19.4},
+    {
+        "target": "onnxruntime",
+        "tuned": "onnxruntime -optimization-level=all",
+        "spin": "free",
+        "latency_ms": 21.7,
+        "speed": 0.894,
+    },
+    {"target": "mnn", "tuned": "mnn", "spin": "call", "latency_ms": 19.4, "speed": 1.0},
     {"target": "ncnn", "failure": {"stage": "capability", "reason": "gru_1: no GRU", "repro": None}},
     {"target": "odd", "failure": {"stage": "crash", "reason": "signal 11", "repro": "/cache/repro/odd.py"}},
 ]
 MACHINE = {"cpu": "A CPU", "architecture": "x86_64", "cores": 2}
+CRASHED = {"target": "odd", "reason": "failed on the whole model at crash: signal 11"}
+MIX: dict[str, Any] = {
+    "name": "collage",
+    "targets": ["mnn", "onnxruntime"],
+    "switches": 1,
+    "predicted_ms": 15.2,
+    "latency_ms": 15.96,
+    "speed": 1.2155,
+    "speedup_vs_best_single": {"median": 1.2155, "low": 1.19, "high": 1.241},
+    "failure": None,
+}
+PARTITIONS: list[dict[str, Any]] = [
+    {
+        "target": "mnn",
+        "nodes": ["conv_0", "relu_0", "pool_0"],
+        "predicted_ms": 11.25,
+        "measured_ms": 11.9,
+        "share": 0.744,
+        "switch_ms": None,
+        "runners_up": [
+            {"target": "onnxruntime -optimization-level=all", "ms": 14.1, "is_measured": True, "plan_ms": 2.44},
+            {"target": "ncnn", "ms": 15.3, "is_measured": False, "plan_ms": None},
+        ],
+        "not_chosen": [CRASHED],
+    },
+    {
+        "target": "onnxruntime",
+        "nodes": ["gru_1"],
+        "predicted_ms": 3.95,
+        "measured_ms": 4.1,
+        "share": 0.256,
+        "switch_ms": 0.31,
+        "runners_up": [{"target": "mnn", "ms": 8.3, "is_measured": False, "plan_ms": 3.9}],
+        "not_chosen": [{"target": "ncnn", "reason": "refused: gru_1: no GRU"}, CRASHED],
+    },
+]
+SEARCH: dict[str, Any] = {
+    "seconds": 41.26,
+    "measured": 120,
+    "cached": 3,
+    "atoms": 3,
+    "finished": False,
+    "unmeasured": [{"target": "ncnn", "atoms": [1]}],
+    "control_void": False,
+    "control": {"median": 1.003, "low": 0.996, "high": 1.011},
+}
 REPORT: dict[str, Any] = {
     "artifact": None,
     "model": "model.onnx",
     "strategy": "collage",
+    "absent": [{"target": "tensorrt", "reason": "no backend drives 'tensorrt' yet"}],
     "latency_ms": {"median": 15.96, "min": 15.4, "p90": 17.25},
     "singles": SINGLES,
     "best_single": "mnn",
     "speedup_vs_best_single": {"median": 1.2155, "low": 1.19, "high": 1.241},
-    "chosen": "collage-1",
-    "reason": "it beats the best single engine beyond the noise",
+    "chosen": "collage",
+    "reason": "the mix is 1.22 times as fast (1.19 to 1.24)",
     "predicted_ms": 15.2,
-    "partitions": [
-        {"target": "mnn", "nodes": ["conv_0", "relu_0", "pool_0"], "predicted_ms": 11.25, "measured_ms": 11.9},
-        {"target": "onnxruntime", "nodes": ["gru_1"], "predicted_ms": 3.95, "measured_ms": None},
-    ],
+    "prediction": {"predicted_ms": 15.2, "measured_ms": 15.96, "predicted_over_measured": 0.9524},
+    "partitions": PARTITIONS,
+    "openings": [],
     "switches": 1,
     "spin": "call",
     "max_rel_error": 2.1e-6,
-    "mixes": [
-        {
-            "name": "collage-1",
-            "targets": ["mnn", "onnxruntime"],
-            "switches": 1,
-            "predicted_ms": 15.2,
-            "latency_ms": 15.96,
-        }
+    "mixes": [MIX],
+    "atoms": [
+        {"nodes": 2, "first": "conv_0", "last": "relu_0", "ms": {"onnxruntime": 13.6, "mnn": 10.9, "ncnn": 14.8}},
+        {"nodes": 1, "first": "pool_0", "last": "pool_0", "ms": {"onnxruntime": 0.42, "mnn": 0.35, "ncnn": None}},
+        {"nodes": 1, "first": "gru_1", "last": "gru_1", "ms": {"onnxruntime": 3.64, "mnn": 8.15, "ncnn": None}},
     ],
-    "search": {"seconds": 41.26, "measured": 120, "cached": 3, "atoms": 9, "finished": True, "control_void": False},
+    "search": SEARCH,
     "threads": 2,
     "machine": MACHINE,
 }
+ALONE: dict[str, Any] = REPORT | {
+    "chosen": "mnn",
+    "reason": "the best mix is 1.02 times as fast (0.99 to 1.05): no gain beyond the noise",
+    "latency_ms": {"median": 19.4, "min": 19.1, "p90": 20.3},
+    "speedup_vs_best_single": {"median": 1.0, "low": 0.993, "high": 1.006},
+    "predicted_ms": 19.2,
+    "prediction": {"predicted_ms": 19.2, "measured_ms": 19.4, "predicted_over_measured": 0.9897},
+    "partitions": [
+        {
+            "target": "mnn",
+            "nodes": ["conv_0", "relu_0", "pool_0", "gru_1"],
+            "predicted_ms": 19.2,
+            "measured_ms": 19.3,
+            "share": 1.0,
+            "switch_ms": None,
+            "runners_up": [
+                {"target": "onnxruntime -optimization-level=all", "ms": 21.6, "is_measured": True, "plan_ms": 2.4}
+            ],
+            "not_chosen": [{"target": "ncnn", "reason": "refused: gru_1: no GRU"}, CRASHED],
+        }
+    ],
+    "openings": [
+        {"target": "onnxruntime", "atoms": [2, 3], "gain_ms": 4.2, "switches": 1, "switch_ms": 3.9},
+        {
+            "target": "ncnn",
+            "atoms": [0, 2],
+            "gain_ms": 0.4,
+            "switches": 1,
+            "switch_ms": 1.9,
+        },
+    ],
+    "switches": 0,
+    "mixes": [
+        MIX
+        | {"latency_ms": 19.0, "speed": 1.021, "speedup_vs_best_single": {"median": 1.021, "low": 0.99, "high": 1.05}},
+        MIX
+        | {"name": "collage-2", "latency_ms": 23.0, "speed": 0.843, "speedup_vs_best_single": None}
+        | {"failure": {"stage": "verify", "reason": "y differs by 0.3"}},
+    ],
+}
+"""A single engine ships."""
+OLD: dict[str, Any] = {
+    name: value for name, value in REPORT.items() if name not in ("absent", "prediction", "openings", "atoms")
+} | {
+    "singles": [{name: value for name, value in single.items() if name != "speed"} for single in SINGLES],
+    "mixes": [{name: MIX[name] for name in ("name", "targets", "switches", "predicted_ms", "latency_ms")}],
+    "partitions": [
+        {name: part[name] for name in ("target", "nodes", "predicted_ms", "measured_ms")} for part in PARTITIONS
+    ],
+    "search": {name: value for name, value in SEARCH.items() if name not in ("unmeasured", "control")},
+}
+"""What an artifact holds that was compiled before runners-up were recorded."""
 COMPARISON: dict[str, Any] = {
     "singles": SINGLES,
     "best_single": "mnn",
@@ -63,6 +164,8 @@ COMPARISON: dict[str, Any] = {
     "threads": 2,
     "machine": MACHINE,
 }
+STORED = {"alone": ALONE, "old": OLD}
+"""Reports by the name of the artifact; any other holds `REPORT`."""
 PLAN = "threads: 2\nspin: call\npartitions:\n- target: mnn\n  nodes: [conv_0, relu_0, pool_0]\n"
 STEPS = (
     SimpleNamespace(target="mnn", nodes=("a", "b")),
@@ -82,7 +185,7 @@ class FakeArtifact:
     manifest = SimpleNamespace(engines={"mnn": SimpleNamespace(version="3.6.1", licence="BSD-3-Clause")})
 
     def report(self) -> dict[str, Any]:
-        return dict(REPORT)
+        return dict(STORED.get(self.path.stem, REPORT))
 
     def plan_text(self) -> str:
         return PLAN
@@ -97,6 +200,10 @@ class FakeModel:
     report: Mapping[str, Any] = field(default_factory=lambda: dict(REPORT))
     inputs: tuple[Signature, ...] = (Signature(name="x", dtype="float32", shape=(2, 3)),)
     plan: Any = field(default_factory=lambda: SimpleNamespace(partitions=STEPS))
+
+    @property
+    def sample_inputs(self) -> tuple[Signature, ...]:
+        return self.inputs
 
     def __enter__(self) -> FakeModel:
         return self

@@ -1,8 +1,9 @@
-"""What holds for every test: a fixed, empty environment and a hypothesis profile without time limits."""
+"""What holds for every test: an environment and a machine lock of its own, a hypothesis profile without time limits."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -14,12 +15,19 @@ settings.load_profile("intarsia")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads the user's settings or touches the user's record store; worker processes inherit this."""
+    """No test reads the user's settings or touches the user's record store; worker processes inherit this.
+
+    The machine lock lies among the temporary files: with a folder of its own, no other test process or compile on this
+    machine is waited for.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("INTARSIA_")]:
             patch.delenv(name)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        temporary = tmp_path_factory.mktemp("tmp")
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr(tempfile, "tempdir", str(temporary))  # what this process has already looked up
         yield
 
 

@@ -46,9 +46,28 @@ class FakeValue:
     is_weight: bool
 
     @property
+    def rank(self) -> int | None:
+        """Number of dimensions, where the shape is known."""
+        return None if self.shape is None else len(self.shape)
+
+    @property
     def nbytes(self) -> int:
         """Size, 0 where unknown."""
         return 0 if self.shape is None else 4 * prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FakePiece:
+    """Looks like some nodes of a graph as a model of their own."""
+
+    nodes: tuple[FakeNode, ...]
+    inputs: tuple[FakeValue, ...]
+    outputs: tuple[FakeValue, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs with the operators and their order."""
+        return " ".join(node.op_type for node in self.nodes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +89,18 @@ class FakeGraph:
     def node(self, id_: str) -> FakeNode:
         """The node of this id."""
         return self.by_id[id_]
+
+    def extract(self, ids: Iterable[str]) -> FakePiece:
+        """The nodes of these ids, with what they read of others and what others read of them."""
+        nodes = tuple(sorted((self.by_id[id_] for id_ in ids), key=lambda node: node.index))
+        inside = {node.index for node in nodes}
+        read = [self.values[name] for name in dict.fromkeys(name for node in nodes for name in node.reads)]
+        made = [self.values[name] for node in nodes for name in node.outputs if name]
+        return FakePiece(
+            nodes=nodes,
+            inputs=tuple(value for value in read if not value.is_weight and value.producer not in inside),
+            outputs=tuple(value for value in made if value.is_output or not inside.issuperset(value.consumers)),
+        )
 
 
 def fake_graph(

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from intarsia.config import SearchSettings
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Progress, Watcher, unwatched
+from intarsia.cost.progress import Progress, Watcher, noted, unwatched
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, MissingStageError, PlanError
+from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
 from intarsia.report.comparison import Comparison
 from intarsia.report.record import compile_report
-from intarsia.runtime import Artifact, CompiledModel, attach_report
+from intarsia.report.sizes import report_of_sizes
+from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, write_buckets
 from intarsia.search import (
     Candidate,
     CollageResult,
@@ -32,8 +37,10 @@ from intarsia.search import (
     plan_compilation,
     tune_singles,
 )
-from intarsia.search.planning import Shapes
+from intarsia.search.decision import finalists
+from intarsia.search.ends import check_ends
 from intarsia.search.replay import from_json, search_key, to_json
+from intarsia.search.streams import stream_of
 
 Strategy = Literal["single", "greedy", "collage", "manual"]
 Constraints = str | os.PathLike[str] | Iterable[Constraint]
@@ -71,7 +78,9 @@ def compile(
         threads: Threads that compute at one time; what affinity and CPU quota allow if left out.
         budget: Seconds that the search may measure. Every engine alone is measured in any case.
         store: The record store; one in the user's cache folder if left out.
-        shapes: Values for symbolic dimensions, by dimension name, or whole shapes by input name.
+        shapes: Values for symbolic dimensions, by dimension name, or whole shapes by input name. A range of values,
+            as ``"1..512"``, leaves the dimension open: it implies the executor ``vm``, and each bucket of the range
+            gets a plan of its own and its share of the budget.
         seed: Of the inputs that are measured and checked with.
         progress: Told of every step.
 
@@ -85,7 +94,6 @@ def compile(
         BackendError: The plan that was asked for failed, or no engine can run the model.
         MismatchError: The plan that was asked for answers wrongly.
     """
-    deadline = Deadline(budget)
     request = Request(
         model=model,
         target=target,
@@ -95,7 +103,15 @@ def compile(
         threads=threads,
         shapes=shapes,
     )
+    ranges = ranges_of(shapes or {})
     records = Store(Path(store) if store is not None else default_store())
+    if not ranges:
+        return _compiled(request, records, progress)
+    return _compiled_for_sizes(request, all_buckets(ranges), records, progress)
+
+
+def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledModel:
+    deadline = Deadline(request.search.budget_s)
     work = Workspace(records)
     try:
         with machine_lock(progress):
@@ -104,12 +120,14 @@ def compile(
             if job.missing:
                 raise MissingStageError(job.plan_text, job.missing)
             progress(Progress(stage="reference"))
-            work.prepare(job.graph, _borders(job), seed)
+            work.prepare(job.graph, _borders(job), request.search.seed)
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
             singles = tune_singles(job.problem, measurer, progress)
             collage = _collage(job, measurer, singles, deadline, progress)
             wanted = _wanted(job, measurer, singles, collage)
-            decision = decide(job.problem, measurer, _plans(singles), _mixes(collage), wanted, progress)
+            stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
+            decision = decide(job.problem, measurer, _plans(singles), _mixes(collage), stream.candidate, progress)
+            decision = replace(decision, reason="; ".join(filter(None, (decision.reason, stream.reason))))
             report = compile_report(
                 job=job,
                 singles=singles,
@@ -125,6 +143,31 @@ def compile(
     except BaseException:
         work.remove()
         raise
+
+
+def _compiled_for_sizes(
+    request: Request, buckets: Sequence[Ranges], records: Store, progress: Watcher
+) -> CompiledModel:
+    """One search for each bucket, with its share of the budget, and one artifact of all."""
+    search = replace(request.search, budget_s=request.search.budget_s / len(buckets))
+    parts: list[tuple[Bucket, Artifact]] = []
+    with ExitStack() as held:
+        for ranges in buckets:
+            note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
+            own = replace(request, search=search, shapes={**(request.shapes or {}), **ranges})
+            artifact = held.enter_context(_compiled(own, records, noted(progress, note))).artifact
+            sizes = {name: range_.middle for name, range_ in ranges.items()}
+            parts.append((Bucket(ranges=ranges, sizes=sizes, plan=artifact.plan), artifact))
+        work = Workspace(records)
+        try:
+            path, graph = work.folder / "sizes.intarsia", parts[-1][1].graph()
+            write_buckets(path, graph, [(bucket, artifact.build()) for bucket, artifact in parts])
+            check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, progress)
+            attach_report(path, report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts]))
+            return CompiledModel(Artifact(path), on_close=work.remove)
+        except BaseException:
+            work.remove()
+            raise
 
 
 def partition(

@@ -13,7 +13,7 @@ from intarsia.target import KINDS
 from tests.conformance.boundary_cases import SMALL_NET
 from tests.conformance.conftest import Ask
 
-STAGES = ("probe", "refusal", "compile", "load", "export", "variants", "environment", "capability")
+STAGES = ("probe", "refusal", "compile", "load", "export", "variants", "kernel_times", "environment", "capability")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from intarsia.backends import registry
+from intarsia.target import Target
 from tests.conformance.boundary_cases import EMBEDDING_NET
 from tests.conformance.conftest import Ask, expected
 from tests.conformance.judge import faults
@@ -30,3 +31,10 @@ def test_pieces_inside_another_engine_answer_rightly(answer: dict[str, Any]) -> 
 @pytest.mark.engine
 def test_a_piece_that_fails_is_reported_as_it_failed(answer: dict[str, Any]) -> None:
     assert answer["failure"] == "ExecutionError: test failed at run: on purpose"
+
+
+@pytest.mark.engine
+def test_an_engine_that_says_it_follows_blocks_is_handed_blocks(engine: str, answer: dict[str, Any]) -> None:
+    backend = registry.get(engine)
+    follows = backend.traits.follows_ports and backend.follows_blocks(backend.variants(Target(engine))[0])
+    assert answer["blocked"] == follows

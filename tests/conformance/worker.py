@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,10 @@ def embed(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict
     parts += [(first, piece) for piece in pieces]
     ordered = Partitioning.of(graph, [(target, frozenset(nodes)) for target, nodes in parts])
     settings = replace(SETTINGS, embed=True)
-    executor = load_build(graph, build(graph, plan_of(graph, ordered.partitions, settings)))
+    built = build(graph, plan_of(graph, ordered.partitions, settings))
+    executor = load_build(graph, built)
+    borders = [sides for artifact in built.artifacts for sides in artifact.meta.get("borders", {}).values()]
+    blocked = any(reads or writes for reads, writes in borders)
     results: Arrays = {}
     turns = [*request["feeds"], request["feeds"][0]]
     for number, turn in enumerate(turns):
@@ -99,25 +102,19 @@ def embed(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict
     failure = _failure_of(executor, _read(turns[0]))
     executor.close()
     np.savez(request["results"], **results)  # type: ignore[arg-type]
-    return {"turns": len(turns), "mutated": [], "failure": failure}
+    return {"turns": len(turns), "mutated": [], "failure": failure, "blocked": blocked}
 
 
-class _Fails(Mapping[str, np.ndarray]):
-    """What a piece plays back, if playing back failed."""
+class _Fails(dict[str, np.ndarray]):
+    """What a visit is watched with, if watching fails."""
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def update(self, *args: object, **kwargs: object) -> None:
         raise ExecutionError("test", "on purpose")
-
-    def __iter__(self) -> Iterator[str]:
-        raise ExecutionError("test", "on purpose")
-
-    def __len__(self) -> int:
-        return 1
 
 
 def _failure_of(executor: Executor, feeds: Arrays) -> str:
     assert isinstance(executor, EmbeddedExecutor)
-    executor.play(_Fails())
+    executor._visits.watch = _Fails()
     try:
         executor.run(feeds)
     except IntarsiaError as error:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,14 +38,6 @@ def command(*arguments: object, plugin: bool = False) -> tuple[list[str], Mappin
     path = [str(ROOT / "src"), *([str(FAULTY)] if plugin else [])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     return [sys.executable, "-m", "intarsia", *map(str, arguments)], environment
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_lock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Another test session on this machine must not hold the lock that this one's compiles wait for."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("tmp")))
-        yield
 
 
 @pytest.fixture(scope="session")

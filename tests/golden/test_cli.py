@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.errors import BackendUnavailableError
-from tests.cli_fakes import Fakes, invoke
+from tests.cli_fakes import STORED, Fakes, invoke
 
 TRANSCRIPTS = Path(__file__).parent / "cli"
 COMMANDS = {
@@ -29,6 +29,9 @@ COMMANDS = {
     "compile-json": "intarsia compile model.onnx --json",
     "compare": "intarsia compare model.onnx",
     "explain": "intarsia explain model.intarsia",
+    "explain-verbose": "intarsia explain model.intarsia --verbose",
+    "explain-alone": "intarsia explain alone.intarsia",
+    "explain-old": "intarsia explain old.intarsia",
     "explain-plan": "intarsia explain model.intarsia --plan",
     "run": "intarsia run model.intarsia --random --profile",
     "doctor": "intarsia doctor",
@@ -79,7 +82,8 @@ def test_transcript(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     fakes.failure = FAILURES.get(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/home/user/.config")
-    (tmp_path / "model.intarsia").touch()
+    for stem in ("model", *STORED):
+        (tmp_path / f"{stem}.intarsia").touch()
     (tmp_path / "board.yaml").write_text(BOARD)
     (tmp_path / "setting.json").write_text('{"targets": ["mnn"], "budgett": 3}')
     done = invoke(*shlex.split(COMMANDS[name])[1:])

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli_fakes import Fakes, invoke
+from tests.cli_fakes import STORED, Fakes, invoke
 
 PAGES = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```\n\$ (?P<command>intarsia .*)\n(?P<output>(?:(?!```).*\n)*)```$", re.MULTILINE)
 FILES = {"board.yaml": re.compile(r"^```yaml\n(?P<text>(?:(?!```).*\n)*)```$", re.MULTILINE)}
 
 
-@pytest.mark.parametrize("name", ["command-line.md"])
+@pytest.mark.parametrize("name", ["command-line.md", "explain.md"])
 def test_the_page_shows_what_is_printed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
@@ -26,9 +26,10 @@ def test_the_page_shows_what_is_printed(
     path = PAGES / name
     page = path.read_text(encoding="utf-8")
     for file, pattern in FILES.items():
-        found = pattern.search(page)
-        assert found is not None
-        (tmp_path / file).write_text(found["text"], encoding="utf-8")
+        if found := pattern.search(page):
+            (tmp_path / file).write_text(found["text"], encoding="utf-8")
+    for stem in ("model", *STORED):
+        (tmp_path / f"{stem}.intarsia").touch()
     monkeypatch.chdir(tmp_path)
     shown = BLOCK.sub(lambda block: _printed(block["command"]), page)
     assert BLOCK.search(page) is not None

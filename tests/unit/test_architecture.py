@@ -185,7 +185,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
         if isinstance(part, ast.ClassDef) and "Backend" in map(ast.unparse, part.bases)
     }
     assert {name: type(registry.get(name)).__name__ for name in written} == written
-    assert set(project["optional-dependencies"]) == {*written, "cpu", "dev"} - {"reference"}
+    assert set(project["optional-dependencies"]) == {*written, "cpu", "bench", "dev"} - {"reference"}
 
 
 def test_the_order_names_no_folder_twice() -> None:

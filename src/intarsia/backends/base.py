@@ -8,7 +8,7 @@ Failures of the foreign library are translated in one place, `guard`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -143,11 +143,15 @@ class Port(Slot):
     So values are read and written where others have them. Who swaps an array in keeps it alive until the next swap.
     """
 
-    __slots__ = ()
+    __slots__ = ("block",)
     array: np.ndarray
+    block: int | None
+    """If set, channels lie in blocks of so many: an array of shape (1, c, h, w) holds its values in the order
+    (1, c / block, h, w, block). Only for an engine that says so in `Backend.follows_blocks`."""
 
-    def __init__(self, array: np.ndarray) -> None:
+    def __init__(self, array: np.ndarray, block: int | None = None) -> None:
         self.array = array
+        self.block = block
 
 
 BoundCall = Callable[[], None]
@@ -166,7 +170,7 @@ class Executable(ABC):
 
         Arrays, and what a `Port` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
         arrays are page-aligned. Their *contents* change between calls; each call reads the inputs afresh and fills
-        every output. Feeds only come to engines with the trait ``follows_ports``, other slots to those with
+        every output. Ports only come to engines with the trait ``follows_ports``, other slots to those with
         ``any_shape``. The call raises `ExecutionError` if the engine fails (see `guarded`).
         """
 
@@ -178,6 +182,21 @@ Visit = Callable[[int, Sequence[int], Sequence[int]], None]
 """Runs a piece that is embedded in another engine: its number, the addresses of its inputs, those of its outputs."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceBlocks:
+    """Which borders of an embedded piece are handed over in blocks of channels.
+
+    Attributes:
+        size: Channels in a block.
+        inputs: Positions among its inputs.
+        outputs: Positions among its outputs.
+    """
+
+    size: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
 class Embedding(ABC):
     """How an engine holds pieces of others inside its own session.
 
@@ -186,9 +205,21 @@ class Embedding(ABC):
 
     @abstractmethod
     def compile(
-        self, model: SubModel, pieces: Sequence[SubModel], target: Target, settings: RunSettings
+        self,
+        model: SubModel,
+        pieces: Sequence[SubModel],
+        able: Collection[int],
+        target: Target,
+        settings: RunSettings,
     ) -> EngineArtifact:
-        """Compile the model with holes where the pieces are; `takes` has accepted each of them."""
+        """Compile the model with holes where the pieces are; `takes` has accepted each of them.
+
+        ``able`` has the positions of pieces whose engines can read and write blocks (`Backend.follows_blocks`).
+        """
+
+    @abstractmethod
+    def blocks(self, artifact: EngineArtifact) -> Sequence[PieceBlocks]:
+        """For each piece of what was compiled, which of its borders are handed over in blocks."""
 
     @abstractmethod
     def load(
@@ -253,6 +284,28 @@ class Backend(ABC):
 
     def embedding(self) -> Embedding | None:
         """How it holds pieces of other engines, if it can here."""
+        return None
+
+    def follows_blocks(self, target: Target) -> bool:
+        """Whether its ports may hold channels in blocks as wide as the machine's vectors (`Port.block`)."""
+        return False
+
+    def kernel_times(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        feeds: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+        runs: int,
+    ) -> Sequence[Sequence[tuple[str, float]]] | None:
+        """Run with the engine's own profiler on; ``None`` if it has none.
+
+        Returns:
+            For each of so many runs the name and milliseconds of each kernel, in running order. A kernel is named after
+            one of the nodes that it computes, perhaps with something behind a ``/`` or ``_``, or after several, parted
+            by commas.
+        """
         return None
 
     def openmp_files(self) -> tuple[Path, Path] | None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -48,6 +49,9 @@ _ENVIRONMENT: Mapping[Spin, Mapping[str, str | None]] = {
 }
 """The wheel carries GNU's OpenMP. 2000 rounds of spinning (a few µs) bridge the gap between the loops of one call."""
 _CACHE_LINE = 64
+_IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
+_UNPACKED, _AS_IT_IS = 0, 1
+"""How a result is extracted."""
 _FP16 = ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic")
 _BF16 = ("use_bf16_packed", "use_bf16_storage")
 _DEFAULTS: Mapping[str, bool] = {"winograd": True, "sgemm": True, "packing": True, "fp16": False}
@@ -85,6 +89,11 @@ class NcnnBackend(Backend):
         if target.kind.name != self.name or "winograd" in target.options:
             return (target,)
         return (target, target.with_options({"winograd": False}))
+
+    def follows_blocks(self, target: Target) -> bool:
+        """Its packed channels are as wide as the vectors are; on x86, ONNX Runtime's blocks are the same."""
+        packs = target["packing"] if target.kind.name == self.name else _DEFAULTS["packing"]
+        return bool(packs) and _IS_X86
 
     def openmp_files(self) -> tuple[Path, Path] | None:
         """The wheel's one module, and the libgomp that it carries. Its regions have no barriers."""
@@ -165,7 +174,8 @@ class NcnnExecutable(Executable):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Inputs are read where they lie if their readers allow it; outputs are copied out of ncnn's padded rows."""
         engine = self._engine
-        feeds = [(engine.feed(border), as_port(inputs[border.name])) for border in self._entries]
+        ports = [(border, as_port(inputs[border.name])) for border in self._entries]
+        feeds = [(engine.feed(border, port.block), port) for border, port in ports]
         results = [(border, as_port(outputs[border.name])) for border in self._exits]
 
         def call() -> None:
@@ -174,12 +184,12 @@ class NcnnExecutable(Executable):
                 for feed, port in feeds:
                     _check(extractor.input(feed.blob, feed.mat(port.array)), f"input {feed.blob}")
                 for border, port in results:
-                    code, mat = extractor.extract(border.blob)
+                    code, mat = extractor.extract(border.blob, _AS_IT_IS if port.block else _UNPACKED)
                     _check(code, f"output {border.blob}")
-                    computed = np.asarray(mat)
-                    if computed.shape != border.blob_shape:
+                    computed = engine.blocks(mat, port.block) if port.block else np.asarray(mat)
+                    if computed.shape != _layout(border, port.block):
                         raise ExecutionError("ncnn", f"{border.blob} is {computed.shape}, not {border.blob_shape}")
-                    np.copyto(port.array.reshape(border.blob_shape), computed)
+                    np.copyto(port.array.reshape(computed.shape), computed)
 
         return call
 
@@ -188,17 +198,30 @@ class NcnnExecutable(Executable):
         self._engine.close()
 
 
+class _Pools:
+    """Where networks have their results and their working memory.
+
+    Without pools of ours, ncnn copies each output once more and faults in fresh pages at every call.
+    """
+
+    def __init__(self, ncnn: Any) -> None:
+        self.blobs, self.workspace = ncnn.PoolAllocator(), ncnn.PoolAllocator()
+
+
 class _Engine:
     """The network and the memory pools it must not outlive."""
 
+    _living: ClassVar[WeakValueDictionary[int, _Pools]] = WeakValueDictionary()
+    """The pools of this process while a network is open. Shared: of several networks in one plan each finds memory in
+    the cache that the one before has just given back, where with pools of their own it has gone cold."""
+
     def __init__(self, ncnn: Any, options: Mapping[str, bool | int]) -> None:
         self._ncnn = ncnn
-        # Without pools of ours, ncnn copies each output once more and faults in fresh pages at every call.
-        self._pools: tuple[Any, ...] = (ncnn.PoolAllocator(), ncnn.PoolAllocator())
+        self._pools: _Pools | None = self._living.get(0) or self._living.setdefault(0, _Pools(ncnn))
         self._net: Any = ncnn.Net()
         for name, value in options.items():
             setattr(self._net.opt, name, value)
-        self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._pools
+        self._net.opt.blob_allocator, self._net.opt.workspace_allocator = self._pools.blobs, self._pools.workspace
 
     def load(self, param: str, source: Source) -> None:
         """Read the network and its weights."""
@@ -217,14 +240,24 @@ class _Engine:
             raise ExecutionError("ncnn", "the network was closed")
         return self._net.create_extractor()
 
-    def feed(self, border: Border) -> _Feed:
+    def feed(self, border: Border, block: int | None) -> _Feed:
         """What an input of the network is fed with."""
-        return _Feed(self._ncnn, border)
+        return _Feed(self._ncnn, border, block)
+
+    def blocks(self, mat: Any, block: int) -> np.ndarray:
+        """A result in blocks of so many channels, as an array of (c / block, h, w * block)."""
+        if mat.elempack != block:
+            packed = self._ncnn.Mat()
+            self._ncnn.convert_packing(mat, packed, block, self._net.opt)
+            mat = packed
+        # numpy's view of a packed matrix crashes; the same memory as one of plain rows does not.
+        _set_packing(mat, mat.w * block, 1, mat.cstep * block)
+        return np.asarray(mat)
 
     def close(self) -> None:
         """Free the network before its pools."""
         self._net = None
-        self._pools = ()
+        self._pools = None
 
     def __del__(self) -> None:
         self.close()
@@ -236,25 +269,56 @@ class _Feed:
     Only x86 kernels were seen to stay inside the memory they are given, and they load whole cache lines.
     """
 
-    def __init__(self, ncnn: Any, border: Border) -> None:
+    def __init__(self, ncnn: Any, border: Border, block: int | None) -> None:
         self.blob = border.blob
         self._ncnn = ncnn
-        self._shape = border.blob_shape
-        self._in_place = border.shared and platform.machine().lower() in ("x86_64", "amd64")
-        self._own: Any = None
+        self._shape = _layout(border, block)
+        self._block = block
+        self._in_place = border.shared and _IS_X86
+        self._own: tuple[np.ndarray, Any] | None = None
         self._seen: np.ndarray | None = None
         self._view: Any = None
 
     def mat(self, array: np.ndarray) -> Any:
         """The matrix for this array, which this keeps alive as long as the matrix: ncnn does not."""
-        if not self._in_place or array.ctypes.data % _CACHE_LINE:
-            if self._own is None:
-                self._own = self._ncnn.Mat(*reversed(self._shape))
-            np.copyto(np.asarray(self._own), array.reshape(self._shape))
-            return self._own
         if array is not self._seen:
-            self._seen, self._view = array, self._ncnn.Mat(array.reshape(self._shape))
-        return self._view
+            self._seen = array
+            lies_well = self._in_place and not array.ctypes.data % _CACHE_LINE
+            self._view = self._over(array.reshape(self._shape)) if lies_well else None
+        if self._view is not None:
+            return self._view
+        if self._own is None:
+            self._own = self._copy_place()
+        place, mat = self._own
+        np.copyto(place, array.reshape(self._shape))
+        return mat
+
+    def _copy_place(self) -> tuple[np.ndarray, Any]:
+        if self._block:
+            place = np.empty(self._shape, np.float32)
+            return place, self._over(place)
+        mat = self._ncnn.Mat(*reversed(self._shape))
+        return np.asarray(mat), mat
+
+    def _over(self, array: np.ndarray) -> Any:
+        mat = self._ncnn.Mat(array)
+        if self._block:
+            width = self._shape[-1] // self._block
+            _set_packing(mat, width, self._block, self._shape[-2] * width)
+        return mat
+
+
+def _layout(border: Border, block: int | None) -> tuple[int, ...]:
+    """The shape of a border's array as ncnn's rows lie: in blocks, each row has those of its pixels side by side."""
+    if not block:
+        return border.blob_shape
+    channels, height, width = border.blob_shape
+    return (channels // block, height, width * block)
+
+
+def _set_packing(mat: Any, width: int, block: int, step: int) -> None:
+    """Call the memory of a matrix rows of so many elements, each of a block of floats, channels so many apart."""
+    mat.w, mat.elempack, mat.elemsize, mat.cstep = width, block, 4 * block, step
 
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))

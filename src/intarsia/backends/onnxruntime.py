@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata, util
 from pathlib import Path
@@ -195,6 +195,22 @@ class OnnxRuntimeBackend(Backend):
         from intarsia.backends.onnxruntime_embedding import embedding
 
         return embedding()
+
+    def kernel_times(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        feeds: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+        runs: int,
+    ) -> Sequence[Sequence[tuple[str, float]]]:
+        """By its profiler."""
+        from intarsia.backends.onnxruntime_profile import kernel_times
+
+        held = {name: weights[name] for name in artifact.weights}
+        opened = partial(open_session, artifact.files["model.onnx"], held)
+        return kernel_times(opened, session_options(options_of(target, settings)), feeds, runs)
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """Two levels: the blocked layout that ``all`` adds can cost more than it gives (onnxruntime#26992)."""

@@ -1,30 +1,37 @@
 """Pieces of other engines inside one ONNX Runtime session, each as a custom operator that calls back.
 
-The session keeps its blocked layout and its fusions from one of its parts to the next, converts only at the borders of
-pieces, and lends them its threads (`native/openmp_pool.cpp`), so that nothing sleeps or spins on the way.
+The session keeps its blocked layout and its fusions from one of its parts to the next, hands blocks over as they are
+to pieces that can take them, and lends all its threads (`native/openmp_pool.cpp`), so that nothing sleeps or spins on
+the way.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends import onnxruntime as host
+from intarsia.backends import onnxruntime_saved
 from intarsia.backends.base import (
     BoundCall,
     Embedding,
     EngineArtifact,
     Executable,
+    PieceBlocks,
     Signature,
     Slot,
     Visit,
     guard,
+    thread_count,
 )
 from intarsia.backends.native import library
-from intarsia.errors import LoadError
+from intarsia.config.settings import Spin
+from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,27 +46,55 @@ _CALLBACK = ctypes.CFUNCTYPE(
 )
 
 
-def embedding() -> Embedding | None:
-    """The embedding, where the native library is there or can be built."""
-    return None if library.lack() else OnnxRuntimeEmbedding()
+def embedding(*, replaces: bool = False) -> Embedding | None:
+    """The embedding, where the native library is there or can be built.
+
+    Args:
+        replaces: Whether the session's own convolutions are replaced, as those of the engine `winograd`.
+    """
+    return None if library.lack() else OnnxRuntimeEmbedding(replaces=replaces)
 
 
 class OnnxRuntimeEmbedding(Embedding):
     """Through the operator ``intarsia::Piece`` of the native library."""
+
+    def __init__(self, *, replaces: bool) -> None:
+        self._replaces = replaces
 
     def takes(self, inputs: Sequence[Signature], outputs: Sequence[Signature]) -> bool:
         """Pieces with float borders of known shapes: all that the operator declares."""
         return bool(inputs) and all(v.dtype == "float32" and v.shape is not None for v in (*inputs, *outputs))
 
     def compile(
-        self, model: SubModel, pieces: Sequence[SubModel], target: Target, settings: RunSettings
+        self,
+        model: SubModel,
+        pieces: Sequence[SubModel],
+        able: Collection[int],
+        target: Target,
+        settings: RunSettings,
     ) -> EngineArtifact:
-        """The model with a node for each piece, compiled as any other."""
+        """The model with a node for each piece, optimised now, so that what unpacks blocks for pieces can go."""
         from intarsia.graph.holes import punched
 
-        artifact = host.OnnxRuntimeBackend().compile(punched(model, pieces), target, settings)
+        with guard(CompileError, _NAME):
+            holed = punched(model, pieces)
+            plain = host.OnnxRuntimeBackend().compile(holed, target, settings)
+            # Only this level computes in blocks, and only those convolutions are replaced.
+            level = "all" if self._replaces else target["optimization-level"]
+            options = host.session_options(host.option_values(level, threads=1, spin=Spin.NEVER))
+            options.register_custom_ops_library(str(library.built()))
+            with _called_by_new_kernels(_CALLBACK(_unexpected)):
+                artifact = onnxruntime_saved.compiled(plain, holed, options, partial(self._rewritten, able))
         counts = [[len(piece.inputs), len(piece.outputs)] for piece in pieces]
-        return EngineArtifact(files=artifact.files, weights=artifact.weights, meta={**artifact.meta, "pieces": counts})
+        return replace(artifact, meta={**artifact.meta, "pieces": counts})
+
+    def blocks(self, artifact: EngineArtifact) -> Sequence[PieceBlocks]:
+        """As they were found when it was compiled."""
+        borders = artifact.meta["borders"]
+        return [
+            PieceBlocks(size=artifact.meta["block"], inputs=tuple(reads), outputs=tuple(writes))
+            for reads, writes in (borders.get(str(number), ((), ())) for number in range(len(artifact.meta["pieces"])))
+        ]
 
     def load(
         self,
@@ -72,16 +107,19 @@ class OnnxRuntimeEmbedding(Embedding):
         """A session whose pieces call ``visit``."""
         with guard(LoadError, _NAME):
             calls = _Calls(visit, artifact.meta["pieces"])
-            held = {name: weights[name] for name in artifact.weights}
-            options = host.session_options(host.options_of(target, settings))
-            options.register_custom_ops_library(str(library.built()))
-            native = _native()
-            native.intarsia_set_callback(calls.pointer)
-            try:
-                session = host.open_session(artifact.files["model.onnx"], held, options)
-            finally:
-                native.intarsia_set_callback(_CALLBACK())
-        return _Host(host.Session(session, artifact.meta, tuple(held.values())), calls)
+            mode = "sequential" if self._replaces else target["execution-mode"]
+            values = host.option_values("disable", thread_count(target, settings), settings.spin, mode)
+            with _called_by_new_kernels(calls.pointer):
+                session = onnxruntime_saved.loaded(artifact, weights, host.session_options(values))
+        return _Host(session, calls)
+
+    def _rewritten(self, able: Collection[int], content: bytes) -> tuple[bytes, dict[str, Any]]:
+        from intarsia.graph.handover import hand_over
+        from intarsia.graph.substitute import substitute
+
+        done = hand_over(content, library.block(), able)
+        rewritten = substitute(done.content, library.block()).content if self._replaces else done.content
+        return rewritten, {"borders": {str(number): border for number, border in done.borders.items()}}
 
     def share_openmp(self, library: Path, libgomp: Path) -> None:
         """Where that cannot be done the library keeps the threads of its own: slower, as right."""
@@ -132,6 +170,21 @@ class _Host(Executable):
     def close(self) -> None:
         """Drop the session."""
         self._session.close()
+
+
+@contextmanager
+def _called_by_new_kernels(pointer: Any) -> Iterator[None]:
+    """Kernels keep whom to call when they are made, which is while their session is opened."""
+    _native().intarsia_set_callback(pointer)
+    try:
+        yield
+    finally:
+        _native().intarsia_set_callback(_CALLBACK())
+
+
+def _unexpected(piece: int, inputs: Any, outputs: Any) -> int:
+    """In a session that is only saved: it fails the piece."""
+    return 1
 
 
 @cache

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends import onnxruntime as host
-from intarsia.backends import onnxruntime_rules
+from intarsia.backends import onnxruntime_rules, onnxruntime_saved
 from intarsia.backends.base import (
     Availability,
     Backend,
+    Embedding,
     EngineArtifact,
     Executable,
     Gap,
@@ -29,6 +29,8 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.native import library
 from intarsia.backends.node_facts import is_constant
+from intarsia.backends.onnxruntime_embedding import embedding
+from intarsia.backends.onnxruntime_profile import kernel_times
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 from intarsia.partition.capability import Capability
@@ -38,18 +40,12 @@ if TYPE_CHECKING:
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
-    from intarsia.graph.substitute import Substituted
     from intarsia.target import Target
 
 _NAME = "winograd"
 _NOTHING = "no 3x3 stride-1 convolution to replace"
-_MODEL, _WEIGHTS = "model.onnx", "weights.bin"
 _LIBRARY = "libintarsia_winograd.so"
-_ALIGNMENT = 64
-_SAVING = {
-    "session.optimized_model_external_initializers_file_name": _WEIGHTS,
-    "session.optimized_model_external_initializers_min_size_in_bytes": str(host.SMALL_BYTES),
-}
+_SAVED = (onnxruntime_saved.MODEL, onnxruntime_saved.WEIGHTS)
 
 
 class WinogradBackend(Backend):
@@ -96,29 +92,10 @@ class WinogradBackend(Backend):
 
         A piece of a graph may well have nothing to replace; a whole model must.
         """
-        import numpy as np
-
-        with guard(CompileError, _NAME), tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
+        with guard(CompileError, _NAME):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
-            done = _optimised(plain, model, Path(folder))
-            if not done.replaced and len(model.nodes) == len(model.graph.nodes):
-                raise CompileError(_NAME, _NOTHING)
-            data = np.memmap(Path(folder) / _WEIGHTS, np.uint8, "r") if done.stored else np.empty(0, np.uint8)
-            shared, rows, content = [], [], bytearray()
-            for tensor in done.stored:
-                raw = data[tensor.offset : tensor.offset + tensor.nbytes]
-                if tensor.name in plain.weights and np.array_equal(raw, _bytes(model.weights[tensor.name].array())):
-                    shared.append(tensor.name)
-                    continue
-                content += bytes(-len(content) % _ALIGNMENT)
-                rows.append([tensor.name, tensor.dtype, list(tensor.shape), len(content)])
-                content += raw.data
-            del data
-        return EngineArtifact(
-            files={_MODEL: done.content, _WEIGHTS: bytes(content)},
-            weights=tuple(shared),
-            meta={**plain.meta, "block": library.block(), "weights": rows},
-        )
+            whole = len(model.nodes) == len(model.graph.nodes)
+            return onnxruntime_saved.compiled(plain, model, _saving_options(), partial(_replaced, whole))
 
     def load(
         self,
@@ -129,41 +106,54 @@ class WinogradBackend(Backend):
     ) -> Executable:
         """A session with the native library, which is built now if it was not before."""
         with guard(LoadError, _NAME):
-            if artifact.meta["block"] != library.block():
-                raise LoadError(_NAME, f"compiled for blocks of {artifact.meta['block']} channels; compile it here")
-            held = {name: weights[name] for name in artifact.weights} | _own_weights(artifact)
-            options = host.session_options(_values(target, settings))
-            options.register_custom_ops_library(str(library.built()))
-            session = host.open_session(artifact.files[_MODEL], held, options)
-        return host.Session(session, artifact.meta, tuple(held.values()))
+            return onnxruntime_saved.loaded(artifact, weights, host.session_options(_values(target, settings)))
+
+    def kernel_times(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        feeds: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+        runs: int,
+    ) -> Sequence[Sequence[tuple[str, float]]]:
+        """By ONNX Runtime's profiler."""
+
+        def opened(options: Any) -> Any:
+            return onnxruntime_saved.opened(artifact, weights, options)[0]
+
+        return kernel_times(opened, host.session_options(_values(target, settings)), feeds, runs)
+
+    def embedding(self) -> Embedding | None:
+        """ONNX Runtime's, with ours put in where it computes itself."""
+        return embedding(replaces=True)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.onnx`` with ``weights.bin``, the library to register, and ``options.json`` with what else to set."""
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
-            done = _optimised(plain, model, folder)
-            (folder / _MODEL).write_bytes(done.content)
+            content, _ = _replaced(False, onnxruntime_saved.optimise(plain, model, _saving_options(), folder))
+            (folder / onnxruntime_saved.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
         values = {"providers": host.PROVIDERS, "custom_ops_library": _LIBRARY, **_values(target, settings)}
         (folder / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        written = (folder / name for name in (_MODEL, _WEIGHTS, _LIBRARY, "options.json"))
+        written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json"))
         return tuple(path for path in written if path.exists())
 
 
-def _optimised(plain: EngineArtifact, model: SubModel, folder: Path) -> Substituted:
-    """What ONNX Runtime makes of its own artifact, ours put in; large weights are in a file in ``folder``."""
+def _saving_options() -> Any:
+    return host.session_options(host.option_values("all", threads=1, spin=Spin.NEVER))
+
+
+def _replaced(must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
+    """The model with ours put in, which fails if nothing was found though something must be."""
     from intarsia.graph.substitute import substitute
 
-    # One thread: the session is opened to be saved, and never runs.
-    options = host.session_options(host.option_values("all", threads=1, spin=Spin.NEVER))
-    options.optimized_model_filepath = str(folder / _MODEL)
-    # Without weights outside there are types among them that only fit inside, or none worth a file.
-    for key, value in _SAVING.items() if plain.weights else ():
-        options.add_session_config_entry(key, value)
-    held = {name: model.weights[name].array() for name in plain.weights}
-    host.open_session(plain.files["model.onnx"], held, options)
-    return substitute((folder / _MODEL).read_bytes(), library.block())
+    done = substitute(content, library.block())
+    if must and not done.replaced:
+        raise CompileError(_NAME, _NOTHING)
+    return done.content, {}
 
 
 def _fits(node: Node, graph: Graph) -> bool:
@@ -183,20 +173,3 @@ def _fits(node: Node, graph: Graph) -> bool:
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:
     # The model is optimised already; done again, the passes would find nothing but take their time.
     return host.option_values("disable", thread_count(target, settings), settings.spin)
-
-
-def _own_weights(artifact: EngineArtifact) -> dict[str, np.ndarray]:
-    """Views of the weights that the artifact holds itself."""
-    import ml_dtypes  # noqa: F401 - teaches numpy the names of the types it lacks
-    import numpy as np
-
-    return {
-        name: np.frombuffer(artifact.files[_WEIGHTS], dtype, prod(shape), offset).reshape(shape)
-        for name, dtype, shape, offset in artifact.meta["weights"]
-    }
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    import numpy as np
-
-    return array.reshape(-1).view(np.uint8)

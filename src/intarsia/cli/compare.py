@@ -9,7 +9,7 @@ import click
 
 from intarsia.cli.console import print_json, progress_line
 from intarsia.cli.machine import MachineCommand
-from intarsia.cli.options import FILE, json_option, measuring_options, verbose_option, with_options
+from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
 from intarsia.cli.tables import print_plans
 
 
@@ -17,8 +17,8 @@ from intarsia.cli.tables import print_plans
 @click.argument("model", type=FILE)
 @with_options(*measuring_options)
 @json_option
-@verbose_option
-def compare(model: Path, shapes: tuple[tuple[str, Any], ...], as_json: bool, **settings: Any) -> None:
+@long_option
+def compare(model: Path, shapes: tuple[tuple[str, Any], ...], as_json: bool, verbose: bool, **settings: Any) -> None:
     """Time MODEL on every engine, each with its best options, and recommend one. Nothing is written."""
     from intarsia.driver import compare as measure
 
@@ -27,5 +27,5 @@ def compare(model: Path, shapes: tuple[tuple[str, Any], ...], as_json: bool, **s
     if as_json:
         print_json(report)
         return
-    print_plans(report)
+    print_plans(report, verbose=verbose)
     click.echo(f"\n{report['recommendation']}")

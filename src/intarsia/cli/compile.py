@@ -12,7 +12,7 @@ import click
 
 from intarsia.cli.console import print_json, progress_line
 from intarsia.cli.machine import MachineCommand
-from intarsia.cli.options import FILE, json_option, search_options, verbose_option, with_options
+from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
 from intarsia.errors import MissingStageError
 
@@ -29,7 +29,7 @@ PLAN_SUFFIX = ".plan.yaml"
 @with_options(*search_options)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The artifact. [default: MODEL with suffix {SUFFIX}]")
 @json_option
-@verbose_option
+@long_option
 def compile_(
     model: Path,
     partition: Strategy | None,
@@ -37,6 +37,7 @@ def compile_(
     output: Path | None,
     shapes: tuple[tuple[str, Any], ...],
     as_json: bool,
+    verbose: bool,
     **settings: Any,
 ) -> None:
     """Measure which engine is best for which part of MODEL, and write the artifact that runs it."""
@@ -58,7 +59,7 @@ def compile_(
     if as_json:
         print_json(report)
     else:
-        print_outcome(report)
+        print_outcome(report, verbose=verbose)
         click.echo(f"\nwrote {out}")
 
 

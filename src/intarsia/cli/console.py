@@ -22,16 +22,19 @@ def print_json(value: Mapping[str, Any]) -> None:
     click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
-    """Columns on stdout; those named in ``numbers`` are set flush right."""
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = (), one_line: bool = False
+) -> None:
+    """Columns on stdout; those named in ``numbers`` are set flush right. A row too long is folded, or cut."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in header:
-        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold")
+        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold", no_wrap=name in numbers)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") if one_line else cell for cell in row))
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False, highlight=False)
     with console.capture() as captured:
         console.print(table)

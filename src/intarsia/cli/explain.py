@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.console import print_json
-from intarsia.cli.options import FILE, json_option, verbose_option
+from intarsia.cli.options import FILE, json_option, long_option
 from intarsia.cli.tables import print_outcome
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @click.argument("artifact", type=FILE)
 @click.option("--plan", is_flag=True, help="Print the plan file instead, to edit and hand to compile --plan.")
 @json_option
-@verbose_option
-def explain(artifact: Path, plan: bool, as_json: bool) -> None:
+@long_option
+def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool) -> None:
     """Show which engine runs which part of ARTIFACT, and the measurements that decided it."""
     from intarsia.runtime import Artifact
 
@@ -34,7 +34,7 @@ def explain(artifact: Path, plan: bool, as_json: bool) -> None:
         return
     versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
     click.echo(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
-    print_outcome(report)
+    print_outcome(report, verbose=verbose)
 
 
 def _print_plan(opened: Artifact, as_json: bool) -> None:

@@ -43,24 +43,33 @@ class Binding(click.ParamType[tuple[str, Any]]):
         return name, read
 
 
-def read_dims(text: str) -> tuple[int, ...] | int:
+def read_dims(text: str) -> tuple[int, ...] | int | str:
     """``1x3x224x224`` is a shape, ``8`` the value of one symbolic dimension, ``8x`` the shape of a vector.
+
+    ``1..512`` is a range of values, which stays text.
 
     Raises:
         ValueError: Anything else.
     """
+    if ".." in text:
+        return text
     if not re.fullmatch(r"[0-9]+(x[0-9]+)*x?", text):
         raise ValueError(text)
     dims = tuple(int(part) for part in text.split("x") if part)
     return dims if "x" in text else dims[0]
 
 
-SHAPE = Binding("NAME=DIMS", read_dims, "input=1x3x224x224 or N=8")
+SHAPE = Binding("NAME=DIMS", read_dims, "input=1x3x224x224, N=8 or N=1..512")
 ARRAY = Binding("NAME=FILE.npy", Path, "data=image.npy")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
 verbose_option = click.option(
     "--verbose", is_flag=True, expose_value=False, help="Say more on stderr, and show the traceback of an error."
+)
+long_option = click.option(
+    "--verbose",
+    is_flag=True,
+    help="Print the long lists too; say more on stderr, and show the traceback of an error.",
 )
 measuring_options = (
     *machine_options,
@@ -84,7 +93,13 @@ measuring_options = (
         type=FILE,
         help="Record store of measurements. [default: one in the user's cache folder]",
     ),
-    click.option("--shape", "shapes", type=SHAPE, multiple=True, help="Bind an input's shape or a symbolic dimension."),
+    click.option(
+        "--shape",
+        "shapes",
+        type=SHAPE,
+        multiple=True,
+        help="Bind an input's shape, or a symbolic dimension to a size or a range.",
+    ),
 )
 search_options = (
     *measuring_options,

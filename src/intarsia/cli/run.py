@@ -11,8 +11,8 @@ import click
 
 from intarsia.cli.console import print_json, print_table
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
-from intarsia.cli.tables import ms
 from intarsia.errors import FeedError
+from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dic
 
     feeds = {name: _read(name, path) for name, path in files.items()}
     if random:
-        missing = [value for value in model.inputs if value.name not in feeds]
+        missing = [value for value in model.sample_inputs if value.name not in feeds]
         feeds |= random_feeds(missing, RANDOM_SEED)
     return feeds
 

@@ -7,71 +7,151 @@ from typing import Any
 
 import click
 
+from intarsia.cli.buckets import print_buckets
 from intarsia.cli.console import print_table
+from intarsia.report.reasons import (
+    NOTHING,
+    about_ms,
+    decision,
+    figures,
+    ms,
+    opening,
+    percent,
+    signed_ms,
+    standing,
+    switches,
+)
 
-NOTHING = "-"
-Row = tuple[str, str, str]
+MOST_MIXES = 3
+MOST_PARTS = 8
+"""Rows before the rest is only counted, so that all fits one screen."""
+Json = Mapping[str, Any]
+Row = tuple[str, str, str, str]
 
 
-def print_plans(report: Mapping[str, Any]) -> None:
+def print_plans(report: Json, *, verbose: bool = False) -> None:
     """Every plan that was timed, fastest first, then the engines that could not run the whole model, with why."""
-    timed = [*report["singles"], *report.get("mixes", ())]
-    timed = sorted((plan for plan in timed if "latency_ms" in plan), key=lambda plan: plan["latency_ms"])
+    mixes = report.get("mixes", ())
+    shown = mixes if verbose else mixes[:MOST_MIXES]
+    timed = sorted((p for p in (*report["singles"], *shown) if "latency_ms" in p), key=lambda plan: plan["latency_ms"])
     rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report["best_single"]) for plan in timed]
-    print_table(("plan", "ms", ""), [*rows, *_failures(report["singles"])], numbers=("ms",))
+    if len(mixes) > len(shown):
+        rows.append((f"{len(mixes) - len(shown)} more mixes (--verbose)", "", "", ""))
+    header = ("plan", "ms", "speed", "")
+    print_table(header, [*rows, *_failures(report)], numbers=header[1:3], one_line=not verbose)
 
 
-def _single_row(single: Mapping[str, Any], best: str | None) -> Row:
-    remark = "best single engine" if single["target"] == best else ""
-    return single["tuned"], ms(single["latency_ms"]), remark
+def _single_row(single: Json, best: str | None) -> Row:
+    remark = "best single engine" if single["target"] == best else _unraced(single)
+    return single["tuned"], ms(single["latency_ms"]), _speed(single), remark
 
 
-def _mix_row(mix: Mapping[str, Any]) -> Row:
-    return f"{mix['name']}: {' + '.join(mix['targets'])}", ms(mix["latency_ms"]), _switches(mix["switches"])
+def _mix_row(mix: Json) -> Row:
+    gain, failure = mix.get("speedup_vs_best_single"), mix.get("failure")
+    remarks = [
+        switches(mix["switches"]),
+        "" if gain is None else f"{gain['low']:.2f} to {gain['high']:.2f}",
+        _unraced(mix) if failure is None else f"failed at {failure['stage']}: {failure['reason']}",
+    ]
+    name = f"{mix['name']}: {_engines(mix['targets'])}"
+    return name, ms(mix["latency_ms"]), _speed(mix), "; ".join(filter(None, remarks))
 
 
-def _failures(singles: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    for single in singles:
+def _unraced(plan: Json) -> str:
+    """Its figure is of another time than those of the plans that raced each other."""
+    return "" if plan.get("raced", True) else "not in the final duel"
+
+
+def _engines(targets: Sequence[str]) -> str:
+    """Each once; a plan of many parts goes to and fro."""
+    return " + ".join(dict.fromkeys(targets))
+
+
+def _speed(plan: Json) -> str:
+    speed = plan.get("speed")
+    return NOTHING if speed is None else f"{speed:.2f}"
+
+
+def _failures(report: Json) -> Iterator[Row]:
+    for single in report["singles"]:
         failure = single.get("failure")
         if failure is not None:
             repro = f"; repro: {failure['repro']}" if failure["repro"] else ""
-            yield single["target"], NOTHING, f"failed at {failure['stage']}: {failure['reason']}{repro}"
+            yield single["target"], NOTHING, NOTHING, f"failed at {failure['stage']}: {failure['reason']}{repro}"
+    for absent in report.get("absent", ()):
+        yield absent["target"], NOTHING, NOTHING, f"absent: {absent['reason']}"
 
 
-def print_outcome(report: Mapping[str, Any]) -> None:
-    """What was timed, the partitions of the plan that was chosen, and what the choice gained."""
-    print_plans(report)
-    click.echo(f"\nchosen: {report['chosen']}; {report['reason']}\n")
-    partitions = [
-        (str(number), part["target"], str(len(part["nodes"])), ms(part["predicted_ms"]), ms(part["measured_ms"]))
-        for number, part in enumerate(report["partitions"], start=1)
-    ]
-    header = ("part", "target", "nodes", "predicted ms", "measured ms")
-    print_table(header, partitions, numbers=("nodes", "predicted ms", "measured ms"))
+def print_outcome(report: Json, *, verbose: bool = False) -> None:
+    """What was timed, what was chosen and why, its partitions with their rivals, and what the choice gained."""
+    print_buckets(report)
+    print_plans(report, verbose=verbose)
     click.echo()
-    for line in summary(report):
+    for line in decision(report):
         click.echo(line)
+    click.echo()
+    _print_parts(report["partitions"], verbose=verbose)
+    click.echo()
+    for line in figures(report):
+        click.echo(line)
+    if verbose:
+        _print_rivals(report["partitions"])
+        _print_atoms(report)
 
 
-def summary(report: Mapping[str, Any]) -> Iterator[str]:
-    """The figures of the chosen plan, one sentence a line."""
-    latency, gain, search = report["latency_ms"], report["speedup_vs_best_single"], report["search"]
-    if latency is not None:
-        yield f"latency {ms(latency['median'])} ms (min {ms(latency['min'])}, p90 {ms(latency['p90'])})"
-    if gain is not None:
-        interval = f"95 % interval {gain['low']:.3f} to {gain['high']:.3f}"
-        yield f"{gain['median']:.3f} x the speed of {report['best_single']}, the best single engine ({interval})"
-    yield f"predicted {ms(report['predicted_ms'])} ms"
-    yield f"{_switches(report['switches'])}, threads {report['threads']}, spin {report['spin']}"
-    if report["max_rel_error"] is not None:
-        yield f"largest relative error {report['max_rel_error']:.2g}"
-    yield f"search took {search['seconds']:.1f} s: {search['measured']} measured, {search['cached']} from the store"
+def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
+    shown = set(range(len(parts))) if verbose else _costliest(parts)
+    rows = [
+        (
+            str(number + 1),
+            part["target"],
+            str(len(part["nodes"])),
+            ms(part["predicted_ms"]),
+            ms(part["measured_ms"]),
+            percent(part.get("share")),
+            ms(part.get("switch_ms")),
+            standing(part),
+        )
+        for number, part in enumerate(parts)
+        if number in shown
+    ]
+    header = ("part", "target", "nodes", "predicted", "measured", "share", "switch", "runner-up")
+    print_table(header, rows, numbers=header[2:7], one_line=not verbose)
+    if len(shown) < len(parts):
+        rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
+        click.echo(f"{len(parts) - len(shown)} more parts, {percent(rest)} together (--verbose)")
+    if any(part.get("runners_up") for part in parts):
+        click.echo("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
 
 
-def ms(value: float | None) -> str:
-    """Three significant digits, or a dash for what was not measured."""
-    return NOTHING if value is None else format(value, "#.3g").removesuffix(".")
+def _costliest(parts: Sequence[Json]) -> set[int]:
+    ranked = sorted(range(len(parts)), key=lambda number: -(parts[number].get("share") or 0.0))
+    return set(ranked[:MOST_PARTS])
 
 
-def _switches(count: int) -> str:
-    return f"{count} switch{'' if count == 1 else 'es'}"
+def _print_rivals(parts: Sequence[Json]) -> None:
+    rows = []
+    for number, part in enumerate(parts, start=1):
+        nodes = f"{part['nodes'][0]} … {part['nodes'][-1]}"
+        rows.append((str(number), part["target"], ms(part["predicted_ms"]), "", f"chosen; {nodes}"))
+        for each in part.get("runners_up", ()):
+            plan = NOTHING if each["plan_ms"] is None else signed_ms(each["plan_ms"])
+            rows.append(("", each["target"], about_ms(each), plan, ""))
+        rows += [("", each["target"], NOTHING, NOTHING, each["reason"]) for each in part.get("not_chosen", ())]
+    click.echo()
+    print_table(("part", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
+
+
+def _print_atoms(report: Json) -> None:
+    atoms = report.get("atoms")
+    if not atoms:
+        return
+    targets = tuple(atoms[0]["ms"])
+    rows = []
+    for number, atom in enumerate(atoms):
+        costs = (ms(atom["ms"][target]) for target in targets)
+        rows.append((str(number), str(atom["nodes"]), *costs, f"{atom['first']} … {atom['last']}"))
+    click.echo()
+    for place in report["openings"]:
+        click.echo(opening(place))
+    print_table(("atom", "nodes", *targets, ""), rows, numbers=("nodes", *targets))

@@ -8,7 +8,7 @@ from intarsia.config.executor import EXECUTORS, Executor
 from intarsia.config.metadata import from_metadata, one_config, to_metadata
 from intarsia.config.runtime import RUNTIMES, Runtime
 from intarsia.config.serving import NestedEngine, engines
-from intarsia.config.settings import RunSettings, SearchSettings, Spin
+from intarsia.config.settings import Pipeline, RunSettings, SearchSettings, Spin
 
 __all__ = [
     "EXECUTORS",
@@ -18,6 +18,7 @@ __all__ = [
     "Executor",
     "Link",
     "NestedEngine",
+    "Pipeline",
     "RunSettings",
     "Runtime",
     "SearchSettings",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 
 class Spin(StrEnum):
@@ -19,6 +19,38 @@ class Spin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """How a stream of requests is driven: stages at work at one time on different requests, each on its own threads.
+
+    Attributes:
+        stages: How many consecutive steps of the plan each stage runs.
+        threads: Threads of each stage.
+        lanes: Copies of the row of stages, with engines of their own; a request goes through one of them.
+        depth: Requests in flight at one time.
+    """
+
+    stages: tuple[int, ...]
+    threads: tuple[int, ...]
+    lanes: int = 1
+    depth: int
+
+    @property
+    def busy(self) -> int:
+        """Threads that compute at one time."""
+        return self.lanes * sum(self.threads)
+
+    def fault(self, steps: int, budget: int | None = None) -> str | None:
+        """Why a plan of so many steps cannot be driven like this, on so many threads if that is told."""
+        if len(self.stages) != len(self.threads):
+            return f"{len(self.stages)} stages cannot have the threads of {len(self.threads)}: give one number for each"
+        if sum(self.stages) != steps:
+            return f"its stages have {sum(self.stages)} partitions together, the plan has {steps}"
+        if budget is not None and self.busy > budget:
+            return f"its stages have {self.busy} threads together, the plan has {budget}"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """The part of a plan that every engine in it must obey.
 
@@ -27,11 +59,20 @@ class RunSettings:
         spin: What idle threads may do.
         embed: Whether the engine that can do so holds the other engines' partitions inside its own session, instead of
             each partition being called in turn.
+        parallel: Whether partitions that do not depend on each other run at one time, each on its share of the threads.
+        pipeline: How a stream of requests is driven; ``None`` for one request after the other, each on all threads.
+            A single call is not concerned.
     """
 
     threads: int
     spin: Spin = Spin.CALL
     embed: bool = False
+    parallel: bool = False
+    pipeline: Pipeline | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +83,7 @@ class SearchSettings:
         partition: How the graph is divided among the targets.
         budget_s: Seconds that measuring may take.
         seed: Of every random choice, so that a search can be repeated.
+        prune: Whether the search leaves out what cannot win by what is known so far; without, it is a check on that.
         min_nodes: Fewest nodes of a partition that greedy division makes.
         min_flops: Least floating-point work of such a partition.
     """
@@ -49,5 +91,6 @@ class SearchSettings:
     partition: Literal["single", "greedy", "collage", "manual"] = "collage"
     budget_s: float = 60.0
     seed: int = 0
+    prune: bool = True
     min_nodes: int = 1
     min_flops: int = 0

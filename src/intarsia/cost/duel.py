@@ -95,6 +95,10 @@ class Verdict:
         """Whether it is faster by median in each set of processes: one set's luck with memory is no win."""
         return all(ratio > 1.0 for ratio in self._set_medians(self._ratios(name, baseline)))
 
+    def is_faster(self, name: str, baseline: str) -> bool:
+        """Whether one was shown to be faster than the other: beyond the noise, and in each set of processes."""
+        return not self.is_void and self.speedup(name, baseline).low > 1.0 and self.wins_everywhere(name, baseline)
+
     def _set_medians(self, figures: Sequence[float]) -> list[float]:
         ends = accumulate(self.set_sizes)
         return [median(figures[end - size : end]) for size, end in zip(self.set_sizes, ends, strict=True)]
@@ -167,6 +171,8 @@ def _one_set(folder: Path, running: Mapping[str, Contender], effort: Effort, rng
         for name, contender in running.items():
             environment = load_environment(contender.plan.engines, contender.plan.settings)
             workers[name] = stack.enter_context(WorkerClient(folder, environment))
+            workers[name].start()
+        for name, contender in running.items():
             answer = workers[name].ask(Open(path=str(contender.path)), PATIENCE_S)
             if not isinstance(answer, Opened):
                 return _failed_set(name, answer)

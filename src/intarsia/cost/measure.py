@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Watcher, unwatched
-from intarsia.cost.protocol import Failed, Fragment, Measure, Measured, Timed
+from intarsia.cost.protocol import Failed, Fragment, Inspect, Measure, Measured, NodeTimes, Timed
 from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
 from intarsia.cost.repro import Origin, write_repro
 from intarsia.cost.sampling import Effort
 from intarsia.cost.store import Store
-from intarsia.graph import Graph
+from intarsia.graph import Graph, Node
 from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.machine import this_machine
 
 PROTOCOL = 1
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
+PROFILE_RUNS = 5
 PATIENCE_S = 25.0
 SECONDS_PER_GIGABYTE = 40.0
 
@@ -86,7 +90,35 @@ class Measurer:
         """What the embedded piece at ``place`` costs, while the others answer what was recorded."""
         return self._find(tuple(partitions), "piece", settings, effort, place)
 
-    def key(self, pieces: Sequence[Partition], timed: Timed, settings: RunSettings, place: int | None = None) -> Key:
+    def cost_of_stream(
+        self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort, trial: int = 0
+    ) -> Outcome:
+        """What a request takes of a stream: the time between one result and the next. Each trial is measured anew."""
+        return self._find(tuple(partitions), "stream", settings, effort, trial)
+
+    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
+        """What the piece's engine says of its nodes, milliseconds by id; empty if it tells nothing, or fails."""
+        nodes = self.graph.extract(piece.nodes).nodes
+        key = self.key((piece,), "nodes", settings)
+        # Figures are kept by place, so an equal graph that lists its nodes in another order asks for its own.
+        key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes)})
+        with machine_lock(self._watch):
+            stored = self.store.get(key)
+            if stored is None:
+                stored = self._inspect(piece, settings, [node.id for node in nodes])
+                self.measured += 1
+                self.store.put("nodes", key, stored, {"model": self._origin.model})
+            else:
+                self.cached += 1
+        return {node.id: ms for node, ms in zip(nodes, stored["ms"], strict=False)}
+
+    def key(
+        self,
+        pieces: Sequence[Partition],
+        timed: Timed | Literal["nodes"],
+        settings: RunSettings,
+        place: int | None = None,
+    ) -> Key:
         """All that the time depends on; names of nodes and values are not part of it."""
         union = self.graph.extract(node for piece in pieces for node in piece.nodes)
         position = {node.id: index for index, node in enumerate(union.nodes)}
@@ -167,20 +199,31 @@ class Measurer:
             case _:
                 return Failure(stage="run", reason=f"the worker answered {answer.verb} to measure")
 
+    def _inspect(self, piece: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any]:
+        request = Inspect(fragment=Fragment.of((piece,), settings), runs=PROFILE_RUNS)
+        answer = self._worker(settings).ask(request, self.timeout_s)
+        told = answer.ms if isinstance(answer, NodeTimes) else {}
+        return {"ms": [told.get(id_, 0.0) for id_ in ids] if told else []}
+
     def _worker(self, settings: RunSettings) -> WorkerClient:
-        if settings not in self._workers:
-            environment = load_environment(self._engines, settings)
-            self._workers[settings] = WorkerClient(self.folder, environment)
-        return self._workers[settings]
+        # How calls follow each other is no matter of the process: a worker serves all that differs in nothing else.
+        alike = replace(settings, parallel=False, pipeline=None)
+        if alike not in self._workers:
+            environment = load_environment(self._engines, alike)
+            self._workers[alike] = WorkerClient(self.folder, environment)
+        return self._workers[alike]
+
+
+def _order_digest(graph: Graph, nodes: Sequence[Node]) -> str:
+    rows = [[node.op_type, *(graph.values[name].shape for name in node.outputs if name)] for node in nodes]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 def run_facts(engines: Iterable[str], settings: RunSettings) -> Mapping[str, Any]:
     """The part of a key that says where and how something ran."""
     return {
-        "engines": {name: registry.require(name).version for name in sorted(set(engines))},
-        "threads": settings.threads,
-        "spin": settings.spin.value,
-        "embed": settings.embed,
+        "engines": {name: registry.probe(name).version for name in sorted(set(engines))},
+        **settings.facts(),
         "bound": True,
         "machine": this_machine().fingerprint,
     }

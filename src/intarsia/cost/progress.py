@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,3 +30,8 @@ Watcher = Callable[[Progress], None]
 
 def unwatched(_: Progress) -> None:
     """The watcher when nobody watches."""
+
+
+def noted(watch: Watcher, note: str) -> Watcher:
+    """The same watcher, told what all of it is about."""
+    return lambda now: watch(replace(now, note=f"{note} {now.note}".rstrip()))

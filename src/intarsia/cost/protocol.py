@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.partition import Partition
 from intarsia.target import Target
 
@@ -34,9 +34,10 @@ class Piece(Message):
         return Partition(target=Target(self.target), nodes=self.nodes)
 
 
-Timed = Literal["last", "all", "main", "piece"]
+Timed = Literal["last", "all", "main", "piece", "stream"]
 """Which part of a fragment is timed: its last piece in its place behind the others, or all of it. Where pieces are
-embedded: all but the pieces, which answer what was recorded, or just the one piece that computes among them."""
+embedded: all but the pieces, which answer what was recorded, or just the one piece that computes among them. Of a
+stream: what a request takes of it, the time between one result and the next."""
 
 
 class Fragment(Message):
@@ -46,17 +47,28 @@ class Fragment(Message):
     threads: int
     spin: Spin
     embed: bool = False
+    parallel: bool = False
+    pipeline: Pipeline | None = None
 
     @staticmethod
     def of(partitions: Iterable[Partition], settings: RunSettings) -> Fragment:
         """Partitions and settings, as text."""
         pieces = tuple(map(Piece.of, partitions))
-        return Fragment(pieces=pieces, threads=settings.threads, spin=settings.spin, embed=settings.embed)
+        return Fragment(
+            pieces=pieces,
+            threads=settings.threads,
+            spin=settings.spin,
+            embed=settings.embed,
+            parallel=settings.parallel,
+            pipeline=settings.pipeline,
+        )
 
     @property
     def settings(self) -> RunSettings:
         """What all of them obey."""
-        return RunSettings(threads=self.threads, spin=self.spin, embed=self.embed)
+        return RunSettings(
+            threads=self.threads, spin=self.spin, embed=self.embed, parallel=self.parallel, pipeline=self.pipeline
+        )
 
 
 class Measure(Message):
@@ -101,6 +113,14 @@ class Profile(Message):
     runs: int
 
 
+class Inspect(Message):
+    """Run a fragment of one piece with its engine's own profiler on, and tell of so many runs."""
+
+    verb: Literal["inspect"] = "inspect"
+    fragment: Fragment
+    runs: int
+
+
 class Measured(Message):
     """Answer to `Measure`."""
 
@@ -134,6 +154,13 @@ class Times(Message):
     ms: tuple[float, ...]
 
 
+class NodeTimes(Message):
+    """Answer to `Inspect`: milliseconds of nodes by id, none if the engine tells nothing."""
+
+    verb: Literal["node-times"] = "node-times"
+    ms: dict[str, float]
+
+
 class Failed(Message):
     """Any request can fail: the stage, and what was said."""
 
@@ -142,8 +169,8 @@ class Failed(Message):
     reason: str
 
 
-Request = Annotated[Measure | Write | Open | Round | Profile, Field(discriminator="verb")]
-Answer = Annotated[Measured | Written | Opened | Times | Failed, Field(discriminator="verb")]
+Request = Annotated[Measure | Inspect | Write | Open | Round | Profile, Field(discriminator="verb")]
+Answer = Annotated[Measured | NodeTimes | Written | Opened | Times | Failed, Field(discriminator="verb")]
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

@@ -22,7 +22,7 @@ def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
         if array.dtype.hasobject:  # strings are generated again where they are needed
             continue
         index[name] = f"{len(index)}.npy"
-        np.save(folder / index[name], np.ascontiguousarray(array), allow_pickle=False)
+        np.save(folder / index[name], np.asarray(array, order="C"), allow_pickle=False)
     temporary = folder / f"{_INDEX}.{os.getpid()}.tmp"
     temporary.write_text(json.dumps(index), encoding="utf-8")
     os.replace(temporary, folder / _INDEX)

@@ -34,11 +34,11 @@ class Origin:
 
     Attributes:
         model: Path of the model file; ``None`` if it was handed over in memory.
-        shapes: Shapes it was loaded with.
+        shapes: Shapes it was loaded with; a range as text.
     """
 
     model: str | None
-    shapes: tuple[tuple[str, tuple[int, ...] | int], ...] = ()
+    shapes: tuple[tuple[str, tuple[int, ...] | int | str], ...] = ()
 
     def on_disk(self, graph: Graph, folder: Path) -> Origin:
         """An origin that can be loaded again: a model from memory is saved to ``folder``."""
@@ -77,7 +77,7 @@ def _comment(text: str) -> str:
     return " ".join(text.encode("ascii", "backslashreplace").decode().replace("\0", "\\0").split())[:300]
 
 
-def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int], fragment: str) -> None:
+def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], fragment: str) -> None:
     """Compile, load, check and time the fragment in this very process, and print what comes of it."""
     from intarsia.cost.recorded import VALUES, record_values
     from intarsia.cost.worker import Worker

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from intarsia.cost.statistics import halves_agree, median_interval
 
 WARM_UP_S = 0.03
 WARM_UP_CALLS = 2
+WARM_UP_REQUESTS = 8
+STRETCH_MS = 40.0
+"""Least time over which a stream's results are counted for one sample, so that it begins and ends in full flow."""
 STABLE = 0.01
 """A window ends early once the interval's half-width is below this share of the median."""
 CONTROL = 0.05
@@ -34,8 +38,12 @@ class Effort:
     hopeless_ms: float | None = None
 
 
-def sample(run_ms: Callable[[], float], effort: Effort) -> tuple[tuple[float, ...], bool]:
-    """Samples in milliseconds, and whether the window was completed (or given up as hopeless)."""
+Samples = tuple[tuple[float, ...], bool]
+"""Milliseconds, and whether the window was completed (or given up as hopeless)."""
+
+
+def sample(run_ms: Callable[[], float], effort: Effort) -> Samples:
+    """Time one run again and again."""
     warm = _warm_up(run_ms)
     if effort.hopeless_ms is not None and warm > effort.hopeless_ms:
         return (run_ms(),), False
@@ -47,6 +55,21 @@ def sample(run_ms: Callable[[], float], effort: Effort) -> tuple[tuple[float, ..
         windows.append(window)
     # A machine that never quietens: the window with the lowest median was disturbed least.
     return min(windows, key=lambda samples: median_interval(samples).median), True
+
+
+def sample_stream(stream: Iterator[object], effort: Effort) -> Samples:
+    """As `sample`, for an endless stream: each sample is the milliseconds of a request over many results in a row."""
+    for _ in range(WARM_UP_REQUESTS):
+        next(stream)
+    count = max(WARM_UP_REQUESTS, math.ceil(STRETCH_MS / _per_result(stream, WARM_UP_REQUESTS)))
+    return sample(lambda: _per_result(stream, count), effort)
+
+
+def _per_result(stream: Iterator[object], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        next(stream)
+    return (time.perf_counter() - start) * 1e3 / count
 
 
 def _warm_up(run_ms: Callable[[], float]) -> float:

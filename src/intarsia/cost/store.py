@@ -19,7 +19,7 @@ SCHEMA = 1
 _TABLES = """
 CREATE TABLE IF NOT EXISTS record (
     key TEXT PRIMARY KEY,        -- digest of the facts
-    kind TEXT NOT NULL,          -- 'piece', 'search' or 'duel'
+    kind TEXT NOT NULL,          -- 'piece', 'nodes', 'search' or 'duel'
     facts TEXT NOT NULL,         -- everything the figure depends on, canonical JSON
     outcome TEXT NOT NULL,       -- samples or failure, JSON
     provenance TEXT NOT NULL,    -- where it came from: model, configuration; not part of the key

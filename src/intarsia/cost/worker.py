@@ -13,18 +13,23 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
+from intarsia.backends import registry
+from intarsia.cost.node_times import node_times
 from intarsia.cost.protocol import (
     REQUEST,
     Answer,
     Failed,
     Fragment,
+    Inspect,
     Measure,
     Measured,
+    NodeTimes,
     Open,
     Opened,
     Profile,
@@ -35,13 +40,26 @@ from intarsia.cost.protocol import (
     Written,
 )
 from intarsia.cost.recorded import VALUES, recorded_values
-from intarsia.cost.sampling import Effort, sample
+from intarsia.cost.sampling import Effort, Samples, sample, sample_stream
 from intarsia.cost.statistics import median
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.graph import Graph, open_graph
-from intarsia.runtime import Executor, Plan, build, load, load_build, plan_of, random_feeds, write_artifact
+from intarsia.runtime import (
+    Build,
+    Executor,
+    Plan,
+    build,
+    load,
+    load_build,
+    plan_of,
+    random_feeds,
+    weights_of,
+    write_artifact,
+)
 from intarsia.runtime.compiled import CompiledPieces
 from intarsia.runtime.embedded import EmbeddedExecutor
+from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.pipeline import load_streams
 from intarsia.runtime.verify import verify_plan
 
 PR_SET_PDEATHSIG = 1
@@ -65,17 +83,7 @@ class Worker:
     def answer(self, request: Request) -> Answer:
         """Do what is asked; an engine's failure is an answer."""
         try:
-            match request:
-                case Measure():
-                    return self._measure(request)
-                case Write():
-                    return self._write(request)
-                case Open():
-                    return self._open(request)
-                case Round():
-                    return self._round(request)
-                case Profile():
-                    return self._profile(request)
+            return self._answer(request)
         except MismatchError as error:
             return Failed(stage="verify", reason=str(error))
         except BackendError as error:
@@ -85,27 +93,64 @@ class Worker:
         except Exception as error:  # an engine's exception that no guard caught is still only data
             return Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000])
 
+    def _answer(self, request: Request) -> Answer:
+        match request:
+            case Measure():
+                return self._measure(request)
+            case Inspect():
+                return self._inspect(request)
+            case Write():
+                return self._write(request)
+            case Open():
+                return self._open(request)
+            case Round():
+                return self._round(request)
+            case Profile():
+                return self._profile(request)
+
     def _measure(self, request: Measure) -> Measured:
         plan = self._plan(request.fragment)
         start = time.perf_counter()
         built = build(self._graph, plan, self._pieces)
-        compiled = time.perf_counter()
+        compile_s = time.perf_counter() - start
+        effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
+        if request.timed == "stream":
+            load_s, error, (samples, complete) = self._streamed(built, effort)
+        else:
+            load_s, error, (samples, complete) = self._called(built, request, effort)
+        return Measured(samples_ms=samples, compile_s=compile_s, load_s=load_s, error=error, is_complete=complete)
+
+    def _called(self, built: Build, request: Measure, effort: Effort) -> tuple[float, float | None, Samples]:
+        start = time.perf_counter()
         executor = load_build(self._graph, built)
-        loaded = time.perf_counter()
+        load_s = time.perf_counter() - start
         try:
             error = self._check(executor)
-            effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
             steps = self._timed_steps(executor, request)
-            samples, complete = sample(lambda: _milliseconds(executor.timed_call(), steps), effort)
+            return load_s, error, sample(lambda: _milliseconds(executor.timed_call(), steps), effort)
         finally:
             executor.close()
-        return Measured(
-            samples_ms=samples,
-            compile_s=compiled - start,
-            load_s=loaded - compiled,
-            error=error,
-            is_complete=complete,
-        )
+
+    def _streamed(self, built: Build, effort: Effort) -> tuple[float, float | None, Samples]:
+        start = time.perf_counter()
+        streams = load_streams(built.plan, built.artifacts, weights_of(self._graph, built))
+        load_s = time.perf_counter() - start
+        try:
+            error = self._check(streams.first)
+            with streams.stream(repeat(self._feeds(built.plan))) as stream:
+                return load_s, error, sample_stream(stream, effort)
+        finally:
+            streams.close()
+
+    def _inspect(self, request: Inspect) -> NodeTimes:
+        plan = self._plan(request.fragment)
+        built = build(self._graph, plan, self._pieces)
+        weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
+        target, feeds = plan.steps[0].target, self._feeds(plan)
+        backend = registry.get(target.kind.name)
+        with applied(load_environment(plan.engines, plan.settings)):
+            runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
+        return NodeTimes(ms=dict(node_times(runs or (), plan.steps[0].nodes)))
 
     def _timed_steps(self, executor: Executor, request: Measure) -> range | tuple[int, ...]:
         """Places of the steps whose time is asked for; what is not to compute plays back from now on."""

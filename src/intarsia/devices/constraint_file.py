@@ -11,7 +11,6 @@ A file says for each kind of subject which is where. One device stands for all i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import yaml
 
 from intarsia.devices.constraint import Constraint, Subject
 from intarsia.errors import ConfigError, SpecError
+from intarsia.spec.problems import nearest
 from intarsia.target import VirtualDevice
 
 _SECTIONS = {"nodes": Subject.NODE, "values": Subject.VALUE, "inputs": Subject.INPUTS, "outputs": Subject.OUTPUTS}
@@ -104,7 +104,8 @@ class _Reader:
             if section in _SECTIONS:
                 yield from self._section(_SECTIONS[section], section, entries)
             else:
-                self._note(f"there is no section {section!r}{_nearest(section)}", key.start_mark)
+                hint = nearest(section, _SECTIONS, f"there are {', '.join(_SECTIONS)}")
+                self._note(f"there is no section {section!r}{hint}", key.start_mark)
 
     def _section(self, subject: Subject, section: str, entries: yaml.Node) -> Iterator[Constraint]:
         if subject in _ALL and isinstance(entries, yaml.ScalarNode):
@@ -166,8 +167,3 @@ def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:
     if parts.keys() == {"device"} and isinstance(parts["device"], str):
         return str(parts["device"])  # it may be a label
     return VirtualDevice.of(parts)
-
-
-def _nearest(word: str) -> str:
-    near = get_close_matches(word, _SECTIONS, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(_SECTIONS)}"

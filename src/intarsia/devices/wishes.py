@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum, auto
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from intarsia.devices.constraint import Constraint, Subject
 from intarsia.devices.labels import complete, resolve
 from intarsia.devices.ties import Pin
 from intarsia.errors import ConfigError
+from intarsia.spec.problems import nearest
 from intarsia.target import VirtualDevice
 
 if TYPE_CHECKING:
@@ -107,25 +107,20 @@ def _subjects(places: Places, constraint: Constraint) -> Iterator[tuple[int, tup
     match constraint.subject:
         case Subject.NODE:
             if name not in places.nodes:
-                raise ConfigError(f"the graph has no node {name!r}{_nearest(name, places.nodes)}")
+                raise ConfigError(f"the graph has no node {name!r}{nearest(name, places.nodes)}")
             node = graph.nodes[places.nodes[name]]
             yield node.index, tuple(graph.values[output] for output in node.outputs if output)
         case Subject.VALUE:
             value = graph.values.get(name)
             if value is None:
-                raise ConfigError(f"the graph has no value {name!r}{_nearest(name, graph.values)}")
+                raise ConfigError(f"the graph has no value {name!r}{nearest(name, graph.values)}")
             if value.is_weight:
                 raise ConfigError(f"value {name!r} is a weight, which is on every device that reads it; leave this out")
             yield places.producer(value), (value,)
         case Subject.INPUTS | Subject.OUTPUTS:
             known = places.inputs if constraint.subject is Subject.INPUTS else places.outputs
             if name and name not in known:
-                raise ConfigError(f"{name!r} is none of the graph's {constraint.subject}{_nearest(name, known)}")
+                raise ConfigError(f"{name!r} is none of the graph's {constraint.subject}{nearest(name, known)}")
             for each in [name] if name else known:
                 own = (graph.values[each],) if constraint.subject is Subject.INPUTS else ()
                 yield known[each], own
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,35 +1,53 @@
-"""Gives every dimension of every input a number: from the file, or from what the user states."""
+"""Gives every dimension of every input a number, or a range: from the file, or from what the user states."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from difflib import get_close_matches
 
 import onnx_ir as ir
 
 from intarsia.errors import ModelError
+from intarsia.graph.ranges import SizeRange
 
-Shapes = Mapping[str, tuple[int, ...] | int]
-"""``{"input": (1, 3, 224, 224)}`` states a whole shape, ``{"N": 1}`` a named dimension wherever it occurs."""
+Shapes = Mapping[str, tuple[int, ...] | int | str | SizeRange]
+"""``{"input": (1, 3, 224, 224)}`` states a whole shape, ``{"N": 1}`` a named dimension wherever it occurs, and
+``{"N": "1..8"}`` or a `SizeRange` the sizes that it may have."""
+
+
+def ranges_of(shapes: Shapes) -> dict[str, SizeRange]:
+    """The dimensions that stay open, with their sizes.
+
+    Raises:
+        ConfigError: A text is no range.
+    """
+    read = {name: SizeRange.parse(size) if isinstance(size, str) else size for name, size in shapes.items()}
+    return {name: size for name, size in read.items() if isinstance(size, SizeRange)}
 
 
 def bind_dimensions(model: ir.Model, shapes: Shapes) -> None:
     """Replace symbolic dimensions by numbers, in inputs and wherever else the same name is used.
 
+    A dimension that has a range stays symbolic.
+
     Raises:
         ModelError: A name that the model does not have, a shape that contradicts the file, or a dimension left open.
+        ConfigError: A text is no range.
     """
     inputs = {value.name or "": value for value in model.graph.inputs}
+    open_ = ranges_of(shapes)
     dims = {name: size for name, size in shapes.items() if isinstance(size, int)}
-    whole = {name: tuple(size) for name, size in shapes.items() if not isinstance(size, int)}
-    _check_names(model, inputs, dims, whole)
+    whole = {name: tuple(size) for name, size in shapes.items() if not isinstance(size, int | str | SizeRange)}
+    _check_names(model, inputs, {**dims, **{name: size.low for name, size in open_.items()}}, whole)
     for name, shape in whole.items():
         _unify(inputs[name], shape, dims)
+    for name in sorted(open_.keys() & dims.keys()):
+        raise ModelError(f"dimension {name!r} has the range {open_[name]}, and a shape says {dims[name]}; state one")
     for value in _values(model):
         if value.shape is not None:
             value.shape = ir.Shape([_bound(dim, dims) for dim in value.shape])
     for value in inputs.values():
-        _check_bound(value)
+        _check_bound(value, open_)
 
 
 def _check_names(
@@ -72,18 +90,18 @@ def _bound(dim: int | ir.SymbolicDim, dims: Mapping[str, int]) -> int | ir.Symbo
     return dims.get(dim.value, dim) if isinstance(dim, ir.SymbolicDim) and dim.value else dim
 
 
-def _check_bound(value: ir.Value) -> None:
+def _check_bound(value: ir.Value, open_: Container[str | None]) -> None:
     if value.type is not None and not isinstance(value.type, ir.TensorType):
         return  # a sequence or an optional: engines that take it need no shape
     if value.shape is None:
         raise ModelError(f"input {value.name!r} has no shape; state it, as in --shape {value.name}=1x3x224x224")
     for axis, dim in enumerate(value.shape):
-        if isinstance(dim, int):
+        if isinstance(dim, int) or dim.value in open_:
             continue
         example = _text(tuple(size if isinstance(size, int) else 1 for size in value.shape))
         mends = [f"--shape {value.name}={example}"]
         if dim.value:
-            mends.append(f"--shape {dim.value}=1")
+            mends += [f"--shape {dim.value}=1", f"--shape {dim.value}=1..512 for any of these sizes"]
         called = f"{axis} ({dim.value!r})" if dim.value else str(axis)
         raise ModelError(
             f"input {value.name!r}: dimension {called} has no size; state it, for instance with {' or '.join(mends)}"

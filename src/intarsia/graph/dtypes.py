@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
 import onnx
-import onnx_ir as ir
+from onnx import helper
 
 STRING = "string"
+_NARROW = re.compile(r"(u?int|float)[1-7](_\w+)?")
 
 
 @cache
@@ -19,8 +21,8 @@ def dtype_name(elem_type: int) -> str | None:
     if elem_type == onnx.TensorProto.STRING:
         return STRING
     try:
-        return str(ir.DataType(elem_type).numpy().name)
-    except (TypeError, ValueError):
+        return str(helper.tensor_dtype_to_np_dtype(elem_type).name)
+    except KeyError:
         return None
 
 
@@ -29,7 +31,7 @@ def elem_type_of(dtype: str) -> int:
     """The ONNX element type of a dtype name."""
     if dtype == STRING:
         return int(onnx.TensorProto.STRING)
-    return int(ir.DataType.from_numpy(numpy_dtype(dtype)))
+    return int(helper.np_dtype_to_tensor_dtype(numpy_dtype(dtype)))
 
 
 @cache
@@ -43,7 +45,7 @@ def numpy_dtype(dtype: str) -> np.dtype:
 @cache
 def is_packed(dtype: str) -> bool:
     """Whether ONNX stores several such elements in one byte."""
-    return dtype != STRING and ir.DataType(elem_type_of(dtype)).bitwidth < 8
+    return _NARROW.fullmatch(dtype) is not None
 
 
 def element_bytes(dtype: str) -> int:
@@ -53,10 +55,10 @@ def element_bytes(dtype: str) -> int:
 
 def _names() -> dict[str, np.dtype]:
     known = {}
-    for kind in ir.DataType:
-        name = dtype_name(int(kind))
+    for elem_type in onnx.TensorProto.DataType.values():
+        name = dtype_name(elem_type)
         if name is not None and name != STRING:
-            known[name] = np.dtype(kind.numpy())
+            known[name] = np.dtype(helper.tensor_dtype_to_np_dtype(elem_type))
     return known
 
 

@@ -19,6 +19,7 @@ from xxhash import xxh3_128
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.dtypes import STRING, numpy_dtype
 from intarsia.graph.export import serialise, skeleton
+from intarsia.graph.sizes import sizes_text
 
 if TYPE_CHECKING:
     from intarsia.graph.graph import Graph
@@ -35,24 +36,28 @@ _CHUNK = 1 << 20
 
 def fingerprint(model: SubModel) -> str:
     """Hex digest of a piece of a graph; see `SubModel.fingerprint`."""
-    key = ("fingerprint", model.nodes[0].index, tuple(node.index for node in model.nodes))
+    sizes = sizes_text(model.graph)  # what is measured at other sizes is another record
+    key = ("fingerprint", sizes, model.nodes[0].index, tuple(node.index for node in model.nodes))
     memo = model.graph.memo
     if key not in memo:
-        memo[key] = xxh3_128(repr(tuple(_Canonical(model).records())).encode("utf-8", "surrogateescape")).hexdigest()
+        text = repr(tuple(_Canonical(model).records())) + sizes
+        memo[key] = xxh3_128(text.encode("utf-8", "surrogateescape")).hexdigest()
     return str(memo[key])
 
 
 def content_hash(graph: Graph) -> str:
     """Hex digest of structure, names and all weight bytes; see `Graph.content_hash`."""
-    if "content" not in graph.memo:
+    sizes = sizes_text(graph)
+    key = ("content", sizes)
+    if key not in graph.memo:
         whole = graph.extract(graph.position)
-        digest = xxh3_128(serialise(skeleton(whole, graph.opsets.get(""), graph.ir_version)))
+        digest = xxh3_128(serialise(skeleton(whole, graph.opsets.get(""), graph.ir_version)) + sizes.encode())
         for name in sorted(graph.weights):
             weight = graph.weights[name]
             digest.update(repr((name, weight.dtype, weight.shape)).encode("utf-8", "surrogateescape"))
             digest.update(weight_digest(graph, weight))
-        graph.memo["content"] = digest.hexdigest()
-    return str(graph.memo["content"])
+        graph.memo[key] = digest.hexdigest()
+    return str(graph.memo[key])
 
 
 def weight_digest(graph: Graph, weight: Weight) -> bytes:

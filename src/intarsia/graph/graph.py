@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -59,6 +60,13 @@ class Graph:
             hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
             raise PlanError(f"the graph has no node {id_!r}{hint}")
         return self.nodes[index]
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Sizes of its open dimensions at which it is measured and checked; empty where every dimension is known."""
+        from intarsia.graph.sizes import sizes_text
+
+        return MappingProxyType(json.loads(sizes_text(self) or "{}"))
 
     @property
     def fingerprint(self) -> str:

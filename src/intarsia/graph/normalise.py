@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass, RemoveInitializersFromInputsPass
 
 from intarsia.errors import ModelError
-from intarsia.graph.bind import Shapes, bind_dimensions
+from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of
 from intarsia.graph.build import build
 from intarsia.graph.constants import content, lift_constants
 from intarsia.graph.defaults import state_defaults
@@ -20,9 +20,10 @@ from intarsia.graph.dtypes import STRING, dtype_name, element_bytes, is_packed, 
 from intarsia.graph.fold import fold_and_infer
 from intarsia.graph.graph import Graph
 from intarsia.graph.naming import own_outputs, state_names
-from intarsia.graph.opset import raise_opset
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
+from intarsia.graph.raising import raise_opset
 from intarsia.graph.read import ModelSource, read_model
+from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.graph.tidy import drop_dead, drop_idle
 
 
@@ -31,10 +32,12 @@ def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
 
     Args:
         source: A path, the bytes of a file, or a model in memory, which is left as it is.
-        shapes: Sizes for inputs (``{"input": (1, 3, 224, 224)}``) or named dimensions (``{"N": 1}``).
+        shapes: Sizes for inputs (``{"input": (1, 3, 224, 224)}``) or named dimensions (``{"N": 1}``). A dimension
+            with a range (``{"N": "1..8"}``) stays open, and the graph's ``sizes`` say the middle of the range.
 
     Raises:
         ModelError: It cannot be read, or an input's shape is not known in full.
+        ConfigError: A text is no range.
     """
     model = read_model(source)
     RemoveInitializersFromInputsPass()(model)
@@ -46,7 +49,9 @@ def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"the model is not sound: {error}") from error
-    return _frozen(model)
+    graph = _frozen(model)
+    sizes = {name: range_.middle for name, range_ in ranges_of(shapes or {}).items()}
+    return graph.with_metadata({SIZES_KEY: dump_sizes(sizes)}) if sizes else graph
 
 
 def _inline_functions(model: ir.Model) -> None:
@@ -95,6 +100,7 @@ def _frozen(model: ir.Model) -> Graph:
     mapped = cache(map_file)  # each external file once
     weights = {name: _weight(value, mapped) for name, value in model.graph.initializers.items()}
     model.graph.initializers.clear()
+    model.metadata_props.pop(SIZES_KEY, None)  # of a graph that was saved with open dimensions
     used = {node.domain for node in model.graph.all_nodes()}
     for domain in [domain for domain in model.opset_imports if domain and domain not in used]:
         del model.opset_imports[domain]

@@ -72,6 +72,15 @@ class Value:
     nbytes: int
     type_proto: onnx.TypeProto | None = field(repr=False, compare=False)
 
+    @property
+    def rank(self) -> int | None:
+        """Number of dimensions; ``None`` where unknown. Known for some values whose shape is not."""
+        if self.shape is not None:
+            return len(self.shape)
+        if self.type_proto is None or not self.type_proto.tensor_type.HasField("shape"):
+            return None
+        return len(self.type_proto.tensor_type.shape.dim)
+
 
 class Tensor(Protocol):
     """Where a weight's content comes from: an array in memory, a mapped file, or one that is read on demand."""

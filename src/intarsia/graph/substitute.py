@@ -12,9 +12,8 @@ from typing import Any
 
 import onnx
 
-from intarsia.errors import ModelError
-from intarsia.graph.dtypes import dtype_name
 from intarsia.graph.export import serialise
+from intarsia.graph.saved import parsed
 
 HOST = ("com.microsoft.nchwc", "Conv")
 """Domain and type of the convolution that is replaced."""
@@ -24,37 +23,16 @@ _WEIGHTS, _BIAS, _SUM = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredTensor:
-    """A tensor whose content the model keeps in a data file beside it.
-
-    Attributes:
-        name: What the model calls it.
-        dtype: numpy or ml_dtypes name.
-        shape: Its dimensions.
-        offset: Where its bytes begin in the file.
-        nbytes: How many there are.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    nbytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Substituted:
     """A model after the substitution.
 
     Attributes:
         content: The ONNX file.
         replaced: Convolutions that are ours now.
-        stored: The tensors that are in the data file, which the substitution leaves as it is.
     """
 
     content: bytes
     replaced: int
-    stored: tuple[StoredTensor, ...]
 
 
 def substitute(content: bytes, block: int) -> Substituted:
@@ -67,11 +45,7 @@ def substitute(content: bytes, block: int) -> Substituted:
     Raises:
         ModelError: The file is not ONNX.
     """
-    model = onnx.ModelProto()
-    try:
-        model.ParseFromString(content)
-    except Exception as foreign:  # which class protobuf raises depends on its implementation
-        raise ModelError(f"not an ONNX model: {foreign}") from foreign
+    model = parsed(content)
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
     replaced = 0
     for node in model.graph.node:
@@ -81,7 +55,7 @@ def substitute(content: bytes, block: int) -> Substituted:
             replaced += 1
     if replaced:
         model.opset_import.add(domain=OWN[0], version=1)
-    return Substituted(content=serialise(model), replaced=replaced, stored=_stored(model.graph))
+    return Substituted(content=serialise(model), replaced=replaced)
 
 
 def fits(weights: tuple[int, ...], attributes: Mapping[str, Any], block: int) -> bool:
@@ -158,20 +132,3 @@ def _zeros(count: int, name: str, graph: onnx.GraphProto) -> str:
 
 def _has(node: onnx.NodeProto, position: int) -> bool:
     return len(node.input) > position and node.input[position] != ""
-
-
-def _stored(graph: onnx.GraphProto) -> tuple[StoredTensor, ...]:
-    found = []
-    for tensor in graph.initializer:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            facts = {entry.key: entry.value for entry in tensor.external_data}
-            found.append(
-                StoredTensor(
-                    name=tensor.name,
-                    dtype=dtype_name(tensor.data_type) or "uint8",
-                    shape=tuple(tensor.dims),
-                    offset=int(facts.get("offset", 0)),
-                    nbytes=int(facts["length"]),
-                )
-            )
-    return tuple(found)

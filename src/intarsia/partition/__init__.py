@@ -15,7 +15,7 @@ from intarsia.partition.partitioning import Partition, Partitioning, merge_adjac
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.partition.region import Boundary, boundaries, is_convex, maximal_regions
 from intarsia.partition.restrict import restrict, split_at_places
-from intarsia.partition.segments import character, segments
+from intarsia.partition.segments import character, coarser, segments
 
 __all__ = [
     "Boundary",
@@ -28,6 +28,7 @@ __all__ = [
     "PlanFile",
     "boundaries",
     "character",
+    "coarser",
     "cut_points",
     "cuts",
     "divide",

@@ -41,7 +41,7 @@ def greedy(
         capabilities: What each target takes.
         min_nodes: A smaller region is left to a later target; one number, or one for some targets.
         min_flops: The same, in floating-point operations.
-        crossing_ok: Asked for each value that is no tensor of known shape; without it its ends stay in one partition.
+        crossing_ok: Asked for each value that is no tensor of known rank; without it its ends stay in one partition.
         places: Where each node runs, by id; no partition spans two. Without it all are at one.
 
     Raises:

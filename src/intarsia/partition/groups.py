@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, Value
 
     CrossingOk: TypeAlias = Callable[[Value], bool]
-    """Whether a value that is no tensor of known shape may pass from one partition to another."""
+    """Whether a value that is no tensor of known rank may pass from one partition to another."""
 
 QUANTIZE = frozenset({"QuantizeLinear"})
 DEQUANTIZE = frozenset({"DequantizeLinear"})
@@ -34,7 +34,7 @@ def indivisible(graph: Graph, crossing_ok: CrossingOk | None = None, fixed: Iter
 
     Args:
         graph: The graph.
-        crossing_ok: Asked for each value that is no tensor of known shape; without it none of these crosses.
+        crossing_ok: Asked for each value that is no tensor of known rank; without it none of these crosses.
         fixed: More sets of nodes to keep whole.
     """
     pairs = [*_quantised_pairs(graph), *_uncrossable_pairs(graph, crossing_ok)]
@@ -45,8 +45,8 @@ def indivisible(graph: Graph, crossing_ok: CrossingOk | None = None, fixed: Iter
 
 
 def may_cross(value: Value, crossing_ok: CrossingOk | None) -> bool:
-    """Whether the value may pass from one partition to another."""
-    if value.shape is not None and value.dtype is not None:
+    """Whether the value may pass from one partition to another: engines must be told its type and its rank."""
+    if value.rank is not None and value.dtype is not None:
         return True
     return crossing_ok is not None and crossing_ok(value)
 

@@ -61,7 +61,7 @@ class Partitioning:
         Args:
             graph: The graph.
             parts: Target and node ids of each partition; messages number them from 1.
-            crossing_ok: Asked for each crossing value that is no tensor of known shape; without it these may not cross.
+            crossing_ok: Asked for each crossing value that is no tensor of known rank; without it these may not cross.
             places: Where each node runs; no partition may span two.
 
         Raises:
@@ -228,7 +228,7 @@ def _check_crossings(
         if other is not None:
             raise PlanError(
                 f"value {value.name!r} would pass from {titles[source]} to {titles[other]}, but it is no tensor whose "
-                "shape is known before it runs: keep what computes and what reads it in one partition"
+                "rank is known before it runs: keep what computes and what reads it in one partition"
             )
 
 

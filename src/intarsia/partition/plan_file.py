@@ -5,7 +5,6 @@ Says where a file is wrong, by line; whether its nodes cover a model is left to 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,12 +12,15 @@ from typing import NoReturn
 
 import yaml
 
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
 from intarsia.partition.partitioning import Partition, Partitioning
+from intarsia.spec.problems import nearest
 from intarsia.target import Target
 
 VERSION = 1
+
+_SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline")
 
 _HEADER = """\
 # A plan of Intarsia: which target runs which nodes.
@@ -37,6 +39,8 @@ class PlanFile:
         threads: Threads that compute at one time.
         spin: What idle threads may do.
         embed: Whether partitions run inside one engine's session.
+        parallel: Whether partitions that do not depend on each other run at one time.
+        pipeline: How a stream of requests is driven.
         devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
     """
 
@@ -45,6 +49,8 @@ class PlanFile:
     threads: int | None = None
     spin: Spin | None = None
     embed: bool | None = None
+    parallel: bool | None = None
+    pipeline: Pipeline | None = None
     devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -69,6 +75,8 @@ def dump_plan(
         "threads": settings.threads,
         "spin": settings.spin.value,
         **({"embed": True} if settings.embed else {}),
+        **({"parallel": True} if settings.parallel else {}),
+        **({} if settings.pipeline is None else {"pipeline": _pipeline_rows(settings.pipeline)}),
         "partitions": [
             {
                 "target": str(partition.target),
@@ -109,15 +117,25 @@ class _Reader:
             self._fail(f"this is no YAML: {error.problem or error.context}", error.problem_mark)
         except (yaml.YAMLError, RecursionError) as error:
             self._fail(f"this is no YAML: {error}", None)
-        fields = self._fields(root, "a plan", ("version", "partitions"), ("model", "threads", "spin", "embed"))
+        fields = self._fields(root, "a plan", ("version", "partitions"), _SETTINGS)
         self._version(fields["version"])
         devices: dict[str, str] = {}
+        partitions = tuple(self._partitions(fields["partitions"], devices))
+        threads = self._count(fields["threads"], "'threads'") if "threads" in fields else None
+        pipeline = self._pipeline(fields["pipeline"], len(partitions), threads) if "pipeline" in fields else None
+        embed = self._flag(fields["embed"], "'embed'") if "embed" in fields else None
+        parallel = self._flag(fields["parallel"], "'parallel'") if "parallel" in fields else None
+        against = "parallel" if parallel else "pipeline"
+        if embed and (parallel or pipeline):
+            self._fail(f"'embed' puts all inside one session, which leaves no {against!r}", fields[against].start_mark)
         return PlanFile(
-            partitions=tuple(self._partitions(fields["partitions"], devices)),
+            partitions=partitions,
             model=self._text(fields["model"], "'model'") if "model" in fields else None,
-            threads=self._count(fields["threads"], "'threads'") if "threads" in fields else None,
+            threads=threads,
             spin=self._spin(fields["spin"]) if "spin" in fields else None,
-            embed=self._flag(fields["embed"], "'embed'") if "embed" in fields else None,
+            embed=embed,
+            parallel=parallel,
+            pipeline=pipeline,
             devices=MappingProxyType(devices),
         )
 
@@ -145,8 +163,25 @@ class _Reader:
         text = self._text(node, "'spin'")
         known = [spin.value for spin in Spin]
         if text not in known:
-            self._fail(f"'spin' cannot be {text!r}{_nearest(text, known)}", node.start_mark)
+            hint = nearest(text, known, f"it has {', '.join(known)}")
+            self._fail(f"'spin' cannot be {text!r}{hint}", node.start_mark)
         return Spin(text)
+
+    def _pipeline(self, node: yaml.Node, steps: int, budget: int | None) -> Pipeline:
+        fields = self._fields(node, "a pipeline", ("stages", "threads", "depth"), ("lanes",))
+        pipeline = Pipeline(
+            stages=self._counts(fields["stages"], "'stages'"),
+            threads=self._counts(fields["threads"], "'threads'"),
+            lanes=self._count(fields["lanes"], "'lanes'") if "lanes" in fields else 1,
+            depth=self._count(fields["depth"], "'depth'"),
+        )
+        fault = pipeline.fault(steps, budget)
+        if fault is not None:
+            self._fail(f"this pipeline does not fit the plan: {fault}", node.start_mark)
+        return pipeline
+
+    def _counts(self, node: yaml.Node, what: str) -> tuple[int, ...]:
+        return tuple(self._count(item, f"each of {what}") for item in self._items(node, what))
 
     def _flag(self, node: yaml.Node, what: str) -> bool:
         text = self._text(node, what)
@@ -157,16 +192,18 @@ class _Reader:
     def _fields(
         self, node: yaml.Node | None, what: str, required: Collection[str], optional: Collection[str]
     ) -> Mapping[str, yaml.Node]:
+        legal = (*required, *optional)
+        known = ", ".join(legal)
         if not isinstance(node, yaml.MappingNode):
-            known = ", ".join((*required, *optional))
             self._fail(
                 f"{what} is a mapping with the keys {known}; this is {_kind(node)}", getattr(node, "start_mark", None)
             )
         fields: dict[str, yaml.Node] = {}
         for key_node, value in node.value:
             key = self._text(key_node, "a key")
-            if key not in (*required, *optional):
-                self._fail(f"{what} has no key {key!r}{_nearest(key, (*required, *optional))}", key_node.start_mark)
+            if key not in legal:
+                hint = nearest(key, legal, f"it has {known}")
+                self._fail(f"{what} has no key {key!r}{hint}", key_node.start_mark)
             if key in fields:
                 self._fail(f"{key!r} is there twice", key_node.start_mark)
             fields[key] = value
@@ -202,14 +239,18 @@ class _Reader:
         return f"{self._source}: " if mark is None else f"{self._source}, line {mark.line + 1}: "
 
 
+def _pipeline_rows(pipeline: Pipeline) -> dict[str, int | list[int]]:
+    return {
+        "stages": list(pipeline.stages),
+        "threads": list(pipeline.threads),
+        "lanes": pipeline.lanes,
+        "depth": pipeline.depth,
+    }
+
+
 def _kind(node: yaml.Node | None) -> str:
     if isinstance(node, yaml.MappingNode):
         return "a mapping"
     if isinstance(node, yaml.SequenceNode):
         return "a list"
     return "nothing" if node is None or not node.value else f"{node.value!r}"
-
-
-def _nearest(word: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}"

@@ -1,22 +1,22 @@
-"""Segments: the linear order of the graph, cut at narrow places into a few stretches of like work.
+"""Segments: the linear order of the graph, cut at narrow places into stretches of like work, equal blocks alike.
 
-They are the atoms of the search, which tries each run of consecutive segments on each engine.
+They are the atoms of the search, which tries each run of consecutive segments on each engine. How stretches are merged
+is left to `intarsia.partition.chain`.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from intarsia.partition.chain import Chain, Stretch
 from intarsia.partition.groups import ACTIVATIONS
-from intarsia.partition.linear import linear_order, narrow_cuts
+from intarsia.partition.linear import Cut, cuts, line
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
     from intarsia.partition.groups import CrossingOk
-    from intarsia.partition.linear import Cut
 
 CHARACTERS = {
     "conv": "Conv ConvTranspose ConvInteger QLinearConv DeformConv FusedConv MaxPool AveragePool LpPool "
@@ -42,12 +42,11 @@ FOLLOWERS = ACTIVATIONS | {
 """Elementwise operators, which engines compute in the kernel of what comes before, if it is one of `KERNELS`."""
 KERNELS = frozenset({"conv", "matmul"})
 
-CHANGE_WEIGHT = 32.0
-"""How many times more a boundary between unlike segments is worth."""
-WIDEST = 4
-"""More crossing values than this make a boundary no worse, so that wide graphs are shared out as well."""
 NODE_SHARE = 1e-3
 """Work of a node that does none, as a share of the mean: keeps long stretches of such nodes from counting nothing."""
+
+REPEATS = 3
+"""Segments in all may be this many times the greatest number of unlike ones: repeated blocks are measured once."""
 
 
 def character(node: Node) -> str:
@@ -58,95 +57,64 @@ def character(node: Node) -> str:
 def segments(
     graph: Graph, limit: int, weight: Callable[[Node], float], crossing_ok: CrossingOk | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Split the linear order into at most ``limit`` stretches of like work, at narrow cuts.
+    """Split the linear order into at most ``limit`` unlike stretches of like work, at narrow cuts.
 
-    Starts from every narrow cut, but those between a kernel and what is computed along with it, and takes away the
-    boundary of least worth until few enough are left and each parts two segments of some size. A boundary is worth the
-    product of the work on its two sides, by which merging them raises the sum of squares (Ward's measure of balance,
-    1963); times `CHANGE_WEIGHT` if the sides differ in character; over the square of the number of values that cross
-    it, counted up to `WIDEST`.
+    Starts from every narrow cut, but those between a kernel and what is computed along with it, and merges; see
+    `Chain`. Equal stretches are cut alike, so that of a network of equal blocks one is measured; with them there may
+    be `REPEATS` times as many stretches.
 
     Args:
         graph: The graph.
-        limit: Greatest number of segments, at least 1.
+        limit: Greatest number of unlike segments, at least 1.
         weight: Work of a node, in any unit: expected time where it is known.
         crossing_ok: See `cuts`.
     """
-    order = linear_order(graph)
+    order, narrow = line(graph, crossing_ok)
     if not order:
         return ()
-    nodes = [graph.node(id_) for id_ in order]
-    follows = _following(nodes)
-    boundaries = [cut for cut in narrow_cuts(graph, crossing_ok) if not follows[cut.position]]
-    chain = _Chain(nodes, [max(float(weight(node)), 0.0) for node in nodes], boundaries)
-    return tuple(order[start:end] for start, end in pairwise((0, *chain.coalesced(limit))))
+    follows = _following([graph.node(id_) for id_ in order])
+    boundaries = [cut for cut in narrow if not follows[cut.position]]
+    ends = [*(cut.position for cut in boundaries), len(order)]
+    pieces = [order[start:end] for start, end in pairwise((0, *ends))]
+    chain = Chain(_stretches(graph, pieces, weight), boundaries)
+    left = chain.coalesced(limit, REPEATS * limit)
+    return tuple(order[start:end] for start, end in pairwise((0, *(ends[place - 1] for place in left))))
 
 
-class _Chain:
-    """Stretches between cuts, of which neighbours are merged, the boundary of least worth first."""
+def coarser(
+    graph: Graph, pieces: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
+) -> list[tuple[int, ...]]:
+    """For each limit, which segments begin a stretch of a coarser division, merged as `segments` does; the first is 0.
 
-    def __init__(self, nodes: Sequence[Node], work: Sequence[float], boundaries: Sequence[Cut]) -> None:
-        starts = [0, *(cut.position for cut in boundaries)]
-        self._end = [*starts[1:], len(nodes)]
-        spans = [slice(start, end) for start, end in zip(starts, self._end, strict=True)]
-        least = (sum(work) / len(work) or 1.0) * NODE_SHARE
-        self._work: list[float] = [sum(work[span]) + least * len(work[span]) for span in spans]
-        self._by_character = [_by_character(nodes[span], work[span]) for span in spans]
-        self._cut = {cut.position: cut for cut in boundaries}
-        self._next = [*range(1, len(spans)), -1]
-        self._previous = list(range(-1, len(spans) - 1))
-        self._worth: dict[int, tuple[float, int, int]] = {}
+    A smaller limit gives some of the places that a larger one gives.
 
-    def coalesced(self, limit: int) -> list[int]:
-        """The end positions of the stretches that are left, in order."""
-        left = len(self._end)
-        small = (sum(self._work) / limit / 4) ** 2
-        heap = [self._weigh(stretch) for stretch in range(left - 1)]
-        heapq.heapify(heap)
-        while heap:
-            worth = heapq.heappop(heap)
-            stretch = worth[-1]
-            if self._worth.get(stretch) != worth:
-                continue
-            if left <= limit and worth[0] > small:
-                break
-            self._merge(stretch)
-            left -= 1
-            for changed in (self._previous[stretch], stretch):
-                if changed >= 0 and self._next[changed] >= 0:
-                    heapq.heappush(heap, self._weigh(changed))
-        return list(self._ends())
+    Args:
+        graph: The graph.
+        pieces: Its segments, in linear order.
+        limits: Greatest numbers of unlike stretches, at least 1.
+        weight: Work of a node, in any unit.
+    """
+    if not pieces:
+        return [() for _ in limits]
+    at = {cut.position: cut for cut in cuts(graph, crossing_ok=lambda _: True)}
+    ends = list(accumulate(map(len, pieces)))
+    boundaries = [at.get(end) or Cut(position=end, crossing=(), nbytes=0) for end in ends[:-1]]
+    stretches = _stretches(graph, pieces, weight)
+    return [(0, *Chain(stretches, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
 
-    def _ends(self) -> Iterator[int]:
-        stretch = 0
-        while stretch >= 0:
-            yield self._end[stretch]
-            stretch = self._next[stretch]
 
-    def _weigh(self, stretch: int) -> tuple[float, int, int]:
-        """Worth of the boundary behind a stretch; of equals, the one with most bytes goes first, then the first."""
-        cut = self._cut[self._end[stretch]]
-        worth = self._work[stretch] * self._work[self._next[stretch]]
-        worth *= CHANGE_WEIGHT if self._changes(stretch) else 1.0
-        worth /= min(max(len(cut.crossing), 1), WIDEST) ** 2
-        self._worth[stretch] = (worth, -cut.nbytes, stretch)
-        return self._worth[stretch]
-
-    def _changes(self, stretch: int) -> bool:
-        here, there = (self._by_character[index] for index in (stretch, self._next[stretch]))
-        return bool(here and there) and max(here, key=here.__getitem__) != max(there, key=there.__getitem__)
-
-    def _merge(self, stretch: int) -> None:
-        gone = self._next[stretch]
-        self._end[stretch] = self._end[gone]
-        self._work[stretch] += self._work[gone]
-        for name, work in self._by_character[gone].items():
-            self._by_character[stretch][name] = self._by_character[stretch].get(name, 0.0) + work
-        self._worth.pop(gone, None)
-        self._worth.pop(stretch)
-        self._next[stretch] = self._next[gone]
-        if self._next[gone] >= 0:
-            self._previous[self._next[gone]] = stretch
+def _stretches(graph: Graph, pieces: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Stretch]:
+    parts = [[graph.node(id_) for id_ in piece] for piece in pieces]
+    amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
+    least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE
+    return [
+        Stretch(
+            work=sum(amount) + least * len(part),
+            by_character=_by_character(part, amount),
+            likeness=(graph.extract(node.id for node in part).fingerprint, *amount),
+        )
+        for part, amount in zip(parts, amounts, strict=True)
+    ]
 
 
 def _following(nodes: Sequence[Node]) -> list[bool]:

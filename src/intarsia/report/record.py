@@ -7,11 +7,14 @@ from dataclasses import asdict
 from math import inf
 from typing import Any
 
+from intarsia.cost.duel import CONTROL_NAME
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
+from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
-from intarsia.search import Candidate, CollageResult, Compilation, Decision, Single
+from intarsia.search import Candidate, CollageResult, Compilation, Decision, Mix, Single
+from intarsia.search.rivals import Rivals
 
 
 def compile_report(
@@ -27,7 +30,8 @@ def compile_report(
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it."""
     chosen, verdict = decision.chosen, decision.verdict
     times = verdict.rounds_ms.get(chosen.name, ())
-    profile = verdict.profile_ms.get(chosen.name, (None,) * len(chosen.partitions))
+    rivals = Rivals(job.problem, singles, collage)
+    mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
     return {
         "artifact": None,
         "model": str(job.origin.model or "a model in memory"),
@@ -42,28 +46,25 @@ def compile_report(
         "chosen": chosen.label,
         "reason": decision.reason,
         "predicted_ms": chosen.total_ms,
-        "partitions": [
-            {
-                "target": str(partition.target),
-                "device": job.device_of(partition),
-                "config": str(job.config_of(partition)),
-                "nodes": list(partition.nodes),
-                "predicted_ms": predicted,
-                "measured_ms": measured_ms,
-            }
-            for partition, predicted, measured_ms in zip(chosen.partitions, chosen.predicted_ms, profile, strict=True)
-        ],
+        "prediction": _prediction(chosen.total_ms, times),
+        "partitions": partitions_json(job, decision, rivals),
+        "openings": openings_json(chosen, rivals),
         "switches": switches(chosen.partitions),
         "spin": chosen.settings.spin.value,
+        "embed": chosen.settings.embed,
+        "parallel": chosen.settings.parallel,
         "max_rel_error": decision.error,
-        "mixes": [] if collage is None else [_mix(mix.candidate, mix.measured_ms, decision) for mix in collage.mixes],
+        "mixes": mixes,
+        "atoms": [] if collage is None else atoms_json(job.problem.atoms, rivals),
         "search": {
             "seconds": round(seconds, 3),
             "measured": measured,
             "cached": cached,
             "atoms": 0 if collage is None else collage.atoms,
             "finished": collage is None or collage.is_finished,
+            "unmeasured": unmeasured_json(rivals),
             "control_void": verdict.is_void,
+            "control": _control(decision),
         },
         "threads": chosen.settings.threads,
         "machine": {**asdict(this_machine()), "fingerprint": this_machine().fingerprint},
@@ -87,26 +88,69 @@ def _single(single: Single, decision: Decision) -> dict[str, Any]:
         return {"target": name, "failure": {"stage": stage, "reason": reason, "repro": None}}
     raced = {c.name: verdict.expected_ms(c.name) for c in standing if c.name in verdict.rounds_ms}
     best = min(standing, key=lambda candidate: raced.get(candidate.name, inf))
+    latency = raced.get(best.name, best.total_ms)
     return {
         "target": name,
         "tuned": str(best.partitions[0].target),
         "spin": best.settings.spin.value,
-        "latency_ms": raced.get(best.name, best.total_ms),
+        "latency_ms": latency,
+        "speed": _speed(best, latency, decision),
+        "raced": best.name in raced,
         "max_rel_error": single.outcome.error,
         "compile_s": single.outcome.compile_s,
         "load_s": single.outcome.load_s,
     }
 
 
-def _mix(mix: Candidate, measured_ms: float, decision: Decision) -> dict[str, Any]:
-    times = decision.verdict.rounds_ms.get(mix.name)
+def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
+    plan, verdict = mix.candidate, decision.verdict
+    times = verdict.rounds_ms.get(plan.name)
+    latency = median(times) if times else mix.measured_ms
+    failure = verdict.failed.get(plan.name)
     return {
-        "name": mix.name,
-        "targets": [str(partition.target) for partition in mix.partitions],
-        "switches": switches(mix.partitions),
-        "predicted_ms": mix.total_ms,
-        "latency_ms": median(times) if times else measured_ms,
+        "name": plan.name,
+        "targets": [str(partition.target) for partition in plan.partitions],
+        "switches": switches(plan.partitions),
+        "predicted_ms": plan.total_ms,
+        "latency_ms": latency,
+        "speed": _speed(plan, latency, decision),
+        "raced": times is not None,
+        "speedup_vs_best_single": _interval(_speedup(plan, decision)),
+        "failure": None if failure is None else {"stage": failure[0], "reason": failure[1]},
     }
+
+
+def _speedup(plan: Candidate, decision: Decision) -> Interval | None:
+    """Against the best single engine, if both raced to the end."""
+    best, rounds = decision.best_single, decision.verdict.rounds_ms
+    if best is None or not {best.name, plan.name} <= rounds.keys():
+        return None
+    return decision.verdict.speedup(plan.name, best.name)
+
+
+def _speed(plan: Candidate, latency_ms: float | None, decision: Decision) -> float | None:
+    """How many times as fast as the best single engine: by the rounds that both ran, else by what was measured."""
+    raced, best = _speedup(plan, decision), decision.best_single
+    if raced is not None or best is None:
+        return None if raced is None else raced.median
+    raced_best = best.name in decision.verdict.rounds_ms
+    best_ms = decision.verdict.expected_ms(best.name) if raced_best else best.total_ms
+    return best_ms / latency_ms if best_ms and latency_ms else None
+
+
+def _prediction(predicted_ms: float | None, times: Sequence[float]) -> dict[str, float] | None:
+    if predicted_ms is None or not times:
+        return None
+    measured = median(times)
+    return {"predicted_ms": predicted_ms, "measured_ms": measured, "predicted_over_measured": predicted_ms / measured}
+
+
+def _control(decision: Decision) -> dict[str, float] | None:
+    """The plan to beat against itself."""
+    first = next(iter(decision.verdict.rounds_ms), None)
+    if first is None or CONTROL_NAME not in decision.verdict.rounds_ms:
+        return None
+    return _interval(decision.verdict.speedup(CONTROL_NAME, first))
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:

@@ -1,7 +1,8 @@
 """Plans that run: buffers, threads, executors, the artifact file, verification."""
 
-from intarsia.runtime.artifact import Artifact, attach_report, write_artifact
-from intarsia.runtime.build import Build, build, can_embed, load_build, load_steps, main_places
+from intarsia.runtime.artifact import Artifact, attach_report, write_artifact, write_buckets
+from intarsia.runtime.buckets import Bucket
+from intarsia.runtime.build import Build, build, can_embed, load_build, load_steps, main_places, weights_of
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.export import export
 from intarsia.runtime.feeds import check_feeds, random_feeds
@@ -12,6 +13,7 @@ from intarsia.target.cores import thread_budget
 
 __all__ = [
     "Artifact",
+    "Bucket",
     "Build",
     "CompiledModel",
     "Executor",
@@ -31,5 +33,7 @@ __all__ = [
     "random_feeds",
     "this_machine",
     "thread_budget",
+    "weights_of",
     "write_artifact",
+    "write_buckets",
 ]

@@ -1,13 +1,14 @@
 """The artifact: plan, engine blobs, graph and weights in one file, with what it was built on and how to read it.
 
 Weights are stored once, page-aligned, and mapped when it is loaded; engine blobs refer to them by name. The graph
-travels too, so that a plan can be explained, edited and rebuilt from the artifact alone.
+travels too, so that a plan can be explained, edited and rebuilt from the artifact alone. A model with open dimensions
+has a plan for each bucket of sizes, and what two of them have in common is stored once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -17,10 +18,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from intarsia.backends import registry
 from intarsia.backends.base import EngineArtifact, Signature
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError, SpecError
-from intarsia.graph import Graph, open_graph
+from intarsia.graph import Graph, SizeRange, open_graph
+from intarsia.graph.sizes import input_dims
 from intarsia.partition import Partitioning, dump_plan
+from intarsia.runtime.buckets import Bucket, Door
 from intarsia.runtime.build import Build
 from intarsia.runtime.container import Reader, append, create
 from intarsia.runtime.dtypes import numpy_dtype
@@ -28,7 +31,7 @@ from intarsia.runtime.machine import Machine, this_machine
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
 
-VERSION = 1
+VERSION = 2
 
 
 class _Record(BaseModel):
@@ -81,19 +84,31 @@ class Engine(_Record):
     licence: str
 
 
+class StoredBucket(_Record):
+    """`Bucket`, as stored: its plan by the places of its steps among all."""
+
+    ranges: dict[str, tuple[int, int]]
+    sizes: dict[str, int]
+    settings: RunSettings
+    steps: tuple[int, ...]
+
+
 class Manifest(_Record):
-    """``manifest.json``: everything but graph, weights and blobs."""
+    """``manifest.json``: everything but graph, weights and blobs.
+
+    With buckets, ``steps`` are the distinct steps of all of them, and ``settings`` those of the last one.
+    """
 
     version: int
     machine: StoredMachine
     engines: dict[str, Engine]
-    threads: int
-    spin: Spin
-    embed: bool = False
+    settings: RunSettings
     inputs: tuple[Border, ...]
     outputs: tuple[Border, ...]
     steps: tuple[StoredStep, ...]
     weights: dict[str, StoredWeight]
+    dims: dict[str, tuple[int | str, ...]] = {}
+    buckets: tuple[StoredBucket, ...] = ()
 
 
 class Artifact:
@@ -107,7 +122,9 @@ class Artifact:
             if raw.get("version") != VERSION:
                 raise ArtifactError(f"{path}: artifact format {raw.get('version')}, this Intarsia reads {VERSION}")
             self.manifest = Manifest.model_validate(raw)
-            self.plan = _plan(self.manifest)
+            self.buckets = tuple(_bucket(self.manifest, bucket) for bucket in self.manifest.buckets)
+            every = range(len(self.manifest.steps))
+            self.plan = self.buckets[-1].plan if self.buckets else _plan(self.manifest, every, self.manifest.settings)
         except (ValidationError, SpecError, ValueError, AttributeError) as error:
             if isinstance(error, ArtifactError):
                 raise
@@ -132,17 +149,23 @@ class Artifact:
         start, _ = self._reader.locate("weights.bin")
         return open_graph(self._reader.read("graph.onnx"), self.path, start)
 
-    def build(self) -> Build:
-        """The plan with its engine artifacts."""
+    @property
+    def door(self) -> Door:
+        """The inputs and buckets of a model with open dimensions."""
+        return Door(inputs=_signatures(self.manifest.inputs), dims=self.manifest.dims, buckets=self.buckets)
+
+    def build(self, plan: Plan | None = None) -> Build:
+        """The plan with its engine artifacts; with buckets, that of the last, or the one given."""
+        chosen = self.plan if plan is None else plan
         artifacts = tuple(
             EngineArtifact(
                 files={name: self._reader.read(f"steps/{number}/{name}") for name in step.files},
                 weights=step.weights,
                 meta=step.meta,
             )
-            for number, step in enumerate(self.manifest.steps)
+            for number, step in self._stored_steps(chosen)
         )
-        return Build(plan=self.plan, artifacts=artifacts)
+        return Build(plan=chosen, artifacts=artifacts)
 
     def weights(self) -> Mapping[str, np.ndarray]:
         """The weights that engine blobs refer to, as read-only views of the mapped file."""
@@ -153,6 +176,13 @@ class Artifact:
             )
             for name, weight in self.manifest.weights.items()
         }
+
+    def _stored_steps(self, plan: Plan) -> list[tuple[int, StoredStep]]:
+        places: Sequence[int] = range(len(self.manifest.steps))
+        for bucket, stored in zip(self.buckets, self.manifest.buckets, strict=True):
+            if bucket.plan == plan:
+                places = stored.steps
+        return [(place, self.manifest.steps[place]) for place in places]
 
     def check_machine(self) -> list[str]:
         """Differences that only change times.
@@ -183,22 +213,54 @@ def attach_report(path: Path, report: Mapping[str, Any]) -> None:
 
 def write_artifact(path: Path, graph: Graph, built: Build) -> None:
     """Write everything needed to run, explain and rebuild the plan. The file appears whole or not at all."""
-    plan = built.plan
+    _write(path, graph, [built], _stored(built), {})
+
+
+def write_buckets(path: Path, graph: Graph, buckets: Sequence[tuple[Bucket, Build]]) -> None:
+    """Write one artifact for a graph with open dimensions, the bucket of the largest sizes last."""
+    steps: dict[tuple[Step, RunSettings, tuple[bytes, ...]], int] = {}
+    distinct: list[tuple[Step, EngineArtifact]] = []
+    stored = []
+    for bucket, built in buckets:
+        places = []
+        for step, artifact in zip(built.plan.steps, built.artifacts, strict=True):
+            key = (step, built.plan.settings, tuple(artifact.files.values()))
+            if key not in steps:
+                steps[key] = len(distinct)
+                distinct.append((step, artifact))
+            places.append(steps[key])
+        stored.append(
+            StoredBucket(
+                ranges={name: (range_.low, range_.high) for name, range_ in bucket.ranges.items()},
+                sizes=dict(bucket.sizes),
+                settings=built.plan.settings,
+                steps=tuple(places),
+            )
+        )
+    _write(path, graph, [built for _, built in buckets], distinct, {"dims": input_dims(graph), "buckets": stored})
+
+
+def _write(
+    path: Path,
+    graph: Graph,
+    builds: Sequence[Build],
+    steps: Sequence[tuple[Step, EngineArtifact]],
+    more: Mapping[str, Any],
+) -> None:
+    plan = builds[-1].plan
     index = {name: (offset, nbytes) for name, offset, nbytes in graph.weight_index}
-    needed = sorted({name for artifact in built.artifacts for name in artifact.weights})
+    needed = sorted({name for _, artifact in steps for name in artifact.weights})
     with create(path) as out:
         with out.open("weights.bin") as stream:
             places = _write_weights(stream, graph, index, needed)
         manifest = Manifest(
             version=VERSION,
             machine=StoredMachine(**asdict(this_machine())),
-            engines={name: _engine(name) for name in plan.engines},
-            threads=plan.settings.threads,
-            spin=plan.settings.spin,
-            embed=plan.settings.embed,
+            engines={name: _engine(name) for built in builds for name in built.plan.engines},
+            settings=plan.settings,
             inputs=tuple(map(_border, plan.inputs)),
             outputs=tuple(map(_border, plan.outputs)),
-            steps=tuple(map(_stored_step, plan.steps, built.artifacts)),
+            steps=tuple(_stored_step(step, artifact) for step, artifact in steps),
             weights={
                 name: StoredWeight(
                     offset=places[name],
@@ -208,13 +270,18 @@ def write_artifact(path: Path, graph: Graph, built: Build) -> None:
                 )
                 for name in needed
             },
+            **more,
         )
-        for number, artifact in enumerate(built.artifacts):
+        for number, (_, artifact) in enumerate(steps):
             for name, content in artifact.files.items():
                 out.add(f"steps/{number}/{name}", content)
         out.add("graph.onnx", graph.structure())
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
         out.add("manifest.json", manifest.model_dump_json(indent=1))
+
+
+def _stored(built: Build) -> list[tuple[Step, EngineArtifact]]:
+    return list(zip(built.plan.steps, built.artifacts, strict=True))
 
 
 def _write_weights(
@@ -264,7 +331,7 @@ def _signatures(borders: tuple[Border, ...]) -> tuple[Signature, ...]:
     return tuple(Signature(name=value.name, dtype=value.dtype, shape=value.shape) for value in borders)
 
 
-def _plan(manifest: Manifest) -> Plan:
+def _plan(manifest: Manifest, places: Iterable[int], settings: RunSettings) -> Plan:
     return Plan(
         steps=tuple(
             Step(
@@ -273,9 +340,17 @@ def _plan(manifest: Manifest) -> Plan:
                 inputs=_signatures(step.inputs),
                 outputs=_signatures(step.outputs),
             )
-            for step in manifest.steps
+            for step in (manifest.steps[place] for place in places)
         ),
-        settings=RunSettings(threads=manifest.threads, spin=manifest.spin, embed=manifest.embed),
+        settings=settings,
         inputs=_signatures(manifest.inputs),
         outputs=_signatures(manifest.outputs),
+    )
+
+
+def _bucket(manifest: Manifest, stored: StoredBucket) -> Bucket:
+    return Bucket(
+        ranges={name: SizeRange(low=low, high=high) for name, (low, high) in stored.ranges.items()},
+        sizes=stored.sizes,
+        plan=_plan(manifest, stored.steps, stored.settings),
     )

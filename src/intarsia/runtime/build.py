@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.base import EngineArtifact, Executable, Traits
+from intarsia.backends.base import Embedding, EngineArtifact, Executable, Traits
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
 from intarsia.graph import Graph
+from intarsia.runtime.branches import BranchExecutor
 from intarsia.runtime.compiled import CompiledPieces
 from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.sections import step_settings, width
 from intarsia.target import Target
 
 
@@ -37,13 +39,13 @@ def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Bui
         PlanError: The plan is to be embedded, and no engine of it can hold the others' steps.
     """
     with applied(load_environment(plan.engines, plan.settings)):
-        main = _main_target(plan) if plan.settings.embed else None
+        main = _main(plan) if plan.settings.embed else None
         artifacts = [
-            EngineArtifact(files={}) if step.target == main else _compiled(graph, step, plan.settings, pieces)
-            for step in plan.steps
+            EngineArtifact(files={}) if main and main.holds(step) else _compiled(graph, step, settings, pieces)
+            for step, settings in zip(plan.steps, step_settings(plan), strict=True)
         ]
         if main is not None:
-            artifacts[_first(plan, main)] = _embedding(graph, plan, main)
+            artifacts[main.places[0]] = main.compile(graph)
     return Build(plan=plan, artifacts=tuple(artifacts))
 
 
@@ -64,29 +66,46 @@ def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping
     Raises:
         LoadError: An engine did not load what it had compiled.
     """
-    with applied(load_environment(plan.engines, plan.settings)):
-        if plan.settings.embed:
+    if plan.settings.embed:
+        with applied(load_environment(plan.engines, plan.settings)):
             return _load_embedded(plan, artifacts, weights)
-        executables = [
-            _loaded(plan, step, artifact, weights) for step, artifact in zip(plan.steps, artifacts, strict=True)
+    executables = load_executables(plan, artifacts, weights, step_settings(plan))
+    kind = BranchExecutor if width(plan) > 1 else Executor
+    return kind(plan, executables, [_traits(step) for step in plan.steps])
+
+
+def load_executables(
+    plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray], settings: Sequence[RunSettings]
+) -> list[Executable]:
+    """Load every step's engine, each with settings of its own.
+
+    Raises:
+        LoadError: An engine did not load what it had compiled.
+    """
+    with applied(load_environment(plan.engines, plan.settings)):
+        return [
+            registry.get(step.target.kind.name).load(artifact, weights, step.target, own)
+            for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
         ]
-    return Executor(plan, executables, [_traits(step) for step in plan.steps])
 
 
 def load_build(graph: Graph, built: Build) -> Executor:
     """Load a fresh build with the weights of the graph it came from."""
+    return load_steps(built.plan, built.artifacts, weights_of(graph, built))
+
+
+def weights_of(graph: Graph, built: Build) -> dict[str, np.ndarray]:
+    """The weights that a build's artifacts want handed over."""
     wanted = {name for artifact in built.artifacts for name in artifact.weights}
-    weights = {name: graph.weights[name].array() for name in sorted(wanted)}
-    return load_steps(built.plan, built.artifacts, weights)
+    return {name: graph.weights[name].array() for name in sorted(wanted)}
 
 
 def can_embed(plan: Plan) -> bool:
     """Whether one engine of the plan can hold the others' steps, and has at least two of its own to join."""
     try:
-        main = _main_target(plan)
+        return len(_main(plan).places) > 1
     except PlanError:
         return False
-    return sum(step.target == main for step in plan.steps) > 1
 
 
 def main_places(plan: Plan) -> tuple[int, ...]:
@@ -95,50 +114,69 @@ def main_places(plan: Plan) -> tuple[int, ...]:
     Raises:
         PlanError: No engine of the plan can.
     """
-    main = _main_target(plan)
-    return tuple(place for place, step in enumerate(plan.steps) if step.target == main)
+    return _main(plan).places
 
 
-def _main_target(plan: Plan) -> Target:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Main:
+    """The target whose engine holds all other steps of a plan."""
+
+    plan: Plan
+    target: Target
+    embedding: Embedding
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return tuple(place for place, step in enumerate(self.plan.steps) if self.holds(step))
+
+    def holds(self, step: Step) -> bool:
+        """Whether a step is this engine's own."""
+        return step.target == self.target
+
+    def compile(self, graph: Graph) -> EngineArtifact:
+        whole = graph.extract(node for step in self.plan.steps for node in step.nodes)
+        others = [step for step in self.plan.steps if not self.holds(step)]
+        able = [number for number, step in enumerate(others) if _follows_blocks(step)]
+        pieces = [graph.extract(step.nodes) for step in others]
+        return self.embedding.compile(whole, pieces, able, self.target, self.plan.settings)
+
+
+def _main(plan: Plan) -> _Main:
     """The target that takes part most often of those whose engine can hold all other steps."""
     steps = [step.target for step in plan.steps]
     for target in sorted(dict.fromkeys(steps), key=steps.count, reverse=True):
         embedding = registry.get(target.kind.name).embedding()
         others = [step for step in plan.steps if step.target != target]
         if embedding is not None and others and all(embedding.takes(step.inputs, step.outputs) for step in others):
-            return target
+            return _Main(plan=plan, target=target, embedding=embedding)
     raise PlanError("no engine of this plan can hold the other partitions inside its session; leave out 'embed'")
 
 
-def _first(plan: Plan, target: Target) -> int:
-    return next(index for index, step in enumerate(plan.steps) if step.target == target)
-
-
-def _embedding(graph: Graph, plan: Plan, main: Target) -> EngineArtifact:
-    embedding = registry.get(main.kind.name).embedding()
-    assert embedding is not None, "its target was chosen for having one"
-    whole = graph.extract(node for step in plan.steps for node in step.nodes)
-    others = [graph.extract(step.nodes) for step in plan.steps if step.target != main]
-    return embedding.compile(whole, others, main, plan.settings)
-
-
 def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
-    main = _main_target(plan)
-    embedding = registry.get(main.kind.name).embedding()
-    assert embedding is not None, "its target was chosen for having one"
+    main = _main(plan)
+    place = main.places[0]
+    others = [at for at, step in enumerate(plan.steps) if not main.holds(step)]
     pieces = [
-        Piece(step, _loaded(plan, step, artifact, weights), _traits(step))
-        for step, artifact in zip(plan.steps, artifacts, strict=True)
-        if step.target != main
+        Piece(
+            plan.steps[at],
+            _loaded(plan, plan.steps[at], artifacts[at], weights),
+            _traits(plan.steps[at]),
+            blocks,
+        )
+        for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True)
     ]
     for name in dict.fromkeys(piece.step.target.kind.name for piece in pieces):
         files = registry.get(name).openmp_files()
         if files is not None:
-            embedding.share_openmp(*files)
+            main.embedding.share_openmp(*files)
     visits = Visits(pieces)
-    place = _first(plan, main)
-    session = embedding.load(artifacts[place], weights, main, plan.settings, visits)
+    session = main.embedding.load(artifacts[place], weights, main.target, plan.settings, visits)
     return EmbeddedExecutor(plan, session, _traits(plan.steps[place]), pieces, visits)
+
+
+def _follows_blocks(step: Step) -> bool:
+    backend = registry.get(step.target.kind.name)
+    return backend.traits.follows_ports and backend.follows_blocks(step.target)
 
 
 def _loaded(plan: Plan, step: Step, artifact: EngineArtifact, weights: Mapping[str, np.ndarray]) -> Executable:

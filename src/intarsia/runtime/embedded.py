@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from intarsia.backends.base import BoundCall, Executable, Port, Signature, Traits
+from intarsia.backends.base import BoundCall, Executable, PieceBlocks, Port, Signature, Traits
 from intarsia.runtime.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executor import Executor
@@ -27,45 +27,66 @@ _MOST_KNOWN = 256
 class Piece:
     """A step of another engine, on whatever memory the session has its borders in."""
 
-    def __init__(self, step: Step, executable: Executable, traits: Traits) -> None:
+    def __init__(
+        self,
+        step: Step,
+        executable: Executable,
+        traits: Traits,
+        blocks: PieceBlocks | None = None,
+    ) -> None:
         self.step = step
         self._executable = executable
         self._own: Arrays = {} if traits.follows_ports else allocate(_needs((*step.inputs, *step.outputs)))
-        self._ports = {value.name: Port(_nowhere(value)) for value in (*step.inputs, *step.outputs)}
+        self._blocks = _named(step, blocks)
+        self._ports = {
+            value.name: Port(_nowhere(value), self._blocks.get(value.name)) for value in (*step.inputs, *step.outputs)
+        }
         self._known: dict[tuple[str, int], np.ndarray] = {}
+        self._bound: tuple[int, ...] = ()
         places = self._own or self._ports
         self._call: BoundCall = executable.bind(
             {value.name: places[value.name] for value in step.inputs},
             {value.name: places[value.name] for value in step.outputs},
         )
-        self.playback: Arrays | None = None
-        """What to answer instead of computing, while only the rest is measured."""
+        self._playback: Arrays | None = None
 
     def visit(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Run once, from and to these addresses."""
-        reads, writes = self._at(self.step.inputs, inputs), self._at(self.step.outputs, outputs)
-        if self.playback is not None:
-            _copy(self.playback, writes)
+        if self._playback is not None:
+            _copy(self._playback, self._at(self.step.outputs, outputs))
         elif self._own:
-            _copy(reads, self._own)
+            _copy(self._at(self.step.inputs, inputs), self._own)
             self._call()
-            _copy(self._own, writes)
+            _copy(self._own, self._at(self.step.outputs, outputs))
         else:
-            for name, array in (reads | writes).items():
-                self._ports[name].array = array
+            if (addresses := (*inputs, *outputs)) != self._bound:
+                for name, array in self._at((*self.step.inputs, *self.step.outputs), addresses).items():
+                    self._ports[name].array = array
+                self._bound = addresses
             self._call()
 
     def written(self, outputs: Sequence[int]) -> dict[str, np.ndarray]:
         """Copies of what was written at these addresses."""
-        return {name: array.copy() for name, array in self._at(self.step.outputs, outputs).items()}
+        return self._copies(self._at(self.step.outputs, outputs))
 
     def read(self, inputs: Sequence[int]) -> dict[str, np.ndarray]:
         """Copies of what is read at these addresses."""
-        return {name: array.copy() for name, array in self._at(self.step.inputs, inputs).items()}
+        return self._copies(self._at(self.step.inputs, inputs))
+
+    def play(self, recorded: Arrays | None) -> None:
+        """What to answer from now on instead of computing, while only the rest is measured."""
+        if recorded is None or not self._blocks:
+            self._playback = recorded
+            return
+        names = [value.name for value in self.step.outputs]
+        self._playback = {name: in_blocks(recorded[name], self._blocks.get(name)) for name in names}
 
     def close(self) -> None:
         """Free what the engine holds."""
         self._executable.close()
+
+    def _copies(self, arrays: Arrays) -> dict[str, np.ndarray]:
+        return {name: out_of_blocks(array, self._blocks.get(name)) for name, array in arrays.items()}
 
     def _at(self, values: Sequence[Signature], addresses: Sequence[int]) -> dict[str, np.ndarray]:
         """Arrays over foreign memory; a session mostly comes back to the same addresses."""
@@ -86,15 +107,14 @@ class EmbeddedExecutor(Executor):
     def __init__(
         self, plan: Plan, session: Executable, traits: Traits, pieces: Sequence[Piece], visits: Visits
     ) -> None:
-        main = next(step for step in plan.steps if all(step is not piece.step for piece in pieces))
-        whole = replace(main, inputs=plan.inputs, outputs=plan.outputs)
+        self._places = [plan.steps.index(piece.step) for piece in pieces]
+        self.main_places = tuple(place for place in range(len(plan.steps)) if place not in self._places)
+        whole = replace(plan.steps[self.main_places[0]], inputs=plan.inputs, outputs=plan.outputs)
         super().__init__(replace(plan, steps=(whole,)), (session,), (traits,))
         self.plan = plan
         self._pieces = tuple(pieces)
         self._visits = visits
-        self._places = [plan.steps.index(piece.step) for piece in pieces]
         self._owners = _owners(len(plan.steps), set(self._places))
-        self.main_places = tuple(place for place in range(len(plan.steps)) if place not in self._places)
 
     def call(self) -> None:
         """Run once on what the buffers hold."""
@@ -135,7 +155,7 @@ class EmbeddedExecutor(Executor):
         ``None`` makes all of them compute again.
         """
         for piece, place in zip(self._pieces, self._places, strict=True):
-            piece.playback = None if recorded is None or place in live else recorded
+            piece.play(None if place in live else recorded)
 
     def close(self) -> None:
         """Free what the engines hold."""
@@ -188,6 +208,32 @@ def _array_at(value: Signature, address: int) -> np.ndarray:
     shape, dtype = value.shape or (), numpy_dtype(value.dtype)
     memory = (ctypes.c_ubyte * (prod(shape) * dtype.itemsize)).from_address(address)
     return np.ndarray(shape, dtype=dtype, buffer=memoryview(memory))
+
+
+def _named(step: Step, blocks: PieceBlocks | None) -> dict[str, int]:
+    """Channels in a block, for each border that is handed over in blocks."""
+    if blocks is None:
+        return {}
+    values = (*(step.inputs[at] for at in blocks.inputs), *(step.outputs[at] for at in blocks.outputs))
+    return {value.name: blocks.size for value in values}
+
+
+def in_blocks(array: np.ndarray, block: int | None) -> np.ndarray:
+    """An array of (1, c, h, w) with its memory in blocks of channels (`Port.block`), still called by that shape."""
+    if block is None:
+        return array
+    _, channels, height, width = array.shape
+    parts = array.reshape(channels // block, block, height, width)
+    return parts.transpose(0, 2, 3, 1).reshape(array.shape)
+
+
+def out_of_blocks(array: np.ndarray, block: int | None) -> np.ndarray:
+    """A copy of such an array in the plain order."""
+    if block is None:
+        return array.copy()
+    _, channels, height, width = array.shape
+    parts = array.reshape(channels // block, height, width, block)
+    return parts.transpose(0, 3, 1, 2).reshape(array.shape)
 
 
 def _copy(source: Arrays, target: Arrays) -> None:

@@ -19,6 +19,7 @@ from intarsia.runtime.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.feeds import check_feeds
 from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.sections import moments
 
 Storage = np.ndarray | Slot
 
@@ -68,8 +69,14 @@ class Executor:
         for call in self._calls:
             call()
 
+    def call_steps(self, start: int, end: int) -> None:
+        """Run the steps from one place up to another, once."""
+        for calls in self._step_calls[start:end]:
+            for call in calls:
+                call()
+
     def timed_call(self) -> list[int]:
-        """Run all steps once; the nanoseconds of each."""
+        """Run all steps once; the nanoseconds of each, which add up to those of the call."""
         spent = []
         before = time.perf_counter_ns()
         for calls in self._step_calls:
@@ -162,14 +169,18 @@ def _need(name: str, array: np.ndarray) -> Need:
 
 
 def _allocate(plan: Plan) -> dict[str, Storage]:
-    """Storage for every value that crosses a border, alive from the step that writes it to the last that reads it."""
+    """Storage for every value that crosses a border, alive from the step that writes it to the last that reads it.
+
+    Steps that may run at one time are one moment, so their values share no memory.
+    """
+    times = moments(plan)
     end = len(plan.steps)
     values = {value.name: value for step in plan.steps for value in (*step.inputs, *step.outputs)}
     values |= {value.name: value for value in (*plan.inputs, *plan.outputs)}
     # Inputs stay whole for the length of the run, so that a bound run can be repeated without feeding again.
     first = {value.name: -1 for value in plan.inputs}
     last = {value.name: end for value in (*plan.inputs, *plan.outputs)}
-    for index, step in enumerate(plan.steps):
+    for index, step in zip(times, plan.steps, strict=True):
         for value in step.outputs:
             first[value.name] = index
             last.setdefault(value.name, index)

@@ -14,8 +14,13 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     """Write the engine's native files and the options it ran with.
 
     Raises:
-        PlanError: The plan mixes engines, so no engine alone can run it.
+        PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
     """
+    if len({bucket.plan.fingerprint for bucket in model.buckets}) > 1:
+        raise PlanError(
+            f"{model.artifact.path}: its plan depends on the sizes it is given; only one plan can be exported "
+            "(compile with one size, or with one bucket of sizes)"
+        )
     if len(model.plan.steps) != 1:
         raise PlanError(
             f"{model.artifact.path}: the plan has {len(model.plan.steps)} partitions on "

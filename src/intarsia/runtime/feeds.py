@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from intarsia.backends.base import Signature
 from intarsia.errors import FeedError
 from intarsia.graph import Graph
+from intarsia.graph.sizes import input_dims, shape_at
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import signature
 
@@ -70,7 +72,18 @@ def _drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) ->
 
 def graph_feeds(graph: Graph, seed: int) -> dict[str, np.ndarray]:
     """The seeded inputs that a graph is checked and timed with."""
-    return random_feeds([signature(graph.values[name]) for name in graph.inputs], seed)
+    inputs = [signature(graph.values[name]) for name in graph.inputs]
+    return random_feeds(sized(inputs, input_dims(graph), graph.sizes) if graph.sizes else inputs, seed)
+
+
+def sized(
+    inputs: Iterable[Signature], dims: Mapping[str, Sequence[int | str]], sizes: Mapping[str, int]
+) -> tuple[Signature, ...]:
+    """The inputs with these sizes for their open dimensions."""
+    return tuple(
+        replace(value, shape=shape_at(tuple(dims[value.name]), sizes)) if value.name in dims else value
+        for value in inputs
+    )
 
 
 def _text(shape: tuple[int, ...]) -> str:

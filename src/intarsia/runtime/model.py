@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,15 @@ import numpy as np
 from intarsia.backends.base import Signature
 from intarsia.errors import ConfigError
 from intarsia.runtime.artifact import Artifact
-from intarsia.runtime.build import build, load_build, load_steps
+from intarsia.runtime.buckets import Bucket
+from intarsia.runtime.build import build, load_build, load_steps, weights_of
 from intarsia.runtime.container import remove_stale
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.feeds import check_feeds
+from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
+from intarsia.runtime.stream import Stream, in_turn
+from intarsia.runtime.vm import VmExecutor
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +42,17 @@ class CompiledModel:
         self._artifact = artifact
         self._on_close = on_close
         self._executor: Executor | None = None
+        self._pipeline: PipelineExecutor | None = None
 
     @property
     def plan(self) -> Plan:
         """Which engine runs which nodes, and the threads and spinning all of them obey."""
         return self._artifact.plan
+
+    @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        """The sizes that share a plan, ascending, where dimensions are open; ``plan`` is that of the last."""
+        return self._artifact.buckets
 
     @property
     def report(self) -> Mapping[str, Any]:
@@ -56,8 +66,13 @@ class CompiledModel:
 
     @property
     def inputs(self) -> tuple[Signature, ...]:
-        """Name, dtype and shape of each input."""
+        """Name, dtype and shape of each input; no shape where a dimension is open."""
         return self.plan.inputs
+
+    @property
+    def sample_inputs(self) -> tuple[Signature, ...]:
+        """The inputs with a shape that each may have: their own, or where dimensions are open, what was measured."""
+        return self._artifact.door.samples() if self.buckets else self.inputs
 
     @property
     def outputs(self) -> tuple[Signature, ...]:
@@ -79,6 +94,36 @@ class CompiledModel:
         """
         return self.load().run(feeds)
 
+    def stream(self, feeds: Iterable[Mapping[str, np.ndarray]]) -> Stream:
+        """Run once for each of a stream of requests, and yield the results in their order.
+
+        A plan with a pipeline works on several requests at one time, on engines that it loads for the purpose; any
+        other runs them one after the other, each when its result is asked for.
+
+        Example::
+
+            with model.stream({"data": image} for image in images) as results:
+                for result in results:
+                    print(result["softmax"].argmax())
+
+        Args:
+            feeds: One mapping per request, as for a call; taken as results are asked for, a few ahead of them.
+
+        Returns:
+            An iterator with ``close``. What goes wrong in a request is raised in the place of its result.
+        """
+        if self.plan.settings.pipeline is None:
+            return in_turn(self.load(), feeds)
+        if self._pipeline is None:
+            if self._checked():
+                graph = self._artifact.graph()
+                built = build(graph, self.plan)
+                weights: Mapping[str, np.ndarray] = weights_of(graph, built)
+            else:
+                built, weights = self._artifact.build(), self._artifact.weights()
+            self._pipeline = load_pipeline(built.plan, built.artifacts, weights)
+        return self._pipeline.stream(feeds)
+
     def load(self) -> Executor:
         """Load the engines, once.
 
@@ -88,17 +133,25 @@ class CompiledModel:
             LoadError: An engine did not load its part.
         """
         if self._executor is None:
-            for remark in self._artifact.check_machine():
-                log.warning("%s: %s", self._artifact.path, remark)
-            changed = self._artifact.changed_engines()
-            if changed:
-                log.warning("%s: rebuilt in memory, since %s", self._artifact.path, ", ".join(changed))
-                graph = self._artifact.graph()
-                self._executor = load_build(graph, build(graph, self.plan))
-            else:
-                built = self._artifact.build()
-                self._executor = load_steps(built.plan, built.artifacts, self._artifact.weights())
+            load = self._rebuilt if self._checked() else self._loaded
+            self._executor = VmExecutor(self._artifact.door, load) if self.buckets else load(self.plan)
         return self._executor
+
+    def _checked(self) -> bool:
+        """Tell what differs from where it was built; whether engines changed, so that their parts are built anew."""
+        for remark in self._artifact.check_machine():
+            log.warning("%s: %s", self._artifact.path, remark)
+        changed = self._artifact.changed_engines()
+        if changed:
+            log.warning("%s: rebuilt in memory, since %s", self._artifact.path, ", ".join(changed))
+        return bool(changed)
+
+    def _rebuilt(self, plan: Plan) -> Executor:
+        graph = self._artifact.graph()
+        return load_build(graph, build(graph, plan))
+
+    def _loaded(self, plan: Plan) -> Executor:
+        return load_steps(plan, self._artifact.build(plan).artifacts, self._artifact.weights())
 
     def profile(self, feeds: Mapping[str, np.ndarray], runs: int = 10) -> list[float]:
         """Median milliseconds of each partition over ``runs`` runs."""
@@ -131,6 +184,9 @@ class CompiledModel:
         if self._executor is not None:
             self._executor.close()
             self._executor = None
+        if self._pipeline is not None:
+            self._pipeline.close()
+            self._pipeline = None
         if self._on_close is not None:
             self._on_close()
             self._on_close = None

@@ -61,9 +61,7 @@ class Plan:
         """Stable name of what is run where and how."""
         facts = {
             "steps": [[str(step.target), step.nodes] for step in self.steps],
-            "threads": self.settings.threads,
-            "spin": self.settings.spin,
-            "embed": self.settings.embed,
+            "settings": self.settings.facts(),
         }
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 

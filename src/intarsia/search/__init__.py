@@ -2,6 +2,7 @@
 
 from intarsia.search.collage import CollageResult, CollageSearch, Mix
 from intarsia.search.decision import Decision, decide
+from intarsia.search.edge_costs import Known
 from intarsia.search.given import given_candidate
 from intarsia.search.planning import Compilation, Request, plan_compilation
 from intarsia.search.predict import failure_error, predict
@@ -15,6 +16,7 @@ __all__ = [
     "Compilation",
     "Deadline",
     "Decision",
+    "Known",
     "Mix",
     "Problem",
     "Request",

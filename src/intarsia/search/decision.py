@@ -229,8 +229,7 @@ def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort
                 {
                     "name": c.name,
                     "pieces": [[p.target.key, sorted(place[node] for node in p.nodes)] for p in c.partitions],
-                    "spin": c.settings.spin.value,
-                    "embed": c.settings.embed,
+                    "settings": c.settings.facts(),
                 }
                 for c in field
             ],

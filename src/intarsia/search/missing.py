@@ -9,7 +9,7 @@ from intarsia.devices import DevicePlan, serves
 from intarsia.partition import PlanFile
 from intarsia.search.team import Engine, absence, leaves
 
-_EXECUTORS = ("graph",)
+_EXECUTORS = ("graph", "pipeline", "vm")
 _RUNTIMES = ("python",)
 
 
@@ -17,8 +17,8 @@ def missing_stages(config: CompilationConfig) -> Iterator[str]:
     """What no stage does yet of how a configuration, or one inside it, is to be driven."""
     executor, runtime = config.executor, config.runtime
     if executor.kind.name not in _EXECUTORS:
-        yield f"no stage drives a model by the executor {str(executor)!r} yet; {', '.join(_EXECUTORS)} runs"
-    elif executor["link-params"]:
+        yield f"no stage drives a model by the executor {str(executor)!r} yet; {' and '.join(_EXECUTORS)} run"
+    elif executor.options.get("link-params"):
         yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
     if runtime.kind.name not in _RUNTIMES:
         yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join(_RUNTIMES)} runs"

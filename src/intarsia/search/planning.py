@@ -25,7 +25,9 @@ from intarsia.devices import (
     serves,
 )
 from intarsia.errors import ConfigError, NoCoverError, PlanError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, SizeRange, load_model
+from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.partition import (
     Divided,
@@ -44,9 +46,9 @@ from intarsia.search.problem import Problem
 from intarsia.search.team import Engine, Team, absence, leaves, present
 from intarsia.target import Target, VirtualDevice
 
-Shapes = Mapping[str, tuple[int, ...] | int]
-
-MAX_ATOMS = 16
+MAX_ATOMS = 64
+_VM = "vm"
+"""The executor of models whose shapes are not fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class Request:
         constraints: Where things run.
         plan: The plan file, for ``manual``.
         threads: Threads that compute at one time.
-        shapes: What binds the model's symbolic dimensions.
+        shapes: What binds the model's symbolic dimensions. One with a range stays open; it is planned at the middle.
     """
 
     model: Any
@@ -136,7 +138,7 @@ def plan_compilation(request: Request) -> Compilation:
     """
     graph = load_model(request.model, request.shapes)
     run = _run_settings(request)
-    config = one_config(request.target, graph.metadata)
+    config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
     wishes = _wishes(graph, request)
     devices = _device_plan(graph, config, wishes)
     graph = _carrying(graph, config, wishes)
@@ -159,7 +161,21 @@ def plan_compilation(request: Request) -> Compilation:
 
 def atoms_of(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """The pieces that the search never cuts: balanced by work, cut where little crosses."""
-    return segments(graph, MAX_ATOMS, partial(work, graph))
+    sized = estimated(graph)
+    return segments(sized, MAX_ATOMS, partial(work, sized))
+
+
+def _driven(config: CompilationConfig, shapes: Shapes) -> CompilationConfig:
+    """The configuration, with the executor ``vm`` where dimensions have ranges and nobody states another one."""
+    ranges = ranges_of(shapes)
+    if not ranges or config.executor.kind.name == _VM:
+        return config
+    if "executor" in config.options:
+        raise ConfigError(
+            f"sizes of {', '.join(ranges)} may vary, which needs the executor {_VM}, and the configuration states "
+            f"{str(config.executor)!r}: state {_VM}, or one size instead of a range"
+        )
+    return CompilationConfig.of({**config.export(), "executor": _VM})
 
 
 def _run_settings(request: Request) -> RunSettings:
@@ -168,15 +184,31 @@ def _run_settings(request: Request) -> RunSettings:
     count = thread_budget() if stated is None else stated
     if not 1 <= count <= 1024:
         raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
-    return RunSettings(threads=count, spin=(plan.spin if plan else None) or Spin.CALL)
+    if plan is None:
+        return RunSettings(threads=count)
+    fault = plan.pipeline and plan.pipeline.fault(len(plan.partitions), count)
+    if fault:
+        raise PlanError(f"the pipeline does not fit the plan: {fault}")
+    return RunSettings(
+        threads=count,
+        spin=plan.spin or Spin.CALL,
+        embed=bool(plan.embed),
+        parallel=bool(plan.parallel),
+        pipeline=plan.pipeline,
+    )
 
 
 def _ways(run: RunSettings, plan: PlanFile | None) -> tuple[RunSettings, ...]:
     """Each setting that the plan file leaves open. Inside one session there is one pool of threads, which may spin."""
     embeds = (False, True) if plan is None or plan.embed is None else (plan.embed,)
+    parallels = (False, True) if plan is None or plan.parallel is None else (plan.parallel,)
     spins = (run.spin,) if plan is not None and plan.spin is not None else (run.spin, Spin.FREE)
     return tuple(
-        replace(run, embed=embed, spin=spin) for embed in embeds for spin in spins if embed or spin is run.spin
+        replace(run, embed=embed, parallel=parallel, spin=spin, pipeline=None)
+        for embed in embeds
+        for parallel in parallels
+        for spin in spins
+        if (embed or spin is run.spin) and not (embed and parallel)
     )
 
 
@@ -272,4 +304,5 @@ def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: Dev
 
 def _origin(request: Request) -> Origin:
     path = str(Path(request.model).resolve()) if isinstance(request.model, str | os.PathLike) else None
-    return Origin(model=path, shapes=tuple(sorted((request.shapes or {}).items())))
+    shapes = {name: str(size) if isinstance(size, SizeRange) else size for name, size in (request.shapes or {}).items()}
+    return Origin(model=path, shapes=tuple(sorted(shapes.items())))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
+from dataclasses import replace
 
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.errors import BackendError, CompileError, ExecutionError, LoadError, MismatchError
-from intarsia.graph.work import work
 from intarsia.partition import Partition
 from intarsia.runtime import main_places, plan_of
+from intarsia.runtime.sections import sections, step_settings
+from intarsia.search.sharing import shared_out, total_work
 
 EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
 EMBEDDED_EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=40)
@@ -45,8 +48,8 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
     plan = plan_of(graph, partitions, settings)
     main = main_places(plan)
     whole = _cost(measurer.cost_of_main(partitions, settings, EMBEDDED_EFFORT), partitions[main[0]])
-    shares = {place: sum(work(graph, graph.node(id_)) for id_ in partitions[place].nodes) for place in main}
-    costs = {place: whole * share / (sum(shares.values()) or 1.0) for place, share in shares.items()}
+    weights = [total_work(graph, partitions[place].nodes) for place in main]
+    costs = dict(zip(main, shared_out(whole, weights), strict=True))
     known: dict[tuple[str, str], float] = {}
     for place, piece in enumerate(partitions):
         if place in costs:
@@ -56,6 +59,32 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
             known[alike] = _cost(measurer.cost_of_piece(partitions, place, settings, EMBEDDED_EFFORT), piece)
         costs[place] = known[alike]
     return tuple(costs[place] for place in range(len(partitions)))
+
+
+def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
+    """Milliseconds of each partition of a plan whose branches run at one time; their sum is the plan's.
+
+    Each is measured on its share of the threads, with nothing beside it. A section takes as long as its branches do,
+    given out in order to as many workers as it has; its partitions share that by what each takes.
+
+    Raises:
+        CompileError, LoadError, ExecutionError: An engine failed on a partition.
+        MismatchError: A partition answers wrongly.
+    """
+    plan = plan_of(measurer.graph, partitions, settings)
+    alone = [
+        _cost(measurer.cost(piece, replace(own, parallel=False), effort=EFFORT), piece)
+        for piece, own in zip(partitions, step_settings(plan), strict=True)
+    ]
+    costs = list(alone)
+    for section in sections(plan):
+        ends = [0.0] * min(len(section), settings.threads)
+        for branch in section:
+            heapq.heapreplace(ends, ends[0] + sum(alone[place] for place in branch))
+        places = [place for branch in section for place in branch]
+        for place, ms in zip(places, shared_out(max(ends), [alone[place] for place in places]), strict=True):
+            costs[place] = ms
+    return tuple(costs)
 
 
 def _cost(outcome: Outcome, piece: Partition) -> float:

@@ -7,6 +7,8 @@ with a larger budget is another question, and starts from those pieces.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+from types import MappingProxyType
 from typing import Any
 
 from intarsia.config.settings import RunSettings, Spin
@@ -14,6 +16,7 @@ from intarsia.cost.measure import run_facts
 from intarsia.cost.record import Key
 from intarsia.partition import Partition
 from intarsia.search.collage import CollageResult, Mix
+from intarsia.search.edge_costs import Known
 from intarsia.search.problem import Candidate, Problem
 from intarsia.target import Target
 
@@ -23,12 +26,13 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
     place = {node.id: node.index for node in problem.graph.nodes}
     return Key(
         facts={
-            "search": 1,
+            "search": 2,
             "graph": problem.graph.fingerprint,
             "atoms": [[place[node] for node in atom] for atom in problem.atoms],
             "targets": [target.key for target in targets],
             "budget_s": problem.settings.budget_s,
             "seed": problem.settings.seed,
+            "prune": problem.settings.prune,
             **_device_facts(problem),
             **run_facts({target.kind.name for target in targets}, settings),
         }
@@ -47,11 +51,19 @@ def to_json(problem: Problem, result: CollageResult) -> dict[str, Any]:
         "atoms": result.atoms,
         "rounds": result.rounds,
         "is_finished": result.is_finished,
+        "candidates": result.candidates,
+        "shares": {str(target): list(map(_finite, ms)) for target, ms in result.shares.items()},
+        "known": [
+            [k.start, k.end, str(k.target), None if k.after is None else str(k.after), _finite(k.ms)]
+            for k in result.known
+        ],
         "mixes": [
             {
                 "name": mix.candidate.name,
                 "pieces": [[str(p.target), [place[node] for node in p.nodes]] for p in mix.candidate.partitions],
                 "spin": mix.candidate.settings.spin.value,
+                "embed": mix.candidate.settings.embed,
+                "parallel": mix.candidate.settings.parallel,
                 "predicted_ms": mix.candidate.predicted_ms,
                 "measured_ms": mix.measured_ms,
             }
@@ -67,7 +79,30 @@ def from_json(problem: Problem, data: Mapping[str, Any]) -> CollageResult:
         atoms=data["atoms"],
         rounds=data["rounds"],
         is_finished=data["is_finished"],
+        known=tuple(map(_known, data["known"])),
+        shares=MappingProxyType({Target(text): tuple(map(_number, ms)) for text, ms in data["shares"].items()}),
+        candidates=data["candidates"],
     )
+
+
+def _known(row: Sequence[Any]) -> Known:
+    start, end, target, after, ms = row
+    return Known(
+        start=start,
+        end=end,
+        target=Target(target),
+        after=None if after is None else Target(after),
+        ms=_number(ms),
+    )
+
+
+def _finite(ms: float) -> float | None:
+    """JSON knows no infinity."""
+    return ms if isfinite(ms) else None
+
+
+def _number(ms: float | None) -> float:
+    return inf if ms is None else ms
 
 
 def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:
@@ -79,7 +114,9 @@ def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:
             Partition(target=Target(target), nodes=tuple(nodes[place].id for place in places))
             for target, places in data["pieces"]
         ),
-        settings=RunSettings(threads=problem.threads, spin=Spin(data["spin"])),
+        settings=RunSettings(
+            threads=problem.threads, spin=Spin(data["spin"]), embed=data["embed"], parallel=data["parallel"]
+        ),
         predicted_ms=tuple(data["predicted_ms"]),
     )
     return Mix(candidate=candidate, measured_ms=data["measured_ms"])

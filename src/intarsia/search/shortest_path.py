@@ -7,8 +7,9 @@ piece costs depends on who ran before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -32,50 +33,63 @@ class Path(Generic[T]):
     edges: tuple[Edge[T], ...]
 
 
+_State = tuple[float, int, Edge[T], int | None]
+"""Cost up to here, number of edges, the last edge, and the state before it."""
+
+
 def shortest_path(
-    atoms: int, targets: Sequence[T], cost: Callable[[Edge[T]], float], seams: Collection[int] = ()
+    atoms: int,
+    targets: Sequence[T],
+    cost: Callable[[Edge[T]], float],
+    seams: Collection[int] = (),
+    *,
+    stops: Collection[int] | None = None,
+    most: float = math.inf,
 ) -> Path[T] | None:
-    """The cheapest cover; ``None`` if every one costs infinity.
+    """The cheapest cover; ``None`` if every one costs infinity, or more than ``most``.
 
     Neighbouring edges are on different targets: two pieces of one target side by side are one piece. Ties go to fewer
-    edges, then to the targets named first, so the same costs give the same path. O(atoms² · targets²).
+    edges, then to the targets named first, so the same costs give the same path. O(stops² · targets²).
 
     Args:
         atoms: How many there are.
         targets: Most preferred first.
-        cost: What an edge costs.
+        cost: What an edge costs, never less than nothing.
         seams: Atoms before which every piece ends, so that the next may be on the same target.
+        stops: Atoms before which a piece may end; all of them if left out.
+        most: No cover that costs more is looked for.
     """
-    # best[end][target] = (cost, number of edges, the last edge, the state before it)
-    best: list[dict[int, tuple[float, int, Edge[T], int | None]]] = [{} for _ in range(atoms + 1)]
-    for end in range(1, atoms + 1):
-        for start in range(end):
+    places = list(range(atoms + 1)) if stops is None else sorted({0, *stops, *seams, atoms})
+    best: dict[int, dict[int, _State[T]]] = {place: {} for place in places}
+    for end in places[1:]:
+        here = best[end]
+        for start in takewhile(lambda place: place < end, places):  # noqa: B023 - used up within this round
             for index, target in enumerate(targets):
-                for before, spent, edges in _states(best, start, None if start in seams else index):
+                for before, spent, edges in _states(best[start], start, None if start in seams else index):
+                    known = here.get(index)
+                    if spent > most or (known is not None and spent > known[0]):
+                        continue
                     edge = Edge(start, end, target, None if before is None else targets[before])
                     total = spent + cost(edge)
-                    known = best[end].get(index)
-                    if total < math.inf and (known is None or (total, edges + 1) < known[:2]):
-                        best[end][index] = (total, edges + 1, edge, before)
-    return _walk_back(best)
+                    if total <= most and total < math.inf and (known is None or (total, edges + 1) < known[:2]):
+                        here[index] = (total, edges + 1, edge, before)
+    return _walk_back(best, atoms)
 
 
-def _states(
-    best: Sequence[dict[int, tuple[float, int, Edge[T], int | None]]], start: int, unlike: int | None
-) -> list[tuple[int | None, float, int]]:
+def _states(states: Mapping[int, _State[T]], start: int, unlike: int | None) -> list[tuple[int | None, float, int]]:
     if start == 0:
         return [(None, 0.0, 0)]
-    return [(before, state[0], state[1]) for before, state in sorted(best[start].items()) if before != unlike]
+    return [(before, state[0], state[1]) for before, state in sorted(states.items()) if before != unlike]
 
 
-def _walk_back(best: Sequence[dict[int, tuple[float, int, Edge[T], int | None]]]) -> Path[T] | None:
-    if not best[-1]:
+def _walk_back(best: Mapping[int, Mapping[int, _State[T]]], atoms: int) -> Path[T] | None:
+    end = atoms
+    if not best[end]:
         return None
-    index: int | None = min(best[-1], key=lambda i: (*best[-1][i][:2], i))
+    index: int | None = min(best[end], key=lambda i: (*best[end][i][:2], i))
     assert index is not None
-    total = best[-1][index][0]
+    total = best[end][index][0]
     edges: list[Edge[T]] = []
-    end = len(best) - 1
     while index is not None:
         _, _, edge, before = best[end][index]
         edges.append(edge)

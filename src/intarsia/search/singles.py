@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
@@ -12,9 +12,8 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
-from intarsia.graph.work import work
-from intarsia.partition import Partition
 from intarsia.search.problem import Candidate, Problem
+from intarsia.search.sharing import shared_out, total_work
 from intarsia.target import Target
 
 EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
@@ -70,7 +69,7 @@ def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: flo
             measurer.cost(only, settings, effort=effort) if only else measurer.cost_of_plan(pieces, settings, effort)
         )
         hopeless_ms = min(hopeless_ms, HOPELESS * outcome.cost_ms)
-        costs = _shared_out(problem, pieces, outcome.cost_ms)
+        costs = shared_out(outcome.cost_ms, [total_work(problem.graph, piece.nodes) for piece in pieces])
         found.append(
             (
                 outcome,
@@ -94,11 +93,3 @@ def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSet
     for variant in backend.variants(target):
         for spin in policies:
             yield variant, RunSettings(threads=problem.threads, spin=spin)
-
-
-def _shared_out(problem: Problem, pieces: Sequence[Partition], ms: float) -> tuple[float, ...]:
-    """What a plan costs, put down to its pieces by their work."""
-    if len(pieces) == 1:
-        return (ms,)
-    shares = [sum(work(problem.graph, problem.graph.node(id_)) for id_ in piece.nodes) for piece in pieces]
-    return tuple(ms * share / (sum(shares) or 1.0) for share in shares)

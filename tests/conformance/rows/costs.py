@@ -71,7 +71,7 @@ def run_refused(row: Row) -> None:
     graph = read_program(["n0=abs(x)", "n1=abs(n0)"]).graph()
     measurer = TableMeasurer(graph, {NATIVE: Compiler(op_cost=1, fusion_factor=1.0, depth=1)})
     costs = _edge_costs(graph, measurer, {NATIVE: Capability(refusals={"n0": "invalid"})})
-    costs.measure_atom(0)
+    costs.measure_cell(0, 1)
     assert (costs.cost(Edge(0, 1, NATIVE, None)), measurer.measured) == (math.inf, 0)
 
 

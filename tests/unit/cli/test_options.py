@@ -35,7 +35,7 @@ def test_a_shape_names_what_it_binds(text: str, pair: tuple[str, object]) -> Non
 
 @pytest.mark.parametrize("text", ["input", "=1x3", "input=", "input=1xthree"])
 def test_a_wrong_shape_is_answered_by_an_example(text: str) -> None:
-    with pytest.raises(click.BadParameter, match=r"is not NAME=DIMS, as in input=1x3x224x224 or N=8"):
+    with pytest.raises(click.BadParameter, match=r"is not NAME=DIMS, as in input=1x3x224x224, N=8 or N=1\.\.512"):
         SHAPE.convert(text, None, None)
 
 

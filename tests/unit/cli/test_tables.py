@@ -1,34 +1,79 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from intarsia.cli.tables import ms, print_plans, summary
-from tests.cli_fakes import REPORT
+from intarsia.cli import console
+from intarsia.cli.tables import print_outcome, print_plans
+from tests.cli_fakes import ALONE, MIX, OLD, PARTITIONS, REPORT, SINGLES
 
-
-@given(st.floats(1e-3, 999, allow_nan=False))
-def test_milliseconds_keep_three_digits(value: float) -> None:
-    assert float(ms(value)) == pytest.approx(value, rel=5.1e-3)
-
-
-@pytest.mark.parametrize(("value", "text"), [(None, "-"), (15.96, "16.0"), (220.9, "221"), (0.97, "0.970")])
-def test_milliseconds_as_text(value: float | None, text: str) -> None:
-    assert ms(value) == text
+SCREEN = 40
 
 
 def test_the_fastest_comes_first_and_failures_last(capsys: pytest.CaptureFixture[str]) -> None:
     print_plans(REPORT)
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["plan", "collage-1:", "mnn", "onnxruntime", "ncnn", "odd"]
+    assert [line.split()[0] for line in lines] == ["plan", "collage:", "mnn", "onnxruntime", "ncnn", "odd", "tensorrt"]
+    assert "1.22  1 switch; 1.19 to 1.24" in lines[1]
     assert "best single engine" in lines[2]
     assert "-optimization-level=all" in lines[3]
     assert "failed at capability: gru_1: no GRU" in lines[4]
     assert "failed at crash: signal 11; repro: /cache/repro/odd.py" in lines[5]
+    assert "absent: no backend drives 'tensorrt' yet" in lines[6]
 
 
-def test_what_was_not_measured_is_not_told() -> None:
-    unmeasured = REPORT | {"speedup_vs_best_single": None, "latency_ms": None, "max_rel_error": None}
-    assert any("1.216 x the speed of mnn" in line for line in summary(REPORT))
-    assert {line.split()[0] for line in summary(unmeasured)} == {"predicted", "1", "search"}
+def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    print_plans(REPORT | {"mixes": [MIX, MIX | {"name": "late", "speedup_vs_best_single": None, "raced": False}]})
+    late = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("late"))
+    assert late.endswith("1 switch; not in the final duel")
+
+
+def large(parts: int, mixes: int) -> dict[str, Any]:
+    """More of everything than fits a screen, every text long."""
+    singles = [*SINGLES[:2], *({**single, "target": f"engine-{n}"} for n in range(3) for single in SINGLES[2:])]
+    reason = {"target": "engine", "reason": "refused: " + "a very long reason " * 9}
+    return ALONE | {
+        "singles": singles,
+        "mixes": [
+            MIX | {"name": f"collage-{number}", "targets": ["mnn", "onnxruntime"] * 9} for number in range(mixes)
+        ],
+        "partitions": [{**PARTITIONS[0], "runners_up": [], "not_chosen": [reason] * 9} for _ in range(parts)],
+        "openings": ALONE["openings"] * 9,
+    }
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("report", [REPORT, ALONE, OLD, large(23, 9), large(500, 99)])
+def test_it_fits_one_screen(
+    report: dict[str, Any], width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "PIPE_WIDTH", width)
+    print_outcome(report)
+    lines = capsys.readouterr().out.splitlines()
+    # A terminal folds what is wider than it is.
+    assert sum(max(1, -(-len(line) // width)) for line in lines) <= SCREEN
+
+
+def test_the_costliest_parts_are_shown_and_the_rest_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [{**PARTITIONS[0], "share": number / 55} for number in range(11)]
+    print_outcome(REPORT | {"partitions": parts})
+    lines = capsys.readouterr().out.splitlines()
+    shown = [line.split()[0] for line in lines[lines.index(next(x for x in lines if x.startswith("part "))) + 1 :][:8]]
+    assert shown == ["4", "5", "6", "7", "8", "9", "10", "11"]
+    assert any(line == "3 more parts, 5 % together (--verbose)" for line in lines)
+
+
+def test_verbose_tells_every_rival_every_reason_and_every_atom(capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(REPORT, verbose=True)
+    out = capsys.readouterr().out
+    for part in PARTITIONS:
+        assert all(each["target"] in out for each in part["runners_up"])
+        assert all(each["reason"] in out for each in part["not_chosen"])
+    assert all(atom["first"] in out for atom in REPORT["atoms"])
+    assert "~15.3" in out  # an estimate
+
+
+def test_an_old_report_is_shown_as_far_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(OLD, verbose=True)
+    assert "it was compiled before runners-up were recorded" in capsys.readouterr().out

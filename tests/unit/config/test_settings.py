@@ -1,10 +1,41 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
-from intarsia.config import RunSettings, SearchSettings, Spin
+from intarsia.config import Pipeline, RunSettings, SearchSettings, Spin
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "fault"),
+    [
+        (Pipeline(stages=(3,), threads=(2,), lanes=2, depth=1), None),
+        (Pipeline(stages=(1, 2), threads=(3, 1), depth=9), None),
+        (Pipeline(stages=(1, 1), threads=(1, 1), depth=2), "2 partitions together, the plan has 3"),
+        (Pipeline(stages=(1, 2), threads=(1,), depth=2), "2 stages cannot have the threads of 1"),
+        (Pipeline(stages=(3,), threads=(2,), lanes=3, depth=3), "6 threads together, the plan has 4"),
+    ],
+)
+def test_a_pipeline_fits_the_steps_and_the_threads(pipeline: Pipeline, fault: str | None) -> None:
+    told = pipeline.fault(steps=3, budget=4)
+    assert told is None if fault is None else fault in (told or "")
+
+
+def test_settings_that_differ_have_other_facts() -> None:
+    pipeline = Pipeline(stages=(1,), threads=(1,), depth=2)
+    several = [
+        RunSettings(threads=2),
+        RunSettings(threads=1),
+        RunSettings(threads=2, spin=Spin.NEVER),
+        RunSettings(threads=2, embed=True),
+        RunSettings(threads=2, parallel=True),
+        RunSettings(threads=2, pipeline=pipeline),
+        RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, lanes=2)),
+        RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, depth=3)),
+    ]
+    assert len({json.dumps(settings.facts()) for settings in several}) == len(several)
 
 
 def test_defaults() -> None:
@@ -15,6 +46,7 @@ def test_defaults() -> None:
         "seed": 0,
         "min_nodes": 1,
         "min_flops": 0,
+        "prune": True,
     }
 
 

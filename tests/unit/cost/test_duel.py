@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,13 @@ def test_if_all_fail_nothing_is_left_but_their_reasons(monkeypatch: pytest.Monke
 
 def test_nobody_to_race_is_void() -> None:
     assert duel(Path(), [], EFFORT).is_void
+
+
+@pytest.mark.parametrize(
+    ("b", "is_faster"),
+    [([9.0] * 12, True), ([9.0] * 6 + [10.1] * 6, False), ([9.0, 11.0] * 6, False), ([11.0] * 12, False)],
+)
+def test_faster_means_beyond_the_noise_and_in_each_set(b: list[float], is_faster: bool) -> None:
+    fought = verdict((6, 6), a=[10.0] * 12, b=b)
+    assert fought.is_faster("b", "a") is is_faster
+    assert not replace(fought, is_void=True).is_faster("b", "a")

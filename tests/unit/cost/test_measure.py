@@ -12,7 +12,7 @@ from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure as module
 from intarsia.cost.measure import Measurer
-from intarsia.cost.protocol import Answer, Failed, Measure, Measured, Timed, Times
+from intarsia.cost.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.repro import Origin
 from intarsia.cost.sampling import Effort
@@ -127,8 +127,8 @@ def test_a_key_does_not_move_with_names_weights_or_the_order_nodes_are_listed_in
 
 def test_a_key_moves_with_the_version_of_the_engine(keys: Measurer, monkeypatch: pytest.MonkeyPatch) -> None:
     before = digest(keys, [block(keys.graph, 0)])
-    found = registry.require("reference")
-    monkeypatch.setattr(registry, "require", lambda name: replace(found, version="0.0"))
+    found = registry.probe("reference")
+    monkeypatch.setattr(registry, "probe", lambda name: replace(found, version="0.0"))
     assert digest(keys, [block(keys.graph, 0)]) != before
 
 
@@ -163,6 +163,31 @@ def test_what_the_worker_is_asked(graph: Graph, tmp_path: Path, client: type[Fak
     assert [part.partition() for part in behind.fragment.pieces] == [before, piece]
     assert behind.fragment.settings == SETTINGS
     assert (behind.seconds, behind.min_runs, behind.hopeless_ms) == (0.125, 4, 9.0)
+
+
+def test_what_an_engine_tells_of_its_nodes_is_asked_once(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    piece = block(graph, 0, 1, 2, 3)
+    told = {graph.nodes[0].id: 1.5, graph.nodes[2].id: 0.5}
+    client.answer = NodeTimes(ms=told)
+    costs = measurer(graph, tmp_path)
+    expected = {node.id: told.get(node.id, 0.0) for node in graph.nodes}
+    assert costs.node_times(piece, SETTINGS) == expected
+    assert costs.node_times(piece, SETTINGS) == expected
+    assert (costs.measured, costs.cached, len(client.asked)) == (1, 1, 1)
+    client.answer = MEASURED
+    assert isinstance(costs.cost(piece, SETTINGS), Measurement), "it is no answer to what the piece costs"
+
+
+@pytest.mark.parametrize("answer", [NodeTimes(ms={}), Failed(stage="run", reason="no profiler")])
+def test_an_engine_that_tells_nothing_of_its_nodes_is_not_asked_again(
+    graph: Graph, tmp_path: Path, client: type[FakeClient], answer: Answer
+) -> None:
+    client.answer = answer
+    costs = measurer(graph, tmp_path)
+    assert [costs.node_times(block(graph, 0), SETTINGS) for _ in range(2)] == [{}, {}]
+    assert len(client.asked) == 1
 
 
 def test_one_worker_for_each_way_of_running_and_all_are_ended(

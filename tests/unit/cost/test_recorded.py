@@ -25,7 +25,7 @@ def test_values_come_back(tmp_path: Path) -> None:
     assert set(found) == recorded_names(tmp_path / "new") == set(values)
     for name, array in values.items():
         np.testing.assert_array_equal(found[name], array)
-        assert found[name].dtype == array.dtype
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
     with pytest.raises(ValueError, match="read-only"):
         found["a/b:0"][0, 0] = 1
 

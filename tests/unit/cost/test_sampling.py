@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from intarsia.cost import sampling
-from intarsia.cost.sampling import Effort, sample
+from intarsia.cost.sampling import Effort, sample, sample_stream
 
 
 def test_a_stable_piece_needs_few_runs() -> None:
@@ -38,3 +38,18 @@ def test_a_disturbed_window_is_taken_again() -> None:
         sampling.WARM_UP_S = before
     assert complete
     assert samples == (1.0,) * 12
+
+
+def test_a_stream_is_timed_by_the_request_once_it_is_in_full_flow() -> None:
+    taken = itertools.count()
+    samples, complete = sample_stream(taken, Effort(seconds=0.05, min_runs=4, max_runs=5))
+    assert complete
+    assert 4 <= len(samples) <= 5
+    assert all(ms > 0 for ms in samples)
+    assert next(taken) >= sampling.WARM_UP_REQUESTS * (2 + len(samples))
+
+
+def test_a_hopeless_stream_is_given_up() -> None:
+    samples, complete = sample_stream(itertools.count(), Effort(seconds=60, hopeless_ms=0.0))
+    assert not complete
+    assert len(samples) == 1

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from intarsia.errors import ModelError
-from intarsia.graph.substitute import HOST, OWN, StoredTensor, fits, substitute
+from intarsia.graph.substitute import HOST, OWN, fits, substitute
 from tests.unit.graph.models import info, model
 
 BLOCK = 8
@@ -116,22 +116,6 @@ def test_the_standard_convolution_is_judged_by_the_same_rule() -> None:
     assert fits((16, 8, 3, 3), attributes, BLOCK)
     assert not fits((16, 8, 3, 3), attributes, 2 * BLOCK)
     assert not fits((16, 8, 3, 3), {**attributes, "group": 2}, BLOCK)
-
-
-def stored(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with its weights in a data file."""
-    tensor = proto.graph.initializer[0]
-    tensor.ClearField("raw_data")
-    tensor.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", "weights.bin"), ("offset", "128"), ("length", "4608")):
-        tensor.external_data.add(key=key, value=value)
-    return proto
-
-
-def test_tensors_in_the_data_file_are_listed() -> None:
-    done = substitute(stored(blocked()).SerializeToString(), BLOCK)
-    assert done.stored == (StoredTensor(name="w", dtype="float32", shape=(16, 8, 3, 3), offset=128, nbytes=4608),)
-    assert done.replaced == 1
 
 
 def test_bytes_that_are_no_model_are_refused() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError
 from intarsia.partition.partitioning import Partition, Partitioning
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
@@ -33,16 +35,37 @@ partitions = st.builds(
 )
 
 
-settings = st.builds(RunSettings, threads=st.integers(1, 512), spin=st.sampled_from(Spin), embed=st.booleans())
+@st.composite
+def settings(draw: st.DrawFn, steps: int) -> RunSettings:
+    """Settings that a plan of so many steps can have."""
+    run = RunSettings(threads=draw(st.integers(1, 512)), spin=draw(st.sampled_from(Spin)))
+    match draw(st.sampled_from(["plain", "embed", "parallel", "pipeline"])):
+        case "embed":
+            return replace(run, embed=True)
+        case "parallel":
+            return replace(run, parallel=True)
+        case "pipeline":
+            cut = draw(st.integers(1, steps))
+            stages = (cut, steps - cut) if cut < steps else (steps,)
+            lanes = draw(st.integers(1, max(1, run.threads // len(stages))))
+            pipeline = Pipeline(stages=stages, threads=(1,) * len(stages), lanes=lanes, depth=draw(st.integers(1, 99)))
+            return replace(run, threads=max(run.threads, pipeline.busy), pipeline=pipeline)
+    return run
 
 
-@given(st.lists(partitions, min_size=1), settings, st.none() | texts)
-def test_what_is_written_is_read_back(parts: list[Partition], run: RunSettings, model: str | None) -> None:
+@given(st.lists(partitions, min_size=1), st.data(), st.none() | texts)
+def test_what_is_written_is_read_back(parts: list[Partition], data: st.DataObject, model: str | None) -> None:
+    run = data.draw(settings(len(parts)))
     text = dump_plan(Partitioning(partitions=tuple(parts)), run, model=model)
     # A plan that runs piece by piece does not say so: whether another one gains by embedding is measured again.
-    embed = True if run.embed else None
     assert parse_plan(text) == PlanFile(
-        partitions=tuple(parts), threads=run.threads, spin=run.spin, embed=embed, model=model
+        partitions=tuple(parts),
+        threads=run.threads,
+        spin=run.spin,
+        embed=run.embed or None,
+        parallel=run.parallel or None,
+        pipeline=run.pipeline,
+        model=model,
     )
 
 
@@ -85,6 +108,43 @@ def test_a_plan_written_by_hand_needs_little() -> None:
         ("threads: 2", "spin: nver", "line 2: 'spin' cannot be 'nver'; did you mean 'never'?"),
         ("threads: 2", "embed: yes", "line 2: 'embed' is true or false, not 'yes'"),
         ("threads: 2", "threads: 2\nthreads: 3", "line 3: 'threads' is there twice"),
+        ("threads: 2", "parallel: 2", "line 2: 'parallel' is true or false, not '2'"),
+        (
+            "threads: 2",
+            "parallel: true\nembed: true",
+            "line 2: 'embed' puts all inside one session, which leaves no 'pa",
+        ),
+        (
+            "threads: 2",
+            "pipeline: fast",
+            "line 2: a pipeline is a mapping with the keys stages, threads, depth, lanes;",
+        ),
+        ("threads: 2", "pipeline: {stages: [2], threads: [1]}", "line 2: a pipeline needs 'depth'"),
+        (
+            "threads: 2",
+            "pipeline: {stages: [2], threads: [0], depth: 1}",
+            "line 2: each of 'threads' is a whole number",
+        ),
+        (
+            "threads: 2",
+            "pipeline: {stages: [1, 2], threads: [1, 1], depth: 2}",
+            "line 2: this pipeline does not fit the plan: its stages have 3 partitions together, the plan has 2",
+        ),
+        (
+            "threads: 2",
+            "pipeline: {stages: [1, 1], threads: [1], depth: 2}",
+            "line 2: this pipeline does not fit the plan: 2 stages cannot have the threads of 1",
+        ),
+        (
+            "threads: 2",
+            "threads: 2\npipeline: {stages: [2], threads: [1], lanes: 3, depth: 2}",
+            "line 3: this pipeline does not fit the plan: its stages have 3 threads together, the plan has 2",
+        ),
+        (
+            "threads: 2",
+            "embed: true\npipeline: {stages: [2], threads: [1], depth: 2}",
+            "line 3: 'embed' puts all inside one session, which leaves no 'pipeline'",
+        ),
         ("threads: 2", "colour: red", "line 2: a plan has no key 'colour'; it has version, partitions, model"),
         (
             "target: onnxruntime",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intarsia.partition.groups import fused_groups
 from intarsia.partition.linear import linear_order
 from intarsia.partition.region import boundaries, is_convex
-from intarsia.partition.segments import OTHER, character, segments
+from intarsia.partition.segments import OTHER, REPEATS, character, coarser, segments
 from tests.fakes import dags, fake_dag, fake_graph
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def one(node: Node) -> float:
 def test_segments_are_the_linear_order_in_few_pieces(graph: Graph, limit: int, work: float) -> None:
     pieces = segments(graph, limit, lambda node: work * node.index)
     assert tuple(id_ for piece in pieces for id_ in piece) == linear_order(graph)
-    assert 1 <= len(pieces) <= limit
+    assert 1 <= len(pieces) <= REPEATS * limit
+    assert len({(graph.extract(piece).fingerprint, work and piece) for piece in pieces}) <= limit
     assert all(pieces)
     for group in fused_groups(graph):
         assert any(group <= set(piece) for piece in pieces)
@@ -48,9 +49,42 @@ def test_an_empty_graph_has_no_segment() -> None:
 
 def test_work_is_shared_out() -> None:
     graph = fake_dag([[number - 1] if number else [] for number in range(64)])
-    assert [len(piece) for piece in segments(graph, 4, one)] == [16, 16, 16, 16]
-    heavy = segments(graph, 4, lambda node: 100.0 if node.index == 40 else 1.0)
+    pieces = segments(graph, 4, lambda node: 1.0 + node.index / 1000)  # no two nodes are alike
+    assert len(pieces) == 4
+    assert all(12 <= len(piece) <= 20 for piece in pieces)
+    heavy = segments(graph, 4, lambda node: 100.0 if node.index == 40 else 1.0 + node.index / 1000)
     assert ("n40",) in heavy
+
+
+def test_equal_blocks_are_cut_alike_and_more_of_them_are_kept() -> None:
+    """Twelve layers of three unlike operators between a stem and a head: four unlike stretches, fourteen in all."""
+    types = ["Conv", *(["Softmax", "MatMul", "Erf"] * 12), "GRU"]
+    graph = fake_dag([[number - 1] if number else [] for number in range(len(types))], types)
+    pieces = segments(graph, 5, one)
+    kinds = [graph.extract(piece).fingerprint for piece in pieces]
+    assert len(pieces) > 12
+    assert len(set(kinds)) <= 5
+    assert max(map(kinds.count, kinds)) >= 11
+
+
+def test_equal_neighbours_are_merged_only_beyond_the_greatest_number_in_all() -> None:
+    graph = fake_dag([[number - 1] if number else [] for number in range(64)])
+    assert [len(piece) for piece in segments(graph, 4, one)] == [8] * 8
+
+
+def test_coarser_divisions_nest() -> None:
+    types = ["Conv" if number % 3 else "Softmax" for number in range(60)]
+    graph = fake_dag([[number - 1] if number else [] for number in range(60)], types)
+
+    def unlike(node: Node) -> float:
+        return 1.0 + node.index % 7
+
+    pieces = segments(graph, 32, unlike)
+    levels = list(map(set, coarser(graph, pieces, (2, 4, 8, 16), unlike)))
+    assert all(few <= many for few, many in pairwise(levels))
+    assert all(0 in level for level in levels)
+    assert max(map(max, levels)) < len(pieces)
+    assert coarser(graph, (), (4, 8), one) == [(), ()]
 
 
 def test_blocks_are_cut_between_and_not_within() -> None:
@@ -59,7 +93,7 @@ def test_blocks_are_cut_between_and_not_within() -> None:
         start = len(reads) - 1
         reads += [[start], [start + 1], [start + 2, start]]
     graph = fake_dag(reads)
-    pieces = segments(graph, 6, one)
+    pieces = segments(graph, 6, lambda node: 1.0 + node.index / 1000)
     assert len(pieces) == 6
     order = linear_order(graph)
     for piece in pieces[:-1]:
@@ -111,6 +145,6 @@ def test_characters() -> None:
 
 def test_ten_thousand_nodes_are_cut() -> None:
     graph = fake_dag([[] if not number else sorted({number - 1, max(number - 9, 0)}) for number in range(10_000)])
-    pieces = segments(graph, 24, one)
-    assert 12 < len(pieces) <= 24
+    pieces = segments(graph, 24, lambda node: 1.0 + node.index % 97)
+    assert 12 < len(pieces) <= 24 * REPEATS
     assert all(len(before) < 1_000 for before, _ in pairwise(pieces))

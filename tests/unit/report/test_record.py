@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin
+from intarsia.config import CompilationConfig, RunSettings, Spin
 from intarsia.cost.duel import CONTROL_NAME, Verdict
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.repro import Origin
 from intarsia.partition import Partition
 from intarsia.report.record import compile_report
-from intarsia.search import Candidate, CollageResult, Compilation, Decision, Single
-from intarsia.search.collage import Mix
+from intarsia.search import Candidate, CollageResult, Compilation, Decision, Known, Mix, Single
 from intarsia.target import Target
+from tests.unit.search.fakes import chain_problem
 
 ORT, OPENVINO, MNN = Target("onnxruntime"), Target("openvino"), Target("mnn")
 CONFIG = CompilationConfig.of("onnxruntime, openvino, mnn")
@@ -30,6 +31,12 @@ def plan(name: str, *targets: Target) -> Candidate:
 
 
 WHOLE, CRASHED, MIX = plan("onnxruntime", ORT), plan("mnn", MNN), plan("collage", ORT, OPENVINO)
+ALONE = replace(WHOLE, partitions=(Partition(target=ORT, nodes=("n0", "n1")),), predicted_ms=(9.5,))
+KNOWN = (
+    Known(start=1, end=2, target=OPENVINO, after=None, ms=3.5),
+    Known(start=1, end=2, target=OPENVINO, after=ORT, ms=4.0),
+)
+SHARES = {ORT: (4.0, 5.5), OPENVINO: (inf, 3.25)}
 MEASURED = Measurement(samples_ms=(11.0,) * 9, compile_s=0.5, load_s=0.25, error=1e-6)
 VERDICT = Verdict(
     rounds_ms={"onnxruntime": (10.0,) * 10, "collage": (7.0, *(8.0,) * 8, 9.0), CONTROL_NAME: (10.0,) * 10},
@@ -46,7 +53,7 @@ class Job:
     """What a report reads of a compilation."""
 
     origin: Origin = field(default_factory=lambda: Origin(model="m.onnx"))
-    problem: Any = field(default_factory=lambda: SimpleNamespace(settings=SearchSettings()))
+    problem: Any = field(default_factory=lambda: chain_problem(2, [ORT, MNN, OPENVINO]))
     team: Any = field(default_factory=lambda: SimpleNamespace(config=CONFIG))
     absent: Mapping[str, str] = field(default_factory=lambda: {"tensorrt": "no backend drives it"})
     devices: None = None
@@ -60,17 +67,23 @@ class Job:
 
 def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VERDICT) -> dict[str, Any]:
     singles = [
-        Single(target=ORT, outcome=MEASURED, candidates=(WHOLE,)),
+        Single(target=ORT, outcome=MEASURED, candidates=(ALONE,)),
         Single(target=MNN, outcome=MEASURED, candidates=(CRASHED,)),
         Single(target=OPENVINO, outcome=Failure(stage="compile", reason="no", repro="r.py")),
     ]
     found = (Mix(candidate=MIX, measured_ms=8.5), Mix(candidate=plan("collage-2", OPENVINO, ORT), measured_ms=9.5))
+    collage = CollageResult(mixes=found, atoms=2, rounds=2, is_finished=False, known=KNOWN, shares=SHARES)
     return compile_report(
         job=cast("Compilation", Job()),
         singles=singles,
-        collage=CollageResult(mixes=found, atoms=4, rounds=2, is_finished=False) if mixes else None,
+        collage=collage if mixes else None,
         decision=Decision(
-            chosen=chosen, artifact=Path("x"), best_single=WHOLE, verdict=verdict, error=1e-5, reason="as measured"
+            chosen=chosen,
+            artifact=Path("x"),
+            best_single=ALONE if verdict.rounds_ms else None,
+            verdict=verdict,
+            error=1e-5,
+            reason="as measured",
         ),
         seconds=1.23456,
         measured=7,
@@ -109,19 +122,56 @@ def test_engines_with_their_times_or_failures() -> None:
 
 
 def test_mixes_have_the_duels_figure_where_there_is_one() -> None:
-    assert [(mix["name"], mix["latency_ms"], mix["switches"]) for mix in report()["mixes"]] == [
-        ("collage", 8.0, 1),
-        ("collage-2", 9.5, 1),
-    ]
+    raced, other = report()["mixes"]
+    assert (raced["name"], raced["latency_ms"], raced["switches"], raced["raced"]) == ("collage", 8.0, 1, True)
+    assert (raced["speed"], raced["speedup_vs_best_single"]["median"]) == (1.25, 1.25)
+    assert (other["name"], other["latency_ms"], other["switches"], other["raced"]) == ("collage-2", 9.5, 1, False)
+    assert (other["speed"], other["speedup_vs_best_single"], other["failure"]) == (10.0 / 9.5, None, None)
+    failed = replace(VERDICT, failed={"collage-2": ("verify", "wrong")})
+    assert report(verdict=failed)["mixes"][1]["failure"] == {"stage": "verify", "reason": "wrong"}
+
+
+def test_each_part_stands_among_its_rivals() -> None:
+    first, second = report()["partitions"]
+    assert (first["share"], second["share"]) == (5.0 / 8.0, 3.0 / 8.0)
+    assert (first["switch_ms"], second["switch_ms"]) == (None, 0.5)
+    assert first["runners_up"] == []
+    # The whole model on one engine took 9.5 ms; the mix, 4.0 and 4.0.
+    assert second["runners_up"] == [{"target": "onnxruntime", "ms": 5.5, "is_measured": False, "plan_ms": 1.5}]
+    assert {each["target"] for each in first["not_chosen"]} == {"mnn", "openvino"}
+
+
+def test_a_single_engine_has_openings_and_a_mix_has_none() -> None:
+    (opening,) = report(ALONE)["openings"]
+    assert opening == {"target": "openvino", "atoms": [1, 2], "gain_ms": 2.0, "switches": 1, "switch_ms": 0.5}
+    assert report()["openings"] == []
+
+
+def test_atoms_have_a_cost_on_each_engine_or_null() -> None:
+    first, second = report()["atoms"]
+    assert first == {
+        "nodes": 1, "first": "n0", "last": "n0", "ms": {"onnxruntime": 4.0, "mnn": None, "openvino": None},
+    }  # fmt: skip
+    assert second["ms"] == {"onnxruntime": 5.5, "mnn": None, "openvino": 3.25}
+
+
+def test_the_prediction_against_what_was_measured() -> None:
+    assert report()["prediction"] == {"predicted_ms": 8.0, "measured_ms": 8.0, "predicted_over_measured": 1.0}
+    unraced = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=True)
+    found = report(verdict=unraced)
+    assert (found["prediction"], found["latency_ms"], found["search"]["control"]) == (None, None, None)
+    assert [part["share"] for part in found["partitions"]] == [0.5, 0.5]
 
 
 def test_the_search_and_its_absence() -> None:
     search = report()["search"]
     assert search == {
-        "seconds": 1.235, "measured": 7, "cached": 3, "atoms": 4, "finished": False, "control_void": False,
+        "seconds": 1.235, "measured": 7, "cached": 3, "atoms": 2, "finished": False, "control_void": False,
+        "unmeasured": [{"target": "mnn", "atoms": [0, 1]}],
+        "control": {"median": 1.0, "low": 1.0, "high": 1.0},
     }  # fmt: skip
     without = report(WHOLE, mixes=False)
-    assert without["mixes"] == []
+    assert (without["mixes"], without["atoms"]) == ([], [])
     assert (without["search"]["atoms"], without["search"]["finished"]) == (0, True)
     assert without["speedup_vs_best_single"]["median"] == 1.0
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from intarsia.backends.base import BoundCall, Executable, Port, Signature, Slot, Traits, Visit
+from intarsia.backends.base import BoundCall, Executable, PieceBlocks, Port, Signature, Slot, Traits, Visit
 from intarsia.config import RunSettings
-from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits
+from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits, in_blocks, out_of_blocks
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
 
@@ -123,3 +123,27 @@ def test_closing_frees_the_pieces() -> None:
 def test_a_plan_that_is_embedded_is_another_plan() -> None:
     apart = replace(PLAN, settings=RunSettings(threads=1))
     assert apart.fingerprint != PLAN.fingerprint
+
+
+def test_blocks_have_the_channels_of_one_pixel_side_by_side() -> None:
+    plain = np.arange(16, dtype=np.float32).reshape(1, 4, 2, 2)
+    blocked = in_blocks(plain, 2)
+    assert blocked.ravel().tolist() == [0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15]
+    assert (out_of_blocks(blocked, 2) == plain).all()
+    assert in_blocks(plain, None) is plain
+
+
+def test_what_is_seen_and_played_back_is_plain_though_blocks_are_handed_over() -> None:
+    a, b = (Signature(name=name, dtype="float32", shape=(1, 4, 1, 2)) for name in "ab")
+    step = Step(target=OTHER, nodes=("b",), inputs=(a,), outputs=(b,))
+    blocks = PieceBlocks(size=2, inputs=(0,), outputs=(0,))
+    piece = Piece(step, Doubler(), FOLLOWS, blocks)
+    source, sink = (np.arange(8, dtype=np.float32).reshape(1, 4, 1, 2) for _ in range(2))
+    piece.visit([source.ctypes.data], [sink.ctypes.data])
+    assert (sink == 2 * source).all()
+    assert (piece.read([source.ctypes.data])["a"] == out_of_blocks(source, 2)).all()
+    assert (piece.written([sink.ctypes.data])["b"] == out_of_blocks(sink, 2)).all()
+    recorded = np.full((1, 4, 1, 2), 3, np.float32) * np.arange(8, dtype=np.float32).reshape(1, 4, 1, 2)
+    piece.play({"b": recorded})
+    piece.visit([source.ctypes.data], [sink.ctypes.data])
+    assert (out_of_blocks(sink, 2) == recorded).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from intarsia.config import RunSettings, SearchSettings
@@ -28,11 +28,16 @@ class FakeMeasurer:
         switch_ms: float = 0.0,
         surprise_ms: float = 0.0,
         failing: Mapping[Target, str] | None = None,
+        telling: Collection[Target] = (),
+        embedded_ms: float | None = None,
     ) -> None:
+        """The engines in ``telling`` have profilers; a switch inside a session costs ``embedded_ms``."""
         self._atoms_ms = atoms_ms
         self._switch_ms = switch_ms
         self._surprise_ms = surprise_ms
         self._failing = failing or {}
+        self._telling = telling
+        self._embedded_ms = switch_ms + surprise_ms if embedded_ms is None else embedded_ms
         self.measured = 0
         self.asked: list[tuple[str, int]] = []
 
@@ -51,7 +56,14 @@ class FakeMeasurer:
 
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
         self.measured += 1
+        if settings.embed:
+            return measured(sum(map(self.piece_ms, partitions)) + (len(partitions) - 1) * self._embedded_ms)
         return measured(self.plan_ms(partitions))
+
+    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
+        if piece.target not in self._telling:
+            return {}
+        return {node: 0.8 * self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes}
 
     def piece_ms(self, piece: Partition) -> float:
         return sum(self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes)

@@ -7,23 +7,52 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intarsia.config import RunSettings, Spin
 from intarsia.cost.progress import unwatched
-from intarsia.cost.record import Failure, Outcome
+from intarsia.cost.record import Failure, Measurement, Outcome
+from intarsia.cost.sampling import Effort
 from intarsia.partition import Capability, Partition
-from intarsia.search.collage import WORTH_BUILDING, CollageResult, CollageSearch
-from intarsia.search.problem import Deadline
+from intarsia.runtime import Plan
+from intarsia.search.collage import LEVELS, WORTH_BUILDING, CollageResult, CollageSearch
+from intarsia.search.problem import Deadline, Problem
 from intarsia.target import Target
+from tests.fakes import fake_dag
 from tests.unit.search.fakes import FakeMeasurer, chain_problem, measured
 
 ORT, OPENVINO, MNN = Target("onnxruntime"), Target("openvino"), Target("mnn")
 
 
-def search(fake: FakeMeasurer, costs: dict[Target, Sequence[float]], seconds: float = 1e9) -> CollageResult:
+@pytest.fixture(autouse=True, scope="module")
+def _no_engine() -> Iterator[None]:
+    """ONNX Runtime counts as one that can hold others' pieces wherever it stands on both sides of them."""
+
+    def can_embed(plan: Plan) -> bool:
+        return sum(step.target == ORT for step in plan.steps) > 1
+
+    class FakeEngine:
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def embedding(self) -> object:
+            return object() if self._name == ORT.kind.name else None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("intarsia.search.ways.can_embed", can_embed)
+        patch.setattr("intarsia.search.collage.registry.get", FakeEngine)
+        patch.setattr("intarsia.search.collage.predict_embedded", lambda _, parts, settings: (1.0,) * len(parts))
+        yield
+
+
+def search(
+    fake: FakeMeasurer, costs: dict[Target, Sequence[float]], seconds: float = 1e9, *, prune: bool = True
+) -> CollageResult:
     atoms = len(next(iter(costs.values())))
     problem = chain_problem(atoms, list(costs))
+    problem = replace(problem, settings=replace(problem.settings, prune=prune))
     wholes: dict[Target, Outcome] = {target: measured(sum(own)) for target, own in costs.items()}
     capabilities = {target: Capability(refusals={}) for target in costs}
     return CollageSearch(problem, fake.as_measurer(), capabilities, wholes, unwatched).run(Deadline(seconds))
@@ -124,3 +153,86 @@ def test_no_piece_of_a_mix_spans_two_devices() -> None:
         (OPENVINO, ("n2",)),
         (ORT, ("n3",)),
     ]
+
+
+def unlike(atoms: int, base: float, **special: float) -> list[float]:
+    """Costs of atoms that differ a little, and of some, by number, as they are given."""
+    return [special.get(f"n{atom}", base + atom / 1000) for atom in range(atoms)]
+
+
+def unlike_problem(costs: dict[Target, Sequence[float]]) -> Problem:
+    """A chain of atoms none of which is like another, so that they are searched from coarse to fine."""
+    atoms = len(next(iter(costs.values())))
+    graph = fake_dag([[number - 1] if number else [] for number in range(atoms)], [f"Op{i}" for i in range(atoms)])
+    return replace(chain_problem(atoms, list(costs)), graph=graph)
+
+
+def found_in(problem: Problem, fake: FakeMeasurer, costs: dict[Target, Sequence[float]]) -> CollageResult:
+    wholes: dict[Target, Outcome] = {target: measured(sum(own)) for target, own in costs.items()}
+    return CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(Deadline(1e9))
+
+
+def test_a_sick_atom_is_found_from_coarse_to_fine() -> None:
+    """Its engine is better on every coarse cell but that one, and there on all atoms but one."""
+    costs: dict[Target, Sequence[float]] = {ORT: unlike(60, 1.0, n37=20.0), OPENVINO: unlike(60, 1.5, n37=2.0)}
+    fake = FakeMeasurer(costs, switch_ms=0.5, telling=(ORT, OPENVINO))
+    result = found_in(unlike_problem(costs), fake, costs)
+    assert [(p.target, len(p.nodes)) for p in result.mixes[0].candidate.partitions] == [
+        (ORT, 37),
+        (OPENVINO, 1),
+        (ORT, 22),
+    ]
+    assert result.is_finished
+    assert fake.measured < 60
+    assert result.atoms == 60 > LEVELS[0]
+
+
+def test_what_is_best_inside_a_session_ships_embedded() -> None:
+    """Called in turn each switch costs 4, so the mix loses; inside the session it wins."""
+    costs: dict[Target, Sequence[float]] = {ORT: [2.0, 9.0, 2.0, 2.0], OPENVINO: [8.0, 4.0, 8.0, 8.0]}
+    fake = FakeMeasurer(costs, surprise_ms=4.0, embedded_ms=0.25, telling=(ORT, OPENVINO))
+    best = search(fake, costs).mixes[0]
+    assert [len(p.nodes) for p in best.candidate.partitions] == [1, 1, 2]
+    assert best.candidate.settings.embed
+    assert math.isclose(best.measured_ms, 10.5)
+    assert best.candidate.predicted_ms == (1.0, 1.0, 1.0)
+
+
+def test_the_way_that_is_measured_fastest_is_kept() -> None:
+    class Sleepy(FakeMeasurer):
+        def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+            return measured(self.plan_ms(partitions) - (1.0 if settings.spin is Spin.NEVER else 0.0))
+
+    costs: dict[Target, Sequence[float]] = {ORT: [2.0, 9.0], OPENVINO: [8.0, 4.0]}
+    best = search(Sleepy(costs), costs).mixes[0]
+    assert best.candidate.settings.spin is Spin.NEVER
+    assert best.measured_ms == 5.0
+
+
+def test_without_pruning_everything_is_tried_and_little_is_gained() -> None:
+    costs: dict[Target, Sequence[float]] = {ORT: unlike(40, 1.0, n20=9.0), OPENVINO: unlike(40, 1.5, n20=1.0)}
+    problem = unlike_problem(costs)
+    few, many = FakeMeasurer(costs, switch_ms=0.5), FakeMeasurer(costs, switch_ms=0.5)
+    pruned = found_in(problem, few, costs)
+    full = found_in(replace(problem, settings=replace(problem.settings, prune=False)), many, costs)
+    assert full.mixes[0].measured_ms <= pruned.mixes[0].measured_ms <= 1.02 * full.mixes[0].measured_ms
+    assert full.candidates > 2 * pruned.candidates
+    assert many.measured > few.measured
+
+
+def test_a_plan_that_its_bounds_still_allow_is_built() -> None:
+    """By their medians the pieces are a little too dear, by the least of their samples they are not."""
+
+    class Spread(FakeMeasurer):
+        def cost(
+            self, piece: Partition, settings: RunSettings, after: Partition | None = None, effort: Effort | None = None
+        ) -> Outcome:
+            ms = self.piece_ms(piece)
+            return Measurement(samples_ms=(0.8 * ms, ms, 1.2 * ms) * 5, compile_s=0.0, load_s=0.0, error=0.0)
+
+    costs: dict[Target, Sequence[float]] = {ORT: [5.0, 6.0], OPENVINO: [6.0, 5.0]}
+    wholes: dict[Target, Outcome] = {target: measured(9.5) for target in costs}
+    problem = chain_problem(2, list(costs))
+    for fake, built in ((Spread(costs), True), (FakeMeasurer(costs), False)):
+        result = CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(Deadline(1e9))
+        assert bool(result.mixes) == built

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
+import onnx
 import pytest
 
 from intarsia.config import RunSettings
@@ -18,7 +19,7 @@ from intarsia.partition import Partition, Partitioning
 from intarsia.runtime import Plan
 from intarsia.search import given as module
 from intarsia.search.given import given_candidate
-from intarsia.search.predict import predict_embedded
+from intarsia.search.predict import predict_embedded, predict_parallel
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 from tests.unit.search.fakes import measured
@@ -104,6 +105,42 @@ def test_the_main_engines_time_is_shared_out_and_equal_pieces_are_timed_once(
     assert sum(main) == pytest.approx(6.0)
     assert [ms for ms, part in zip(costs, parts.partitions, strict=True) if part.target == OTHER] == [0.5] * 2
     assert fake.pieces == [1]
+
+
+def test_partitions_beside_each_other_are_predicted_to_take_as_long_as_the_longer_branch() -> None:
+    graph = load_model(two_branches())
+    parts = tuple(Partition(target=MAIN, nodes=(node.id,)) for node in graph.nodes)
+    costs = predict_parallel(cast("Measurer", FakeMeasurer(graph)), parts, RunSettings(threads=2, parallel=True))
+    assert len(costs) == len(parts) == 4
+    assert sum(costs) == pytest.approx(3.0)  # the first, the branch of two, and beside it that of one
+    assert sum(costs[1:]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("threads", "ways"), [(2, [False, True]), (1, [False])])
+def test_branches_run_at_one_time_if_that_is_measured_to_be_faster(threads: int, ways: list[bool]) -> None:
+    graph = load_model(two_branches())
+    parts = Partitioning(partitions=tuple(Partition(target=MAIN, nodes=(node.id,)) for node in graph.nodes))
+    fake = FakeMeasurer(graph)
+    asked: list[bool] = []
+
+    def cost_of_plan(partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+        asked.append(settings.parallel)
+        return measured(1.0 if settings.parallel else 2.0)
+
+    fake.cost_of_plan = cost_of_plan  # type: ignore[method-assign]
+    several = [RunSettings(threads=threads, parallel=parallel) for parallel in (False, True)]
+    candidate = given_candidate("manual", parts, several, cast("Measurer", fake))
+    assert candidate.settings.parallel == (True in ways)
+    assert asked in (ways, [])  # one way alone is not measured
+
+
+def two_branches() -> onnx.ModelProto:
+    """A node, then one branch of two nodes and one of one, which nothing joins."""
+    rows = [("a", "x"), ("b", "a"), ("c", "b"), ("d", "a")]
+    nodes = [onnx.helper.make_node("Relu", [source], [sink], name=sink) for sink, source in rows]
+    ends = {name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 4]) for name in "xcd"}
+    body = onnx.helper.make_graph(nodes, "two_branches", [ends["x"]], [ends["c"], ends["d"]])
+    return onnx.helper.make_model(body, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
 
 
 def test_a_piece_that_fails_ends_the_plan(partitioning: tuple[Graph, Partitioning]) -> None:

@@ -11,6 +11,7 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings, from_metadata
 from intarsia.devices import Constraint, model_constraints
 from intarsia.errors import ConfigError, NoCoverError, PlanError
+from intarsia.graph import SizeRange
 from intarsia.partition import Partition, PlanFile, parse_plan
 from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.target import Target
@@ -96,7 +97,6 @@ def test_a_model_that_says_another_configuration_than_the_argument() -> None:
     ("config", "missing"),
     [
         ("ethos-u, cmsis-nn, c", ["no backend drives 'ethos-u' yet", "no backend drives 'cmsis-nn' yet", "for 'c'"]),
-        ({"targets": ["reference"], "executor": "vm"}, ["executor 'vm'"]),
         ({"targets": ["reference"], "executor": "graph -link-params=true"}, ["could be linked into"]),
         ([{"kind": "config", "targets": ["reference"], "runtime": "cpp"}, "reference"], ["runtime 'cpp'"]),
         ({"targets": ["ethos-u", "c"], "executor": "aot", "runtime": "crt"}, ["'aot", "'crt'", "ethos-u", "for 'c'"]),
@@ -108,6 +108,19 @@ def test_what_is_missing_is_said_and_the_plan_is_there(config: object, missing: 
     for sentence, words in zip(job.missing, missing, strict=True):
         assert words in sentence
     assert [id_ for part in parse_plan(job.plan_text).partitions for id_ in part.nodes] == list(ALL)
+
+
+def test_a_range_of_sizes_implies_the_executor_vm_and_travels_as_text() -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["y"], "relu")]
+    open_ = model(nodes, [info("x", ("n", 3))], [info("y", None)])
+    job = plan_compilation(Request(model=open_, target="reference", shapes={"n": SizeRange(low=1, high=9)}))
+    assert job.team.config == CompilationConfig.of({"targets": ["reference"], "executor": "vm"})
+    assert (dict(job.graph.sizes), job.origin.shapes, job.missing) == ({"n": 5}, (("n", "1..9"),), ())
+    stated = {"targets": ["reference"], "executor": "graph"}
+    with pytest.raises(ConfigError, match="sizes of n may vary, which needs the executor vm"):
+        plan_compilation(Request(model=open_, target=stated, shapes={"n": "1..9"}))
+    fixed = plan_compilation(Request(model=open_, target=stated, shapes={"n": 4}))
+    assert fixed.graph.values["y"].shape == (4, 3)
 
 
 def test_an_engine_that_is_absent_is_passed_over_where_others_do() -> None:

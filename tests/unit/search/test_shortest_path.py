@@ -83,3 +83,15 @@ def test_at_a_seam_the_next_piece_may_be_on_the_same_target() -> None:
     path = shortest_path(3, ["a", "b"], cost, {2})
     assert path is not None
     assert [(edge.start, edge.end, edge.target) for edge in path.edges] == [(0, 2, "a"), (2, 3, "a")]
+
+
+@settings(deadline=None)
+@given(atoms=st.integers(2, 5), cost=tables, stops=st.sets(st.integers(1, 4)))
+def test_pieces_begin_and_end_at_stops(atoms: int, cost: Callable[[Edge[str]], float], stops: set[int]) -> None:
+    stops = {stop for stop in stops if stop < atoms}
+    allowed = {0, *stops, atoms}
+    paths = [p for p in every_path(atoms, ["a", "b"]) if all({edge.start, edge.end} <= allowed for edge in p)]
+    least = min((sum(map(cost, path)) for path in paths), default=math.inf)
+    found = shortest_path(atoms, ["a", "b"], cost, stops=stops)
+    assert (found is None) == (least == math.inf)
+    assert found is None or math.isclose(found.cost, least)

@@ -29,6 +29,8 @@ _NEEDED = ("avx2", "fma")
 _SECONDS = 300
 _MOST_TEXT = 1000
 INSTALL = "apt-get install g++"
+_NAME = "native library"
+"""What errors call it, whichever engine asked for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +74,12 @@ def lack() -> Lack | None:
         return Lack(reason=f"it needs an x86-64 CPU with AVX2 and FMA; this one lacks {', '.join(missing)}")
     compiler = _compiler()
     if compiler is None:
-        return Lack(reason="there is no C++ compiler to build its kernel with", mend=INSTALL)
+        return Lack(reason="there is no C++ compiler to build the native library with", mend=INSTALL)
     failure = _place(compiler).with_suffix(".failed")
     if failure.exists():
         text = failure.read_text(encoding="utf-8", errors="replace").strip()
         return Lack(
-            reason=f"{shlex.join(compiler)} did not compile its kernel: {text}", mend=f"{INSTALL}; rm {failure}"
+            reason=f"{shlex.join(compiler)} did not compile the native library: {text}", mend=f"{INSTALL}; rm {failure}"
         )
     return None
 
@@ -90,7 +92,7 @@ def built() -> Path:
     """
     compiler = _compiler()
     if compiler is None:
-        raise CompileError("winograd", f"there is no C++ compiler; {INSTALL}, or name one in CXX")
+        raise CompileError(_NAME, f"there is no C++ compiler; {INSTALL}, or name one in CXX")
     place = _place(compiler)
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -106,13 +108,13 @@ def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CompileError("winograd", f"{shlex.join(compiler)}: {error}") from error
+        raise CompileError(_NAME, f"{shlex.join(compiler)}: {error}") from error
     if done.returncode == 0:
         return
     text = done.stderr.strip()[:_MOST_TEXT] or f"exit status {done.returncode}"
     if done.returncode > 0:  # a signal is the machine's failure, not the compiler's: the next attempt may succeed
         failure.write_text(text, encoding="utf-8")
-    raise CompileError("winograd", f"{shlex.join(compiler)} did not compile the kernel: {text}")
+    raise CompileError(_NAME, f"{shlex.join(compiler)} did not compile it: {text}")
 
 
 def _sources(pattern: str) -> list[Path]:

@@ -76,7 +76,7 @@ def test_another_compiler_option_cpu_or_source_makes_another_library(
 
 def test_a_compiler_that_fails_is_remembered_with_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler(tmp_path, monkeypatch, "echo half > $out; echo 'no such flag' >&2; exit 1")
-    with pytest.raises(CompileError, match="no such flag"):
+    with pytest.raises(CompileError, match=r"^native library failed at compile: (?s:.*)no such flag"):
         library.built()
     lack = library.lack()
     assert lack is not None

@@ -1,0 +1,136 @@
+"""Why the plan is as it is, in sentences made from a report. An older report lacks some figures: those are left out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+NOTHING = "-"
+MOST_OPENINGS = 3
+BEFORE_THEY_WERE_KEPT = "it was compiled before runners-up were recorded: compile the model again to see them"
+
+Json = Mapping[str, Any]
+
+
+def decision(report: Json) -> Iterator[str]:
+    """What ships and why; of a single engine also where another would have been faster."""
+    yield f"chosen: {report['chosen']}; {report['reason']}"
+    if any("runners_up" not in part for part in report["partitions"]):
+        yield BEFORE_THEY_WERE_KEPT
+        return
+    if report["chosen"] != report["best_single"] or not report["atoms"]:
+        return
+    openings = report["openings"]
+    yield from map(opening, openings[:MOST_OPENINGS])
+    if len(openings) > MOST_OPENINGS:
+        yield f"{len(openings) - MOST_OPENINGS} more places where another engine is faster (--verbose)"
+    if not openings and not report["search"]["unmeasured"]:
+        yield "no other engine would save as much as 0.5 % on any run of atoms, switches aside"
+
+
+def opening(place: Json) -> str:
+    """One place where another engine is faster than the only one of the plan."""
+    start, end = place["atoms"]
+    atoms = f"atom {start}" if end - start == 1 else f"atoms {start}-{end - 1}"
+    gain, cost = place["gain_ms"], place["switch_ms"]
+    said = f"{place['target']} would be faster on {atoms} by {ms(gain)} ms"
+    count = {1: "one switch", 2: "two switches"}[place["switches"]]
+    if cost is None:
+        return f"{said}; what {count} would cost was not measured"
+    verb = "costs" if place["switches"] == 1 else "cost"
+    return f"{said}, {'but' if cost >= gain else 'and'} {count} {verb} {ms(cost)} ms"
+
+
+def figures(report: Json) -> Iterator[str]:
+    """The figures of the chosen plan, one sentence a line."""
+    latency, gain, search = report["latency_ms"], report["speedup_vs_best_single"], report["search"]
+    if latency is not None:
+        spread = f"min {ms(latency['min'])}, p90 {ms(latency['p90'])}"
+        yield f"latency {ms(latency['median'])} ms ({spread}); {_predicted(report)}"
+    else:
+        yield _predicted(report)
+    if gain is not None and report["chosen"] != report["best_single"]:
+        yield f"{gain['median']:.3f} x the speed of {report['best_single']}, the best single engine ({_interval(gain)})"
+    error = report["max_rel_error"]
+    accuracy = "" if error is None else f"; largest relative error {error:.2g}"
+    ways = {"embed": "inside one session", "parallel": "branches in parallel"}
+    way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
+    yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{accuracy}"
+    control = _control(search)
+    if control:
+        yield control
+    yield f"search took {search['seconds']:.1f} s: {search['measured']} measured, {search['cached']} from the store"
+    yield from unmeasured(search)
+
+
+def unmeasured(search: Json) -> Iterator[str]:
+    """What the search left out because its time ended."""
+    if search["finished"]:
+        return
+    left: dict[int, list[str]] = defaultdict(list)
+    for each in search.get("unmeasured", ()):
+        left[len(each["atoms"])].append(each["target"])
+    told = "; ".join(f"{count} of {search['atoms']} atoms on {', '.join(several)}" for count, several in left.items())
+    yield "the time ended before the search did" + (f"; not measured: {told}" if told else "")
+
+
+def standing(part: Json) -> str:
+    """The first of a part's rivals, or why there is none."""
+    for each in part.get("runners_up", ()):
+        plan = "" if each["plan_ms"] is None else f" ({signed_ms(each['plan_ms'])})"
+        return f"{about_ms(each)}{plan} {each['target']}"
+    for each in part.get("not_chosen", ()):
+        return f"none; {each['target']} {each['reason']}"
+    return NOTHING
+
+
+def about_ms(each: Json) -> str:
+    """Milliseconds, marked where they are an estimate."""
+    return f"{'' if each['is_measured'] else '~'}{ms(each['ms'])}"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share of the whole."""
+    return NOTHING if share is None else f"{100 * share:.{digits}f} %"
+
+
+def ms(value: float | None) -> str:
+    """Three significant digits, or a dash for what was not measured."""
+    return NOTHING if value is None else format(value, "#.3g").removesuffix(".")
+
+
+def signed_ms(value: float) -> str:
+    """A difference, to three digits."""
+    return f"{'+' if value >= 0 else '-'}{ms(abs(value))}"
+
+
+def switches(count: int) -> str:
+    """So many switches."""
+    return f"{count} switch{'' if count == 1 else 'es'}"
+
+
+def _predicted(report: Json) -> str:
+    predicted, found = report["predicted_ms"], report.get("prediction")
+    if found is None:
+        return f"predicted {ms(predicted)} ms"
+    off = found["predicted_over_measured"] - 1
+    return f"predicted {ms(predicted)} ms, {percent(abs(off), 1)} {'more' if off > 0 else 'less'} than measured"
+
+
+def _switches(report: Json) -> str:
+    costs = [part["switch_ms"] for part in report["partitions"] if part.get("switch_ms") is not None]
+    paid = f" ({ms(sum(costs))} ms together)" if costs and len(costs) == len(report["partitions"]) - 1 else ""
+    return switches(report["switches"]) + paid
+
+
+def _control(search: Json) -> str:
+    control = search.get("control")
+    void = "; it left 2 %: the duel is void" if search["control_void"] else ""
+    if control is None:
+        return f"control{void.removeprefix(';')}" if void else ""
+    return f"control: the plan to beat against itself {control['median']:.3f} ({_interval(control)}){void}"
+
+
+def _interval(found: Json) -> str:
+    return f"95 % interval {found['low']:.3f} to {found['high']:.3f}"

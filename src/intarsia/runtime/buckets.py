@@ -1,0 +1,99 @@
+"""Buckets of sizes, each with a plan of its own, and the check that tells which one a call's feeds belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from intarsia.backends.base import Signature
+from intarsia.errors import FeedError
+from intarsia.graph.ranges import Ranges, SizeRange
+from intarsia.graph.sizes import Dims
+from intarsia.runtime.feeds import check_feeds, sized
+from intarsia.runtime.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """Sizes of the open dimensions that share a plan.
+
+    Attributes:
+        ranges: The sizes, by dimension.
+        sizes: Those at which the plan was measured and checked.
+        plan: What runs them. Its engines are handed arrays of the true sizes, never padded ones.
+    """
+
+    ranges: Ranges
+    sizes: Mapping[str, int]
+    plan: Plan
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        """Whether feeds of these sizes belong here."""
+        return all(sizes[name] in range_ for name, range_ in self.ranges.items())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={range_}" for name, range_ in self.ranges.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """The inputs of a model with open dimensions.
+
+    Attributes:
+        inputs: As engines see them: without a shape where a dimension is open.
+        dims: The dimensions of each input, open ones by name.
+        buckets: Together they hold every size that each range allows.
+    """
+
+    inputs: tuple[Signature, ...]
+    dims: Mapping[str, Dims]
+    buckets: tuple[Bucket, ...]
+
+    def samples(self) -> tuple[Signature, ...]:
+        """The inputs at the sizes at which the bucket of the largest sizes was measured."""
+        return sized(self.inputs, self.dims, self.buckets[-1].sizes)
+
+    def bucket(self, arrays: Mapping[str, np.ndarray]) -> Bucket:
+        """The bucket that these feeds belong to.
+
+        Raises:
+            FeedError: Naming every feed of a wrong rank or size; no engine has seen it.
+        """
+        sizes: dict[str, int] = {}
+        problems: list[str] = []
+        for name, dims in self.dims.items():
+            problems += self._take(name, dims, arrays[name].shape, sizes)
+        if problems:
+            raise FeedError("; ".join(dict.fromkeys(problems)))
+        return next(bucket for bucket in self.buckets if bucket.holds(sizes))
+
+    def checked(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The feeds as arrays, their names and dtypes checked; `bucket` checks their sizes.
+
+        Raises:
+            FeedError: Naming each missing, unknown or ill-formed feed.
+        """
+        return check_feeds(self.inputs, feeds)
+
+    def _take(self, name: str, dims: Dims, shape: Sequence[int], sizes: dict[str, int]) -> list[str]:
+        """What is wrong with one feed; its sizes are added to ``sizes``."""
+        given = f"input {name}[{','.join(map(str, dims))}] was given the shape [{','.join(map(str, shape))}]"
+        if len(shape) != len(dims):
+            return [given]
+        problems = []
+        for dim, size in zip(dims, shape, strict=True):
+            if isinstance(dim, int):
+                if dim != size:
+                    problems.append(given)
+            elif sizes.setdefault(dim, size) != size:
+                problems.append(f"{given}, but {dim} is {sizes[dim]} elsewhere")
+            elif size not in self._range(dim):
+                may = self._range(dim)
+                problems.append(f"{given}: {dim} may be {may}; for others compile with another --shape {dim}=LOW..HIGH")
+        return problems
+
+    def _range(self, dim: str) -> SizeRange:
+        each = [bucket.ranges[dim] for bucket in self.buckets]
+        return SizeRange(low=min(range_.low for range_ in each), high=max(range_.high for range_ in each))

@@ -1,0 +1,55 @@
+"""Are a bucket's least and largest sizes right as well? It was measured and checked in between."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.lock import machine_lock
+from intarsia.cost.progress import Progress, Watcher
+from intarsia.cost.protocol import Failed, Open
+from intarsia.cost.record import Failure
+from intarsia.cost.recorded import VALUES
+from intarsia.cost.reference import reference_values
+from intarsia.cost.store import Store
+from intarsia.graph import Graph
+from intarsia.graph.sizes import SIZES_KEY, dump_sizes
+from intarsia.runtime import Bucket
+from intarsia.runtime.environment import load_environment
+from intarsia.search.predict import failure_error
+
+PATIENCE_S = 120.0
+
+
+def check_ends(path: Path, graph: Graph, buckets: Sequence[Bucket], records: Store, seed: int, watch: Watcher) -> None:
+    """Run an artifact at both ends of each of its buckets, and compare with the reference.
+
+    Raises:
+        BackendError: An engine failed at a size.
+        MismatchError: A plan answers wrongly at a size.
+    """
+    engines = {name for bucket in buckets for name in bucket.plan.engines}
+    environment = load_environment(engines, buckets[-1].plan.settings)
+    ends = [(bucket, sizes) for bucket in buckets for sizes in _ends(bucket)]
+    with tempfile.TemporaryDirectory() as name, WorkerClient(Path(name), environment) as worker:
+        for number, (bucket, sizes) in enumerate(ends):
+            watch(Progress(stage="check sizes", done=number, total=len(ends), note=str(bucket)))
+            at = graph.with_metadata({SIZES_KEY: dump_sizes(sizes)})
+            values = reference_values(records.folder / "reference", at, (), seed)
+            link = Path(name) / VALUES
+            link.unlink(missing_ok=True)
+            link.symlink_to(values, target_is_directory=True)
+            with machine_lock(watch):
+                answer = worker.ask(Open(path=str(path)), PATIENCE_S)
+            if isinstance(answer, Failed):
+                stated = ", ".join(f"{name}={size}" for name, size in sizes.items())
+                failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}")
+                raise failure_error(bucket.plan.partitions[0], failure)
+
+
+def _ends(bucket: Bucket) -> Iterator[Mapping[str, int]]:
+    low = {name: range_.low for name, range_ in bucket.ranges.items()}
+    high = {name: range_.high for name, range_ in bucket.ranges.items()}
+    yield from (sizes for sizes in (low, high) if sizes != bucket.sizes)

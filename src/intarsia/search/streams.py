@@ -1,0 +1,222 @@
+"""How a stream of requests is driven, if the configuration asks for the executor ``pipeline``.
+
+The plans at hand run in lanes of a few threads each and in stages cut where measured times balance; what is not
+faster than one request after another, each on all threads, is not taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+
+from intarsia.config import Pipeline, RunSettings
+from intarsia.cost.measure import Measurer
+from intarsia.cost.progress import Progress, Watcher
+from intarsia.cost.sampling import Effort
+from intarsia.cost.statistics import median
+from intarsia.graph.work import work
+from intarsia.partition import Partition
+from intarsia.search.planning import Compilation
+from intarsia.search.problem import Candidate, Deadline, Problem
+
+_PIPELINE = "pipeline"
+"""The executor that asks for streams."""
+EFFORT = Effort(seconds=0.6, min_runs=5, max_runs=30)
+PIECE_EFFORT = Effort(seconds=0.3, min_runs=5, max_runs=40)
+HOPELESS = 2.0
+"""A stream whose requests take this many times as long as the fastest one's is given up after a first look."""
+TRIALS = 3
+"""How often the best way is measured beside one request after another: it must be faster each time."""
+REFINEMENTS = 3
+BALANCED = 1.05
+"""Stages are cut anew while the slowest takes longer than this many times their mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamChoice:
+    """What a stream runs.
+
+    Attributes:
+        candidate: The plan that ships for it; ``None`` leaves the choice to what a single call takes.
+        reason: One sentence on how it is driven; nothing where nobody asked.
+    """
+
+    candidate: Candidate | None
+    reason: str = ""
+
+
+def stream_of(
+    job: Compilation,
+    measurer: Measurer,
+    finalists: Sequence[Candidate],
+    wanted: Candidate | None,
+    deadline: Deadline,
+    watch: Watcher,
+) -> StreamChoice:
+    """How the plan drives a stream: as the plan file says, else as is measured if the configuration asks for that.
+
+    Args:
+        job: What is compiled.
+        measurer: Who measures.
+        finalists: The plans to choose from.
+        wanted: The plan that ships in any case.
+        deadline: See `choose_stream`.
+        watch: See `choose_stream`.
+    """
+    if wanted is not None and job.run.pipeline is not None:
+        return StreamChoice(candidate=_driven(wanted, job.run.pipeline))
+    executor = job.team.config.executor
+    if executor.kind.name != _PIPELINE:
+        return StreamChoice(candidate=wanted)
+    pool = finalists if wanted is None else [wanted]
+    choice = choose_stream(job.problem, measurer, pool, executor["depth"], deadline, watch)
+    return choice if choice.candidate is not None else replace(choice, candidate=wanted)
+
+
+def choose_stream(
+    problem: Problem,
+    measurer: Measurer,
+    pool: Sequence[Candidate],
+    depth: int | None,
+    deadline: Deadline,
+    watch: Watcher,
+) -> StreamChoice:
+    """The fastest way to drive a stream, with one of these plans.
+
+    Args:
+        problem: What is planned.
+        measurer: Who measures.
+        pool: Plans, the most promising first.
+        depth: Requests in flight at one time, if the user states it.
+        deadline: When to stop trying; each plan is tried as it is, and one pipeline, in any case.
+        watch: Told of each measurement.
+    """
+    rates = _Rates(measurer, watch)
+    best = min(pool, key=rates.ms)
+    fastest = None
+    for option in _options(problem, measurer, sorted(pool, key=rates.ms), depth):
+        if fastest is not None and deadline.is_over():
+            break
+        fastest = option if fastest is None else min(fastest, option, key=rates.ms)
+    if fastest is None:
+        return StreamChoice(candidate=None, reason="there is one thread, so requests run one after another")
+    gains = [rates.ms(best, trial) / rates.ms(fastest, trial) for trial in range(1, TRIALS + 1)]
+    if not min(gains) > 1.0:
+        return StreamChoice(candidate=None, reason="no pipeline is faster than one request after another")
+    times = f"{median(gains):.2f} times as many requests a second as one after another"
+    return StreamChoice(candidate=fastest, reason=f"its pipeline answers {times} ({min(gains):.2f} at least)")
+
+
+def balanced(costs: Sequence[float], count: int) -> tuple[int, ...]:
+    """The sizes of ``count`` runs of these costs, none empty, whose greatest sum is least."""
+    sums = (0.0, *accumulate(costs))
+    # For each number of costs: the greatest sum of the runs made of them, and where the last run starts.
+    rows: list[list[tuple[float, int]]] = [[(0.0, 0), *((math.inf, 0) for _ in costs)]]
+    for runs in range(1, count + 1):
+        row = [(math.inf, 0)] * (len(costs) + 1)
+        for end in range(runs, len(costs) + 1):
+            row[end] = min((max(rows[-1][start][0], sums[end] - sums[start]), start) for start in range(runs - 1, end))
+        rows.append(row)
+    ends = [len(costs)]
+    for row in reversed(rows[1:]):
+        ends.append(row[ends[-1]][1])
+    return tuple(end - start for start, end in pairwise(reversed(ends)))
+
+
+def pipelines(costs: Sequence[float], threads: int, depth: int | None = None) -> Iterator[Pipeline]:
+    """Lanes, then stages, with one thread each; and two of them, with half of the threads each.
+
+    Args:
+        costs: Milliseconds of each step of the plan.
+        threads: Threads that compute at one time.
+        depth: Requests in flight; enough for every stage to find the next one waiting if left out.
+    """
+    for count in dict.fromkeys((threads, 2) if threads > 1 else ()):
+        yield Pipeline(stages=(len(costs),), threads=(threads // count,), lanes=count, depth=depth or 2 * count)
+    for count in dict.fromkeys((threads, 2) if threads > 1 else ()):
+        if count <= len(costs):
+            shares = (threads // count,) * count
+            yield Pipeline(stages=balanced(costs, count), threads=shares, depth=depth or 2 * count)
+
+
+class _Rates:
+    """Milliseconds that a request takes of a stream, each plan and trial measured once."""
+
+    def __init__(self, measurer: Measurer, watch: Watcher) -> None:
+        self._measurer = measurer
+        self._watch = watch
+        self._best = math.inf
+
+    def ms(self, candidate: Candidate, trial: int = 0) -> float:
+        """Of this plan, driven as its settings say; infinite if it fails."""
+        effort = replace(EFFORT, hopeless_ms=HOPELESS * self._best) if self._best < math.inf else EFFORT
+        found = self._measurer.cost_of_stream(candidate.partitions, candidate.settings, effort, trial).cost_ms
+        self._best = min(self._best, found)
+        self._watch(Progress(stage="stream", best_ms=self._best, note=candidate.name))
+        return found
+
+
+def _options(problem: Problem, measurer: Measurer, pool: Sequence[Candidate], depth: int | None) -> Iterator[Candidate]:
+    """The plans with each pipeline, the simplest pipelines first."""
+    later: list[Candidate] = []
+    for candidate in dict.fromkeys(replace(plan, settings=replace(plan.settings, embed=False)) for plan in pool):
+        for pipeline in pipelines(_costs(candidate), problem.threads, depth):
+            driven = _driven(candidate, pipeline)
+            if pipeline.lanes > 1:
+                yield driven
+            else:
+                later.append(driven)
+    yield from later
+    for count in (2,) if problem.threads > 1 else ():
+        whole = next((plan for plan in pool if len(plan.partitions) == 1), None)
+        pieces = None if whole is None else _cut(problem, measurer, whole, count)
+        if whole is not None and pieces is not None:
+            parts, costs = pieces
+            shares = (problem.threads // count,) * count
+            pipeline = Pipeline(stages=(1,) * count, threads=shares, depth=depth or 2 * count)
+            yield replace(_driven(whole, pipeline), partitions=parts, predicted_ms=costs)
+
+
+def _driven(candidate: Candidate, pipeline: Pipeline) -> Candidate:
+    each = f"{pipeline.lanes} lanes" if pipeline.lanes > 1 else f"{len(pipeline.stages)} stages"
+    settings = replace(candidate.settings, embed=False, parallel=False, pipeline=pipeline)
+    return replace(candidate, name=f"{candidate.name}, {each}", label=f"{candidate.label}, {each}", settings=settings)
+
+
+def _costs(candidate: Candidate) -> list[float]:
+    return [ms or 0.0 for ms in candidate.predicted_ms]
+
+
+def _cut(
+    problem: Problem, measurer: Measurer, whole: Candidate, count: int
+) -> tuple[tuple[Partition, ...], tuple[float, ...]] | None:
+    """A plan of one partition as several on the same target, with their times, cut between atoms.
+
+    The first cut goes by work; each piece is measured on its share of the threads, and cut anew by that.
+    """
+    target = whole.partitions[0].target
+    share = RunSettings(threads=problem.threads // count, spin=whole.settings.spin)
+    weights = [sum(work(problem.graph, problem.graph.node(id_)) for id_ in atom) for atom in problem.atoms]
+    if len(weights) < count:
+        return None
+    best: tuple[tuple[Partition, ...], tuple[float, ...]] | None = None
+    for _ in range(REFINEMENTS):
+        sizes = balanced(weights, count)
+        spans = list(pairwise(accumulate(sizes, initial=0)))
+        parts = tuple(
+            Partition(target=target, nodes=tuple(id_ for atom in problem.atoms[start:end] for id_ in atom))
+            for start, end in spans
+        )
+        costs = tuple(measurer.cost(part, share, effort=PIECE_EFFORT).cost_ms for part in parts)
+        if math.isinf(max(costs)):
+            break
+        if best is None or max(costs) < max(best[1]):
+            best = parts, costs
+        if max(costs) <= BALANCED * sum(costs) / count:
+            break
+        for (start, end), cost in zip(spans, costs, strict=True):
+            total = sum(weights[start:end]) or 1.0
+            weights[start:end] = [weight * cost / total for weight in weights[start:end]]
+    return best

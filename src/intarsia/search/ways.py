@@ -1,0 +1,55 @@
+"""The ways in which one mix of engines can be run, and what it takes in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.measure import Measurer
+from intarsia.cost.record import Measurement
+from intarsia.cost.sampling import Effort
+from intarsia.graph import Graph
+from intarsia.partition import Partition
+from intarsia.runtime import can_embed, plan_of
+from intarsia.runtime.sections import width
+
+PLAN_EFFORT = Effort(seconds=0.6, min_runs=9, max_runs=60)
+BEHIND = 1.15
+"""A way is given up after a first look if it takes this many times as long as the best plan so far."""
+
+
+def ways(graph: Graph, partitions: Sequence[Partition], threads: int) -> tuple[RunSettings, ...]:
+    """Settings that a plan with several engines can run by.
+
+    Called in turn, engines must not spin on each other's cores after a call; neither must they where independent
+    partitions run at one time. Inside one engine's session there is one pool of threads, which may.
+    """
+    apart = tuple(RunSettings(threads=threads, spin=spin) for spin in (Spin.CALL, Spin.NEVER))
+    beside = RunSettings(threads=threads, spin=Spin.CALL, parallel=True)
+    if width(plan_of(graph, partitions, beside)) > 1:
+        apart = (*apart, beside)
+    inside = tuple(RunSettings(threads=threads, spin=spin, embed=True) for spin in (Spin.CALL, Spin.FREE))
+    return (*apart, *inside) if can_embed(plan_of(graph, partitions, inside[0])) else apart
+
+
+def measured_ways(
+    measurer: Measurer, partitions: Sequence[Partition], several: Sequence[RunSettings], best_ms: float = math.inf
+) -> Mapping[RunSettings, float]:
+    """Milliseconds of a plan in each of these ways that works.
+
+    Args:
+        measurer: Who measures.
+        partitions: The plan, in running order.
+        several: The ways.
+        best_ms: What the best plan so far takes: by it a way is given up early.
+    """
+    found: dict[RunSettings, float] = {}
+    for settings in several:
+        hopeless = BEHIND * min(best_ms, *found.values(), math.inf)
+        effort = replace(PLAN_EFFORT, hopeless_ms=hopeless if hopeless < math.inf else None)
+        outcome = measurer.cost_of_plan(partitions, settings, effort)
+        if isinstance(outcome, Measurement):
+            found[settings] = outcome.cost_ms
+    return found

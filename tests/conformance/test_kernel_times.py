@@ -1,0 +1,42 @@
+"""What engines tell of their kernels can be put down to the nodes of the graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from intarsia.backends import registry
+from intarsia.backends.base import Backend
+from intarsia.config import RunSettings
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.protocol import Fragment, Inspect, NodeTimes
+from intarsia.graph import load_model
+from intarsia.partition import Partition
+from intarsia.runtime.environment import load_environment
+from intarsia.target import Target
+from tests.unit.graph.models import two_layers
+
+SETTINGS = RunSettings(threads=1)
+TELLING = [
+    name
+    for name in registry.names()
+    if type(registry.get(name)).kernel_times is not Backend.kernel_times and registry.get(name).probe().usable
+]
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_nodes_have_times_where_the_engine_has_a_profiler(name: str, tmp_path: Path) -> None:
+    if not registry.get(name).probe().usable:
+        pytest.skip(f"{name}: {registry.get(name).probe().reason}")
+    graph = load_model(two_layers())
+    if registry.get(name).capability(graph, Target(name)).refusals:
+        pytest.skip(f"{name} does not take this graph")
+    graph.save(tmp_path)
+    piece = Partition(target=Target(name), nodes=tuple(node.id for node in graph.nodes))
+    with WorkerClient(tmp_path, load_environment([name], SETTINGS)) as worker:
+        answer = worker.ask(Inspect(fragment=Fragment.of([piece], SETTINGS), runs=3), 60.0)
+    assert isinstance(answer, NodeTimes)
+    assert bool(answer.ms) == (name in TELLING)
+    assert set(answer.ms) <= set(piece.nodes)
+    assert all(ms >= 0 for ms in answer.ms.values())

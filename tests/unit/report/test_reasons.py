@@ -1,0 +1,116 @@
+"""The sentences of a report, and that an older report makes fewer of them, never an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.report.reasons import BEFORE_THEY_WERE_KEPT, decision, figures, ms, opening, percent, standing, unmeasured
+from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT, SEARCH
+
+
+@given(st.floats(1e-3, 999, allow_nan=False))
+def test_milliseconds_keep_three_digits(value: float) -> None:
+    assert float(ms(value)) == pytest.approx(value, rel=5.1e-3)
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "-"), (15.96, "16.0"), (220.9, "221"), (0.97, "0.970")])
+def test_milliseconds_as_text(value: float | None, text: str) -> None:
+    assert ms(value) == text
+
+
+@pytest.mark.parametrize(("share", "text"), [(None, "-"), (0.744, "74 %"), (1.0, "100 %")])
+def test_a_share_as_text(share: float | None, text: str) -> None:
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        (
+            {"target": "ncnn", "atoms": [3, 6], "gain_ms": 1.2, "switches": 2, "switch_ms": 1.9},
+            "ncnn would be faster on atoms 3-5 by 1.20 ms, but two switches cost 1.90 ms",
+        ),
+        (
+            {"target": "mnn", "atoms": [0, 1], "gain_ms": 1.2, "switches": 1, "switch_ms": 0.5},
+            "mnn would be faster on atom 0 by 1.20 ms, and one switch costs 0.500 ms",
+        ),
+        (
+            {"target": "mnn", "atoms": [0, 1], "gain_ms": 1.2, "switches": 1, "switch_ms": None},
+            "mnn would be faster on atom 0 by 1.20 ms; what one switch would cost was not measured",
+        ),
+    ],
+)
+def test_an_opening_in_words_and_figures(place: dict[str, Any], text: str) -> None:
+    assert opening(place) == text
+
+
+def test_a_mix_needs_no_more_than_its_reason() -> None:
+    assert list(decision(REPORT)) == ["chosen: collage; the mix is 1.22 times as fast (1.19 to 1.24)"]
+
+
+def test_a_single_engine_is_told_with_what_speaks_against_it() -> None:
+    first, *places = decision(ALONE)
+    assert first == "chosen: mnn; the best mix is 1.02 times as fast (0.99 to 1.05): no gain beyond the noise"
+    assert places == [opening(place) for place in ALONE["openings"]]
+    many = ALONE | {"openings": ALONE["openings"] * 2}
+    assert list(decision(many))[-1] == "1 more places where another engine is faster (--verbose)"
+
+
+def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
+    none = ALONE | {"openings": []}
+    assert len(list(decision(none))) == 1
+    searched = none | {"search": SEARCH | {"unmeasured": []}}
+    assert "no other engine would save" in list(decision(searched))[1]
+    assert len(list(decision(searched | {"atoms": []}))) == 1  # nothing was searched
+
+
+def test_a_part_shows_its_first_rival_or_why_it_has_none() -> None:
+    assert standing(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
+    assert standing(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
+    assert standing(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: gru_1: no GRU"
+    assert standing({}) == "-"
+
+
+def test_what_the_time_left_out() -> None:
+    left = [{"target": "a", "atoms": [1, 2]}, {"target": "b", "atoms": [0, 1]}, {"target": "c", "atoms": [1]}]
+    (sentence,) = unmeasured(SEARCH | {"unmeasured": left})
+    assert sentence.endswith("not measured: 2 of 3 atoms on a, b; 1 of 3 atoms on c")
+    assert list(unmeasured(SEARCH | {"finished": True})) == []
+
+
+def test_the_figures_of_a_mix() -> None:
+    told = list(figures(REPORT))
+    assert told[0] == "latency 16.0 ms (min 15.4, p90 17.2); predicted 15.2 ms, 4.8 % less than measured"
+    assert any("1.216 x the speed of mnn" in line for line in told)
+    assert any(line.startswith("control: the plan to beat against itself 1.003") for line in told)
+
+
+def test_a_void_duel_says_so() -> None:
+    void = REPORT | {"search": SEARCH | {"control_void": True}}
+    assert any("the duel is void" in line for line in figures(void))
+    assert any(
+        "the duel is void" in line
+        for line in figures(void | {"search": SEARCH | {"control_void": True, "control": None}})
+    )
+
+
+def test_how_a_plan_runs() -> None:
+    assert any(
+        "1 switch (0.310 ms together), inside one session, threads 2" in line
+        for line in figures(REPORT | {"embed": True})
+    )
+
+
+def test_what_was_not_measured_is_not_told() -> None:
+    bare = {"speedup_vs_best_single": None, "latency_ms": None, "max_rel_error": None, "prediction": None}
+    told = list(figures(REPORT | bare | {"search": SEARCH | {"control": None, "finished": True}}))
+    assert [line.split()[0] for line in told] == ["predicted", "1", "search"]
+
+
+def test_an_artifact_from_before_says_that_runners_up_are_missing() -> None:
+    assert list(decision(OLD))[1] == BEFORE_THEY_WERE_KEPT
+    assert len(list(figures(OLD))) == len(list(figures(REPORT))) - 1  # no control

@@ -1,0 +1,123 @@
+"""A machine whose times stand in a table: workers that run nothing, and answer what the table says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from intarsia.backends import registry
+from intarsia.backends.base import Availability
+from intarsia.cost import duel, lock, measure
+from intarsia.cost.protocol import (
+    Answer,
+    Failed,
+    Fragment,
+    Measure,
+    Measured,
+    Open,
+    Opened,
+    Profile,
+    Round,
+    Times,
+    Write,
+    Written,
+)
+from intarsia.cost.protocol import Request as Question
+from intarsia.graph import Graph
+from intarsia.search import decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What everything costs, in milliseconds.
+
+    Attributes:
+        node_ms: Of each kind of engine, by type of operator.
+        switch_ms: Of handing over from one engine to another.
+    """
+
+    node_ms: Mapping[str, Mapping[str, float]]
+    switch_ms: float
+
+    def piece_ms(self, graph: Graph, engine: str, nodes: Sequence[str]) -> float:
+        """One piece, wherever it runs."""
+        return sum(self.node_ms[engine][graph.node(id_).op_type] for id_ in nodes)
+
+    def plan_ms(self, graph: Graph, parts: Sequence[tuple[str, Sequence[str]]]) -> float:
+        """A plan: its pieces and the switches between them."""
+        return sum(self.piece_ms(graph, *part) for part in parts) + self.switch_ms * (len(parts) - 1)
+
+
+class TableWorker:
+    """Stands in for a worker process."""
+
+    graph: ClassVar[Graph]
+    table: ClassVar[Table]
+    written: ClassVar[dict[str, Fragment]]
+
+    def __init__(self, folder: Path, environment: Mapping[str, str | None]) -> None:
+        self._opened: Fragment | None = None
+
+    def ask(self, request: Question, timeout_s: float) -> Answer:
+        match request:
+            case Measure(timed="all" | "last"):
+                ms = self._timed_ms(request)
+                return Measured(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=0.0, is_complete=True)
+            case Write():
+                self.written[request.path] = request.fragment
+                return Written(compile_s=0.0)
+            case Open():
+                self._opened = self.written[request.path]
+                return Opened(load_s=0.0, error=0.0)
+            case Round() if self._opened is not None:
+                return Times(ms=(self._plan_ms(self._opened),) * request.runs)
+            case Profile() if self._opened is not None:
+                return Times(ms=tuple(self.table.piece_ms(self.graph, *part) for part in _parts(self._opened)))
+        return Failed(stage="run", reason="the table says nothing about that")
+
+    def start(self) -> None:
+        """There is nothing to start."""
+
+    def close(self) -> None:
+        """Nor to end."""
+
+    def __enter__(self) -> TableWorker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _timed_ms(self, request: Measure) -> float:
+        parts = _parts(request.fragment)
+        if request.timed == "all":
+            return self._plan_ms(request.fragment)
+        return self.table.piece_ms(self.graph, *parts[-1]) + self.table.switch_ms * (len(parts) > 1)
+
+    def _plan_ms(self, fragment: Fragment) -> float:
+        return self.table.plan_ms(self.graph, _parts(fragment))
+
+
+@contextmanager
+def table_machine(graph: Graph, table: Table, folder: Path) -> Iterator[None]:
+    """For a while, everything that is measured of this graph is read from the table; no engine need be installed."""
+
+    class Worker(TableWorker):
+        pass
+
+    Worker.graph, Worker.table, Worker.written = graph, table, {}
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (measure, duel, decision):
+            patch.setattr(module, "WorkerClient", Worker)
+        patch.setattr(duel, "SETTLE_S", 0.0)
+        patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
+        patch.setattr(registry, "require", lambda name: Availability(usable=True, version="1"))
+        yield
+
+
+def _parts(fragment: Fragment) -> list[tuple[str, tuple[str, ...]]]:
+    return [(piece.target.partition(" ")[0], piece.nodes) for piece in fragment.pieces]
