@@ -1,8 +1,8 @@
 """One engine, called directly as its own documentation says, in a process of its own: what a plan has to beat.
 
-``python -m benchmarks.direct KIND MODEL FEEDS THREADS [OPTIONS]`` loads the model and answers on standard output: first
-``ready``, then, for each line ``WARM RUNS`` on standard input, a JSON list with the milliseconds of ``RUNS`` runs.
-Nothing of Intarsia runs here but for the kind ``intarsia``.
+``python -m benchmarks.direct KIND MODEL FEEDS THREADS [OPTIONS]`` loads the model, runs it once and prints ``ready``.
+Then, for each line on standard input: ``WARM RUNS`` is answered by a JSON list with the milliseconds of ``RUNS`` runs,
+``outputs FILE`` by ``saved`` once the outputs are in that file. Nothing of Intarsia runs here but for ``intarsia``.
 """
 
 from __future__ import annotations
@@ -12,26 +12,35 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 Feeds = dict[str, np.ndarray]
-Call = Callable[[], Any]
 
 
-def onnxruntime_default(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Call:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """A loaded model: what runs it, what shows the outputs in the model's order, and what both need to stay alive."""
+
+    run: Callable[[], object]
+    outputs: Callable[[], list[np.ndarray]]
+    held: object = None
+
+
+def onnxruntime_default(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
     """``InferenceSession(path)`` with the thread count set: ONNX Runtime as people run it."""
     import onnxruntime as ort
 
     settings = ort.SessionOptions()
     settings.intra_op_num_threads = threads
     session = ort.InferenceSession(str(model), settings, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, feeds)
+    return Engine(run=lambda: session.run(None, feeds), outputs=lambda: list(session.run(None, feeds)))
 
 
-def onnxruntime_tuned(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Call:
+def onnxruntime_tuned(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
     """With an optimisation level, a spin policy, and inputs and outputs bound once."""
     import onnxruntime as ort
 
@@ -52,69 +61,89 @@ def onnxruntime_tuned(model: Path, feeds: Feeds, threads: int, options: dict[str
     binding.clear_binding_outputs()
     for meta, value in zip(session.get_outputs(), outputs, strict=True):
         binding.bind_ortvalue_output(meta.name, value)
-    return lambda: session.run_with_iobinding(binding)
+    return Engine(run=lambda: session.run_with_iobinding(binding), outputs=lambda: [value.numpy() for value in outputs])
 
 
-def openvino(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Call:
-    """Latency hint, fp32, tensors set once."""
+def openvino(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
+    """Latency hint, fp32, tensors set once, outputs left where they are."""
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment] # it would write to the home folder
     import openvino as ov
 
     core = ov.Core()
     config = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
-    request = core.compile_model(str(model), "CPU", config).create_infer_request()
+    compiled = core.compile_model(str(model), "CPU", config)
+    request = compiled.create_infer_request()
     for name, array in feeds.items():
         request.set_tensor(name, ov.Tensor(array, shared_memory=True))
-    return lambda: request.infer()
+
+    def outputs() -> list[np.ndarray]:
+        found = request.infer()
+        return [np.array(found[port]) for port in compiled.outputs]
+
+    return Engine(run=lambda: request.infer(share_outputs=True), outputs=outputs)
 
 
-def mnn(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Call:
+def mnn(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
     """A session over exported native files; inputs copied in, outputs left where they are."""
     import MNN
 
     interpreter = MNN.Interpreter(str(model / "model.mnn"))
     if (model / "model.mnn.weight").exists():
         interpreter.setExternalFile(str(model / "model.mnn.weight"))
-    session = interpreter.createSession({**json.loads((model / "options.json").read_text()), "numThread": threads})
-    views = {name: interpreter.getSessionInput(session, name).getNumpyData() for name in feeds}
+    told = json.loads((model / "options.json").read_text())
+    interpreter.setSessionHint(*told["setSessionHint"])
+    session = interpreter.createSession({**told["createSession"], "numThread": threads})
+    # The converter leaves out an input that nothing reads.
+    known = interpreter.getSessionInputAll(session)
+    views = {name: known[name].getNumpyData() for name in feeds if name in known}
 
-    def call() -> None:
-        for name, array in feeds.items():
-            np.copyto(views[name], array)
+    def run() -> None:
+        for name, view in views.items():
+            np.copyto(view, feeds[name], casting="unsafe")
         interpreter.runSession(session)
 
-    return call
+    def outputs() -> list[np.ndarray]:
+        run()
+        found = interpreter.getSessionOutputAll(session)
+        return [np.array(found[name].getNumpyData()) for name in json.loads((model / "outputs.json").read_text())]
+
+    return Engine(run=run, outputs=outputs)
 
 
-def ncnn(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Call:
-    """A net over exported native files."""
+def ncnn(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
+    """A net over exported native files, with pools for its blobs: without them each call faults in fresh pages."""
+    told = json.loads((model / "options.json").read_text())
+    os.environ.update({name: value for name, value in told["environment"].items() if value is not None})
     import ncnn as library
 
     net = library.Net()
+    for name, value in told["opt"].items():
+        setattr(net.opt, name, value)
     net.opt.num_threads = threads
-    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
-    net.opt.use_bf16_storage = False
+    pools = (library.PoolAllocator(), library.PoolAllocator())
+    net.opt.blob_allocator, net.opt.workspace_allocator = pools
     net.load_param(str(model / "model.param"))
     net.load_model(str(model / "model.bin"))
-    arrays = [np.ascontiguousarray(array.reshape(array.shape[1:])) for array in feeds.values()]
-    names, outputs = net.input_names(), net.output_names()
+    arrays = [
+        (entry["blob"], np.ascontiguousarray(feeds[entry["name"]].reshape(entry["blob_shape"])))
+        for entry in told["inputs"]
+    ]
 
-    def call() -> None:
+    def run() -> list[Any]:
         with net.create_extractor() as extractor:
-            for name, array in zip(names, arrays, strict=True):
-                extractor.input(name, library.Mat(array).clone())
-            for name in outputs:
-                extractor.extract(name)
+            for blob, array in arrays:
+                extractor.input(blob, library.Mat(array).clone())  # an in-place first layer would write into a view
+            return [extractor.extract(entry["blob"])[1] for entry in told["outputs"]]
 
-    return call
+    return Engine(run=run, outputs=lambda: [np.array(mat) for mat in run()], held=pools)
 
 
-def intarsia(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Call:
+def intarsia(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
     """An artifact, called as a user calls it: arrays in, fresh arrays out."""
     import intarsia as product
 
     compiled = product.load(model)
-    return lambda: compiled(feeds)
+    return Engine(run=lambda: compiled(feeds), outputs=lambda: list(compiled(feeds).values()))
 
 
 KINDS = {
@@ -127,26 +156,35 @@ KINDS = {
 }
 
 
+def serve(engine: Engine, commands: TextIO, answers: TextIO) -> None:
+    """Answer commands until there are no more."""
+    for line in commands:
+        first, second = line.split(maxsplit=1)
+        if first == "outputs":
+            np.savez(second.strip(), *engine.outputs())
+            print("saved", file=answers, flush=True)
+            continue
+        for _ in range(int(first)):
+            engine.run()
+        spent = []
+        for _ in range(int(second)):
+            start = time.perf_counter_ns()
+            engine.run()
+            spent.append((time.perf_counter_ns() - start) / 1e6)
+        print(json.dumps(spent), file=answers, flush=True)
+
+
 def main() -> None:
-    """Serve rounds until standard input ends."""
+    """Load, run once, and serve."""
     kind, model, feeds, threads, *options = sys.argv[1:]
     pipe = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what engines print must not reach the pipe
     with np.load(feeds) as archive:
         arrays = {name: np.ascontiguousarray(archive[name]) for name in archive.files}
-    call = KINDS[kind](Path(model), arrays, int(threads), json.loads(options[0]) if options else {})
-    call()
+    engine = KINDS[kind](Path(model), arrays, int(threads), json.loads(options[0]) if options else {})
+    engine.run()
     print("ready", file=pipe, flush=True)
-    for line in sys.stdin:
-        warm, runs = map(int, line.split())
-        for _ in range(warm):
-            call()
-        spent = []
-        for _ in range(runs):
-            start = time.perf_counter_ns()
-            call()
-            spent.append((time.perf_counter_ns() - start) / 1e6)
-        print(json.dumps(spent), file=pipe, flush=True)
+    serve(engine, sys.stdin, pipe)
 
 
 if __name__ == "__main__":

@@ -7,25 +7,31 @@ twice: while the median of its ratios to itself leaves ±2 %, more sets are run,
 from __future__ import annotations
 
 import json
-import os
 import random
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from intarsia.cost.statistics import median_interval
+import numpy as np
+
+from intarsia.cost.statistics import Interval, median_interval
 
 CONTROL = "control"
 CONTROL_LIMIT = 0.02
 ROUND_MS = 40.0
+"""A round runs a contender for about this long at least, so that short models are not timed by single runs."""
 SETTLE_S = 0.05
 """Pause before each round: ONNX Runtime's threads spin for some 30 ms after a call, on the next contender's cores."""
+PATIENCE_S = 120.0
+"""A contender that is silent for longer is killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +42,49 @@ class Contender:
     kind: str
     model: Path
     options: Mapping[str, Any] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long a race takes.
+
+    Attributes:
+        sets: Sets of fresh processes in any case.
+        rounds: Rounds of each set in any case.
+        seconds: A set goes on until its rounds took this long.
+        more_sets: Sets that may be added while the control is out or the result is in doubt.
+        half_width: Half the interval of the first contender's ratio to the fastest other, relative, above which the
+            result is in doubt unless the first is faster throughout the interval.
+    """
+
+    sets: int = 3
+    rounds: int = 10
+    seconds: float = 0.0
+    more_sets: int = 1
+    half_width: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Rounds of every contender and of the control, over all sets."""
+    """Rounds of every contender and of the control, over all sets; those that left have fewer.
+
+    Attributes:
+        rounds_ms: One median a round.
+        set_sizes: How many rounds each set made.
+    """
 
     rounds_ms: Mapping[str, tuple[float, ...]]
-    sets: int
+    set_sizes: tuple[int, ...]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of those that stayed."""
+        return sum(self.set_sizes)
 
     @property
     def control(self) -> float:
         """Median ratio of the first contender to itself."""
-        return self.ratio(next(iter(self.rounds_ms)), CONTROL)[0]
+        return self.ratio(next(iter(self.rounds_ms)), CONTROL).median
 
     @property
     def is_void(self) -> bool:
@@ -60,11 +95,24 @@ class Result:
         """Median of the rounds."""
         return statistics.median(self.rounds_ms[name])
 
-    def ratio(self, name: str, over: str) -> tuple[float, float, float]:
+    def ratio(self, name: str, over: str) -> Interval:
         """Median of per-round ``name``/``over`` with its 95 % interval."""
-        pairs = zip(self.rounds_ms[name], self.rounds_ms[over], strict=True)
-        interval = median_interval([a / b for a, b in pairs])
-        return interval.median, interval.low, interval.high
+        return median_interval(self._ratios(name, over))
+
+    def set_ratios(self, name: str, over: str) -> tuple[float, ...]:
+        """The median of each set of processes, for two that stayed."""
+        ratios = self._ratios(name, over)
+        return tuple(statistics.median(ratios[a:b]) for a, b in pairwise((0, *accumulate(self.set_sizes))))
+
+    def fastest(self, names: Collection[str]) -> str | None:
+        """The fastest by median of those of ``names`` that stayed to the end."""
+        standing = [name for name in names if len(self.rounds_ms.get(name, ())) == self.rounds]
+        return min(standing, key=self.median_ms, default=None)
+
+    def _ratios(self, name: str, over: str) -> list[float]:
+        # Whoever left has only the first rounds, which are a prefix of the other's.
+        pairs = zip(self.rounds_ms[name], self.rounds_ms[over], strict=False)
+        return [a / b for a, b in pairs]
 
 
 def race(
@@ -72,76 +120,158 @@ def race(
     feeds: Path,
     threads: int,
     *,
-    sets: int = 3,
-    rounds: int = 10,
-    repeats: int = 1,
+    effort: Effort | None = None,
+    may_leave: Collection[str] = (),
     seed: int = 0,
 ) -> Result:
-    """Run ``sets`` sets of ``rounds`` rounds, and up to ``repeats`` more while the control is out."""
-    names = [*(contender.name for contender in contenders), CONTROL]
-    total: dict[str, tuple[float, ...]] = dict.fromkeys(names, ())
-    for number in range(sets + repeats):
-        found = _one_set(contenders, feeds, threads, rounds, random.Random(seed + number))
-        total = {name: (*total[name], *found[name]) for name in names}
-        result = Result(rounds_ms=total, sets=number + 1)
-        if number + 1 >= sets and not result.is_void:
+    """Run the sets. After each, those of ``may_leave`` that the fastest of them beats beyond doubt leave.
+
+    Raises:
+        RuntimeError: A contender did not start, or died.
+    """
+    effort = effort or Effort()
+    running = {contender.name: contender for contender in contenders} | {CONTROL: contenders[0]}
+    result = Result(rounds_ms=dict.fromkeys(running, ()), set_sizes=())
+    for number in range(effort.sets + effort.more_sets):
+        found = _one_set(running, feeds, threads, effort, random.Random(seed + number))
+        sizes = (*result.set_sizes, len(found[CONTROL]))
+        total = {name: (*times, *found.get(name, ())) for name, times in result.rounds_ms.items()}
+        result = Result(rounds_ms=total, set_sizes=sizes)
+        if number + 1 >= effort.sets and not result.is_void and not _in_doubt(result, may_leave, effort):
             break
+        hopeless = _hopeless(result, may_leave)
+        running = {name: contender for name, contender in running.items() if name not in hopeless}
     return result
 
 
-def screen(contenders: Sequence[Contender], feeds: Path, threads: int, runs: int = 5) -> dict[str, float]:
-    """A first look: the median of a few runs of each, one after another; those that do not start are left out."""
+def screen(contenders: Sequence[Contender], feeds: Path, threads: int, folder: Path, runs: int = 8) -> dict[str, Look]:
+    """A first look at each, one after another; those that do not start, or die, are left out.
+
+    Args:
+        contenders: Who.
+        feeds: The inputs.
+        threads: Of each.
+        folder: Where their outputs are put for a moment.
+        runs: Timed runs of each.
+    """
     found = {}
     for contender in contenders:
-        with _start(contender, feeds, threads) as process:
-            if process.stdout is not None and process.stdout.readline().strip() == "ready":
-                found[contender.name] = statistics.median(_ask(process, 2, runs))
-            process.kill()
+        try:
+            with _started(contender, feeds, threads) as process:
+                process.wait_until_ready(contender.name)
+                ms = min(process.times(2, runs))
+                found[contender.name] = Look(ms=ms, outputs=process.outputs(folder / "outputs.npz"))
+        except RuntimeError:
+            continue
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a first look showed: milliseconds of the fastest run, and the outputs in the model's order."""
+
+    ms: float
+    outputs: tuple[np.ndarray, ...]
+
+
+def _hopeless(result: Result, may_leave: Collection[str]) -> set[str]:
+    best = result.fastest(may_leave)
+    if best is None:
+        return set()
+    others = [name for name in may_leave if name in result.rounds_ms and name != best]
+    return {name for name in others if result.ratio(name, best).low > 1 + CONTROL_LIMIT}
+
+
+def _in_doubt(result: Result, others: Collection[str], effort: Effort) -> bool:
+    best = result.fastest(others)
+    if best is None:
+        return False
+    ratio = result.ratio(next(iter(result.rounds_ms)), best)
+    return ratio.half_width > effort.half_width and ratio.high >= 1
 
 
 def _one_set(
-    contenders: Sequence[Contender], feeds: Path, threads: int, rounds: int, rng: random.Random
+    contenders: Mapping[str, Contender], feeds: Path, threads: int, effort: Effort, rng: random.Random
 ) -> dict[str, list[float]]:
-    named = {contender.name: contender for contender in contenders} | {CONTROL: contenders[0]}
-    found: dict[str, list[float]] = {name: [] for name in named}
+    found: dict[str, list[float]] = {name: [] for name in contenders}
     with ExitStack() as stack:
-        running = {name: stack.enter_context(_start(contender, feeds, threads)) for name, contender in named.items()}
+        running = {name: stack.enter_context(_started(c, feeds, threads)) for name, c in contenders.items()}
         for name, process in running.items():
-            if process.stdout is None or process.stdout.readline().strip() != "ready":
-                raise RuntimeError(f"{name} did not start")
-        runs = {name: _runs(process) for name, process in running.items()}
-        for _ in range(rounds):
+            process.wait_until_ready(name)
+        shape = {name: _shape(process) for name, process in running.items()}
+        end = time.monotonic() + effort.seconds
+        while len(found[CONTROL]) < effort.rounds or time.monotonic() < end:
             for name in rng.sample(list(running), len(running)):
                 time.sleep(SETTLE_S)
-                found[name].append(statistics.median(_ask(running[name], 2, runs[name])))
-        for process in running.values():
-            process.kill()
+                found[name].append(statistics.median(running[name].times(*shape[name])))
     return found
 
 
-def _start(contender: Contender, feeds: Path, threads: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "benchmarks.direct", contender.kind, str(contender.model), str(feeds)),
-            *(str(threads), json.dumps(dict(contender.options))),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, **contender.environment},
-    )
+def _shape(process: _Process) -> tuple[int, int]:
+    """Untimed and timed runs of a round. One run reads all of a slow model: it needs no second to fill the caches."""
+    ms = statistics.median(process.times(1, 1))
+    if ms > ROUND_MS:
+        return 1, 1
+    ms = statistics.median(process.times(2, 3))
+    return 2, max(1, min(100, round(ROUND_MS / ms)))
 
 
-def _runs(process: subprocess.Popen[str]) -> int:
-    return max(1, min(100, round(ROUND_MS / statistics.median(_ask(process, 3, 3)))))
+@contextmanager
+def _started(contender: Contender, feeds: Path, threads: int) -> Iterator[_Process]:
+    command = [
+        *(sys.executable, "-m", "benchmarks.direct", contender.kind, str(contender.model), str(feeds)),
+        *(str(threads), json.dumps(dict(contender.options))),
+    ]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield _Process(process)
+        finally:
+            process.kill()
 
 
-def _ask(process: subprocess.Popen[str], warm: int, runs: int) -> list[float]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(f"{warm} {runs}\n")
-    process.stdin.flush()
-    times: list[float] = json.loads(process.stdout.readline())
-    return times
+class _Process:
+    """A contender's process; it is killed when it is silent for too long."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def wait_until_ready(self, name: str) -> None:
+        """Until it has loaded and run once.
+
+        Raises:
+            RuntimeError: It did not.
+        """
+        if self._answer() != "ready":
+            raise RuntimeError(f"{name} did not start")
+
+    def times(self, warm: int, runs: int) -> list[float]:
+        """Milliseconds of each run."""
+        times: list[float] = json.loads(self._ask(f"{warm} {runs}"))
+        return times
+
+    def outputs(self, file: Path) -> tuple[np.ndarray, ...]:
+        """The arrays that it computes."""
+        self._ask(f"outputs {file}")
+        with np.load(file) as archive:
+            return tuple(archive[f"arr_{place}"] for place in range(len(archive.files)))
+
+    def _ask(self, command: str) -> str:
+        assert self._process.stdin is not None
+        try:
+            print(command, file=self._process.stdin, flush=True)
+        except BrokenPipeError as error:
+            raise RuntimeError("a contender died") from error
+        answer = self._answer()
+        if not answer:
+            raise RuntimeError(f"a contender died at {command!r}")
+        return answer
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        timer = threading.Timer(PATIENCE_S, self._process.kill)
+        timer.start()
+        try:
+            return self._process.stdout.readline().strip()
+        finally:
+            timer.cancel()

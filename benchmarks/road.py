@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,28 @@ import numpy as np
 
 import intarsia
 from benchmarks import networks
+from benchmarks.field import (
+    DEFAULT,
+    PRODUCT,
+    exported,
+    figures,
+    interval,
+    look,
+    machine,
+    onnx_readers,
+    save_feeds,
+    summary,
+)
 from benchmarks.networks.resnet_cut import cut
-from benchmarks.race import CONTROL, Contender, Result, race, screen
+from benchmarks.race import CONTROL, Contender, Result, race
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
 from intarsia.partition import Partition, Partitioning, PlanFile, dump_plan
-from intarsia.runtime import export, this_machine, thread_budget
+from intarsia.runtime import thread_budget
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "road.json"
 BUDGET_S = 25.0
-CLOSE = 1.25
-"""Engines that a first look shows to be slower than this many times the best do not race."""
-DEFAULT = "onnxruntime-default"
-PRODUCT = "intarsia"
 OVERHEAD_ROUNDS = 60
 Work = Callable[[str, Path], dict[str, Any]]
 
@@ -41,32 +49,28 @@ Work = Callable[[str, Path], dict[str, Any]]
 def network(name: str, folder: Path) -> dict[str, Any]:
     """Compile one network and race it."""
     model = networks.save(name, folder)
-    feeds = _feeds(model, folder)
+    feeds = save_feeds(model, folder)
     with intarsia.compile(model, budget=BUDGET_S, store=folder / f"{name}.sqlite") as compiled:
         report = compiled.report
         artifact = compiled.save(folder / f"{name}.intarsia")
-    singles = _direct(model, folder / f"{name}.sqlite", folder)
-    looks = screen(singles, feeds, thread_budget())
-    best = min(looks.values())
-    field = [single for single in singles if single.name == DEFAULT or looks.get(single.name, best * 9) <= CLOSE * best]
+    field = look([*onnx_readers(model), *exported(artifact, report, folder)], feeds, folder)
     product = Contender(name=PRODUCT, kind="intarsia", model=artifact)
-    result = race([product, *field], feeds, thread_budget())
-    tuned = [single.name for single in field if single.name != DEFAULT]
-    winner = min(tuned, key=result.median_ms)
+    result = race([product, *field.racing()], feeds, thread_budget())
+    winner = min((single.name for single in field.racing() if single.name != DEFAULT), key=result.median_ms)
     return {
-        **_figures(result),
-        "first_look_ms": looks,
+        **figures(result),
+        "first_look_ms": field.looks_ms,
         "best_single": winner,
-        "time_over_best_single": _ratio(result, PRODUCT, winner),
-        "time_over_onnxruntime_default": _ratio(result, PRODUCT, DEFAULT),
-        "compile": _summary(report),
+        "time_over_best_single": interval(result.ratio(PRODUCT, winner)),
+        "time_over_onnxruntime_default": interval(result.ratio(PRODUCT, DEFAULT)),
+        "compile": summary(report),
     }
 
 
 def manual(name: str, folder: Path) -> dict[str, Any]:
     """ResNet-50 cut by hand into 23 pieces, its stride-1 3x3 convolutions on ncnn."""
     model = networks.save("resnet50", folder)
-    feeds = _feeds(model, folder)
+    feeds = save_feeds(model, folder)
     store = folder / "manual.sqlite"
     graph = load_model(model)
     parts = Partitioning(
@@ -76,15 +80,15 @@ def manual(name: str, folder: Path) -> dict[str, Any]:
     with intarsia.compile(model, "onnxruntime", partition="manual", plan=plan, store=store) as compiled:
         report = compiled.report
         pieces = compiled.save(folder / "manual.intarsia")
-    tuned = [single for single in _direct(model, store, folder, exported=()) if single.name.startswith("onnxruntime")]
+    tuned = [single for single in onnx_readers(model) if single.kind.startswith("onnxruntime")]
     result = race([Contender(name="23 pieces", kind="intarsia", model=pieces), *tuned], feeds, thread_budget())
     winner = min((single.name for single in tuned), key=result.median_ms)
     return {
-        **_figures(result),
+        **figures(result),
         "best_onnxruntime": winner,
-        "time_over_onnxruntime": _ratio(result, "23 pieces", winner),
+        "time_over_onnxruntime": interval(result.ratio("23 pieces", winner)),
         "predicted_over_measured": report["predicted_ms"] / report["latency_ms"]["median"],
-        "compile": _summary(report),
+        "compile": summary(report),
     }
 
 
@@ -109,13 +113,13 @@ def overhead(name: str, folder: Path) -> dict[str, Any]:
             for key, call in calls.items():
                 rounds[key].append(_median_ms(call))
         report = compiled.report
-    result = Result(rounds_ms={key: tuple(times) for key, times in rounds.items()}, sets=1)
+    result = Result(rounds_ms={key: tuple(times) for key, times in rounds.items()}, set_sizes=(OVERHEAD_ROUNDS,))
     return {
         "median_ms": {key: round(result.median_ms(key), 4) for key in rounds},
-        "time_over_session": _ratio(result, PRODUCT, "session"),
-        "control": _ratio(result, CONTROL, "session"),
+        "time_over_session": interval(result.ratio(PRODUCT, "session")),
+        "control": interval(result.ratio(CONTROL, "session")),
         "rounds": OVERHEAD_ROUNDS,
-        "compile": _summary(report),
+        "compile": summary(report),
     }
 
 
@@ -138,67 +142,6 @@ def _median_ms(call: Callable[[], Any], warm: int = 5, runs: int = 20) -> float:
     return statistics.median(spent[warm:])
 
 
-def _direct(model: Path, store: Path, folder: Path, exported: Sequence[str] = ("mnn", "ncnn")) -> list[Contender]:
-    """Each engine called directly, at each of its settings that the product tries as well."""
-    singles = [
-        Contender(name=DEFAULT, kind=DEFAULT, model=model),
-        Contender(name="openvino", kind="openvino", model=model),
-        *(
-            Contender(
-                name=f"onnxruntime-{level}{'' if spin else '-nospin'}",
-                kind="onnxruntime",
-                model=model,
-                options={"level": level, "spin": spin},
-            )
-            for level in ("all", "extended")
-            for spin in (True, False)
-        ),
-    ]
-    for engine in exported:
-        try:
-            with intarsia.compile(model, engine, partition="single", store=store, budget=1) as compiled:
-                export(compiled, folder / engine)
-        except intarsia.errors.IntarsiaError:
-            continue  # the engine does not take this network whole
-        singles.append(Contender(name=engine, kind=engine, model=folder / engine))
-    return singles
-
-
-def _feeds(model: Path, folder: Path) -> Path:
-    path = folder / "feeds.npz"
-    np.savez(path, allow_pickle=False, **networks.feeds(model, seed=1))
-    return path
-
-
-def _figures(result: Result) -> dict[str, Any]:
-    return {
-        "median_ms": {name: round(result.median_ms(name), 4) for name in result.rounds_ms},
-        "control": round(result.control, 4),
-        "void": result.is_void,
-        "sets": result.sets,
-        "rounds": len(next(iter(result.rounds_ms.values()))),
-    }
-
-
-def _ratio(result: Result, name: str, over: str) -> dict[str, float]:
-    return dict(zip(("median", "low", "high"), (round(x, 4) for x in result.ratio(name, over)), strict=True))
-
-
-def _summary(report: Mapping[str, Any]) -> dict[str, Any]:
-    kept = (
-        "chosen",
-        "spin",
-        "reason",
-        "latency_ms",
-        "predicted_ms",
-        "speedup_vs_best_single",
-        "switches",
-        "max_rel_error",
-    )
-    parts = [{**part, "nodes": len(part["nodes"])} for part in report["partitions"]]
-    return {**{key: report[key] for key in kept}, "partitions": parts, "search": report["search"]}
-
-
 WORK: dict[str, Work] = {**dict.fromkeys(networks.NAMES, network), "manual": manual, "overhead": overhead}
 
 
@@ -206,8 +149,7 @@ def main() -> None:
     """Run what is named, or all; each result is written as soon as it is there."""
     RESULTS.parent.mkdir(exist_ok=True)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() and sys.argv[1:] else {}
-    machine = this_machine()
-    results["machine"] = {"cpu": machine.cpu, "architecture": machine.architecture, "threads": thread_budget()}
+    results["machine"] = machine()
     for name in sys.argv[1:] or list(WORK):
         with tempfile.TemporaryDirectory() as folder:
             results[name] = WORK[name](name, Path(folder))

@@ -1,10 +1,13 @@
 """The networks we test, demonstrate and measure with, made from seeds: nothing is downloaded.
 
-`light` redraws the weights of nine known architectures; `unlike` holds networks of our own, whose parts are unlike.
+`light` redraws the weights of nine known architectures; `unlike` holds networks of our own, whose parts are unlike;
+the others are torch modules, written by torch's exporter, and need the `bench` extra.
 """
 
 from __future__ import annotations
 
+import importlib
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import onnx
@@ -15,10 +18,27 @@ from benchmarks.networks.probe import feeds, intermediate_of, swap_channels
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NAMES", "build", "feeds", "intermediate", "save", "swap_channels"]
+__all__ = ["EXPORTED", "NAMES", "SUITE", "build", "feeds", "intermediate", "save", "swap_channels"]
 
-# `unlike.TINY` can be built too, but is no network to judge the product by.
+# Those that need nothing but this project. `unlike.TINY` can be built too, but is no network to judge the product by.
 NAMES = (*light.NAMES, *unlike.NAMES)
+
+_FILES = {
+    "audio": ("conformer", "vocoder", "whisper_tiny_encoder"),
+    "detector": ("yolo",),
+    "generative": ("bicubic_sr", "dcgan", "groupnorm_decoder", "unet"),
+    "language": ("bert_base", "distilbert", "gpt2_decode", "gpt2_prefill", "nasrnn"),
+    "mobile": ("efficientnet_b0", "mobilenet_v2"),
+    "nasnet": ("nasnet_a",),
+    "residual": ("resnet18", "resnet50_3d", "resnext50"),
+    "vision": ("convnext_tiny", "swin_tiny", "vit_b16"),
+    "volumes": ("unet3d",),
+}
+# Those that need torch and transformers too, and the file that holds each.
+EXPORTED = MappingProxyType({name: file for file, names in _FILES.items() for name in names})
+
+# What the product is judged by. Those left out are small, or older relatives of others here.
+SUITE = ("densenet121", "inception_v1", "resnet50", "vgg19", *unlike.NAMES, *EXPORTED)
 
 
 def build(name: str, seed: int = 0) -> onnx.ModelProto:
@@ -26,12 +46,25 @@ def build(name: str, seed: int = 0) -> onnx.ModelProto:
 
     Raises:
         ValueError: no such network.
+        ImportError: it needs the `bench` extra.
     """
     if name in light.NAMES:
         return light.build(name, seed)
     if name in unlike.BUILDERS:
         return unlike.build(name, seed)
-    raise ValueError(f"no network {name!r}; there are {', '.join((*light.NAMES, *unlike.BUILDERS))}")
+    if name in EXPORTED:
+        return _export(name, seed)
+    raise ValueError(f"no network {name!r}; there are {', '.join((*light.NAMES, *unlike.BUILDERS, *EXPORTED))}")
+
+
+def _export(name: str, seed: int) -> onnx.ModelProto:
+    try:
+        exported = importlib.import_module("benchmarks.networks.exported")
+        file = importlib.import_module(f"benchmarks.networks.{EXPORTED[name]}")
+    except ModuleNotFoundError as error:
+        raise ImportError(f"network {name!r} is built with {error.name}; pip install 'intarsia[bench]'") from error
+    model: onnx.ModelProto = exported.export(name, getattr(file, name)(), seed)
+    return model
 
 
 def save(name: str, folder: Path, seed: int = 0) -> Path:

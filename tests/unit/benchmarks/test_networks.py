@@ -100,6 +100,20 @@ def test_feeds_of_a_picture_differ_in_their_coarse_structure() -> None:
     assert patches.std() > 0.5
 
 
+def test_feeds_of_token_numbers_are_rows_of_the_table_they_are_looked_up_in() -> None:
+    tokens = onnx.helper.make_tensor_value_info("tokens", onnx.TensorProto.INT64, [1, 50])
+    table = numpy_helper.from_array(np.zeros((7, 2), dtype=np.float32), "table")
+    flat = numpy_helper.from_array(np.array([-1]), "flat")
+    nodes = [
+        onnx.helper.make_node("Reshape", ["tokens", "flat"], ["line"]),
+        onnx.helper.make_node("Gather", ["table", "line"], ["vectors"]),
+    ]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [tokens], [], [table, flat]))
+    numbers = networks.feeds(model)["tokens"]
+    assert numbers.shape == (1, 50)
+    assert set(numbers.flat) == set(range(7))
+
+
 def test_feeds_refuse_what_they_cannot_draw() -> None:
     symbolic = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 3])
     model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [symbolic], []))

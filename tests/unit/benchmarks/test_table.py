@@ -7,7 +7,8 @@ import json
 import pytest
 
 from benchmarks.road import RESULTS
-from benchmarks.table import DEMO, README, render
+from benchmarks.table import DEMO, README, render, suite_table
+from tests.unit.benchmarks.made_up import entry, suite
 
 
 def test_the_readme_holds_the_committed_figures() -> None:
@@ -20,3 +21,11 @@ def test_a_readme_without_a_place_is_refused() -> None:
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match="no place marked"):
         render("# Intarsia", results, "")
+
+
+def test_the_suite_has_a_row_for_each_network_that_ran() -> None:
+    mixed = entry(1.25, 1.6, engines=("mnn", "onnxruntime", "mnn"))
+    table = suite_table(suite(mixed=mixed, noisy=entry(void=True), broken={"failed": "no engine"}))
+    _, _, first, second = table.splitlines()
+    assert first == ("| mixed | 16 | 12 | 12.5 | - | - | 10 | 1.250 (1.244 to 1.256) | 1.60 | mnn → onnxruntime |")
+    assert "(void)" in second

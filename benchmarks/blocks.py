@@ -1,0 +1,138 @@
+"""The best measured kernels: each engine on each distinct block of each network, and what the best of them add up to.
+
+``python -m benchmarks.blocks [NETWORK …] [--missing]`` measures with the product's own workers and adds to
+``benchmarks/results/blocks.json``. A network's blocks are the cells that the search begins with; equal ones are
+measured once. The sum of the best is what a mix of them would take if switches were free and larger pieces gained
+nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from benchmarks import field, ledger
+from intarsia.config import RunSettings, SearchSettings
+from intarsia.cost.measure import Measurer
+from intarsia.cost.progress import unwatched
+from intarsia.cost.sampling import Effort
+from intarsia.cost.store import Store
+from intarsia.cost.workspace import Workspace
+from intarsia.graph import Graph
+from intarsia.graph.work import work
+from intarsia.partition import Partition, boundaries, coarser
+from intarsia.search import Compilation, Request, Single, plan_compilation, tune_singles
+from intarsia.target import Target
+
+RESULTS = Path(__file__).parent / "results" / "blocks.json"
+EFFORT = Effort(seconds=0.3, min_runs=9, max_runs=80)
+BLOCKS = 16
+"""Greatest number of unlike blocks of a network."""
+HOPELESS = 3.0
+"""An engine that a first look shows to be so many times slower than the best is not timed further on a block."""
+Json = dict[str, Any]
+
+
+def measure(name: str, folder: Path) -> Json:
+    """Every block of a network on every engine that takes it, with the settings that suit the whole network best."""
+    start = time.monotonic()
+    job = plan_compilation(Request(model=field.save_network(name, folder), search=SearchSettings()))
+    records = Store(folder / "records.sqlite")
+    space = Workspace(records)
+    try:
+        borders = {value for atom in job.problem.atoms for value in boundaries(job.graph, atom).outputs}
+        space.prepare(job.graph, borders, seed=0)
+        engines = {target.kind.name for target in job.problem.targets}
+        with Measurer(job.graph, space.folder, records, engines, job.origin) as measurer:
+            singles = tune_singles(job.problem, measurer, unwatched)
+            cells = blocks_of(job.graph, job.problem.atoms)
+            blocks = [_block(job, measurer, singles, equal) for equal in distinct(job.graph, cells)]
+    finally:
+        space.remove()
+    whole = {_engine(single): single.outcome.cost_ms for single in singles if single.candidates}
+    return {
+        "blocks": blocks,
+        "whole_ms": {engine: round(ms, 4) for engine, ms in whole.items()},
+        "sum_of_best_ms": sum_of_best(blocks),
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def blocks_of(graph: Graph, atoms: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Atoms put together to stretches of like work, in linear order."""
+    (starts,) = coarser(graph, atoms, (BLOCKS,), partial(work, graph))
+    return [tuple(chain.from_iterable(atoms[start:end])) for start, end in pairwise((*starts, len(atoms)))]
+
+
+def distinct(graph: Graph, cells: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
+    """The cells, equal ones together: those that a measurement could not tell apart."""
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for cell in cells:
+        groups.setdefault(graph.extract(cell).fingerprint, []).append(cell)
+    return list(groups.values())
+
+
+def sum_of_best(blocks: Sequence[Mapping[str, Any]]) -> float | None:
+    """Milliseconds of the whole network if each block ran on its best engine; ``None`` if one ran on none."""
+    if not all(block["ms"] for block in blocks):
+        return None
+    best_ms: list[float] = [block["count"] * min(block["ms"].values()) for block in blocks]
+    return round(sum(best_ms), 4)
+
+
+def _block(job: Compilation, measurer: Measurer, singles: Sequence[Single], equal: list[tuple[str, ...]]) -> Json:
+    nodes = equal[0]
+    types = [job.graph.node(id_).op_type for id_ in nodes]
+    return {
+        "count": len(equal),
+        "first": nodes[0],
+        "operators": {kind: types.count(kind) for kind in dict.fromkeys(types)},
+        "ms": _costs(job, measurer, singles, nodes),
+    }
+
+
+def _costs(job: Compilation, measurer: Measurer, singles: Sequence[Single], nodes: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for single in sorted(singles, key=lambda single: single.outcome.cost_ms):
+        if any(id_ in job.problem.refused(single.target) for id_ in nodes):
+            continue
+        hopeless_ms = HOPELESS * min(found.values()) if found else None
+        effort = Effort(seconds=EFFORT.seconds, min_runs=EFFORT.min_runs, hopeless_ms=hopeless_ms)
+        target, settings = _tuned(single, job.run)
+        outcome = measurer.cost(Partition(target=target, nodes=nodes), settings, effort=effort)
+        if outcome.cost_ms < float("inf"):
+            found[_engine(single)] = round(outcome.cost_ms, 4)
+    return found
+
+
+def _tuned(single: Single, run: RunSettings) -> tuple[Target, RunSettings]:
+    """The options and the spin policy that it did best with alone; as it is, where it does not take the whole."""
+    return (single.tuned, single.candidates[0].settings) if single.candidates else (single.target, run)
+
+
+def _engine(single: Single) -> str:
+    return single.target.kind.name
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """One line about a network."""
+    best = min(found["whole_ms"].values(), default=float("nan"))
+    return (
+        f"{len(found['blocks'])} blocks, sum of best {found['sum_of_best_ms']} ms, best engine alone {best} ms, "
+        f"{found['seconds']:.0f} s"
+    )
+
+
+def main() -> None:
+    """Measure what is named, or all."""
+    parser = ledger.arguments("blocks", "Measure each engine on each block of each network.", RESULTS)
+    given = parser.parse_args()
+    ledger.run(given.results, ledger.named(parser, given), measure, told)
+
+
+if __name__ == "__main__":
+    main()

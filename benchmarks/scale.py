@@ -1,0 +1,142 @@
+"""How planning itself grows: a large synthetic network, planned by the product's own code on costs from a table.
+
+Everything runs but the engines: reading and normalising the graph, who takes what, atoms, keys, the record store, and
+the whole search. A worker that answers from a table takes the place of the process that would measure.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import onnx
+
+from benchmarks.networks.assembly import Assembly
+from intarsia.config import RunSettings
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.lock import machine_lock
+from intarsia.cost.measure import Measurer
+from intarsia.cost.progress import unwatched
+from intarsia.cost.protocol import Answer, Failed, Inspect, Measure, Measured, NodeTimes
+from intarsia.cost.repro import Origin
+from intarsia.cost.store import Store
+from intarsia.graph import Graph, load_model
+from intarsia.graph.work import work
+from intarsia.partition import character
+from intarsia.search import CollageSearch, Deadline, Request, plan_compilation, tune_singles
+
+NODES = 10_000
+BLOCK_NODES = 10
+CHANNELS, SIDE = 8, 16
+WORK_PER_MS = 1e7
+CALL_MS = 0.02
+FACTORS: Mapping[str, Mapping[str, float]] = {
+    "onnxruntime": {"conv": 1.2, "normalise": 1.0},
+    "openvino": {"conv": 1.0, "normalise": 1.6},
+    "mnn": {"conv": 0.8, "normalise": 2.5},
+    "ncnn": {"conv": 0.7, "normalise": 3.0},
+}
+"""How much longer than its share of the work an engine takes over kernels of one character; 1.1 for all others."""
+TELLING = ("onnxruntime", "openvino")
+"""Engines that tell how long each node takes."""
+
+
+def synthetic(nodes: int, seed: int = 0) -> onnx.ModelProto:
+    """A network of so many nodes, a multiple of `BLOCK_NODES`: residual blocks of convolutions and normalisation."""
+    net = Assembly("synthetic", seed)
+    x = "picture"
+    for number in range(nodes // BLOCK_NODES):
+        x = _block(net, f"block{number}", x)
+    shape = (1, CHANNELS, SIDE, SIDE)
+    return net.model(("picture", shape), (x, shape))
+
+
+def _block(net: Assembly, label: str, x: str) -> str:
+    y = net.conv_relu(f"{label}.conv1", x, (CHANNELS, CHANNELS))
+    y = net.conv_relu(f"{label}.conv2", y, (CHANNELS, CHANNELS), 1)
+    y = net.node("InstanceNormalization", f"{label}.norm", y, *net.scale_and_bias(f"{label}.norm", CHANNELS))
+    gate = net.node("Sigmoid", f"{label}.gate", net.conv(f"{label}.gate.conv", y, (CHANNELS, CHANNELS), 1))
+    y = net.node("Mul", f"{label}.gated", y, gate)
+    return net.relu(f"{label}.relu", net.node("Add", f"{label}.sum", y, x))
+
+
+def partitioned(nodes: int, folder: Path) -> dict[str, Any]:
+    """Plan a network of so many nodes, and tell what each stage took, in seconds."""
+    model = synthetic(nodes)
+    records = Store(folder / "records.sqlite")
+    seconds: dict[str, float] = {}
+    with machine_lock():  # another compile would be waited for
+        start = time.perf_counter()
+        load_model(model)
+        seconds["load"] = time.perf_counter() - start
+        start = time.perf_counter()
+        job = plan_compilation(Request(model=model))
+        seconds["load and divide"] = time.perf_counter() - start
+        engines = {target.kind.name for target in job.problem.targets}
+        measurer = Table(job.graph, folder, records, engines, Origin(model=None))
+        with measurer:
+            start = time.perf_counter()
+            singles = tune_singles(job.problem, measurer, unwatched)
+            seconds["engines alone"] = time.perf_counter() - start
+            start = time.perf_counter()
+            tuned = {single.tuned: job.problem.capabilities[single.target] for single in singles}
+            wholes = {single.tuned: single.outcome for single in singles}
+            found = CollageSearch(job.problem, measurer, tuned, wholes, unwatched).run(Deadline(math.inf))
+            seconds["search"] = time.perf_counter() - start
+    # Reading the model is done once, before it is divided; answering from the table stands for measuring.
+    divided_s = seconds.pop("load and divide") - seconds["load"]
+    planned_s = divided_s + seconds["engines alone"] + seconds["search"] - measurer.spent_s
+    return {
+        "nodes": len(job.graph.nodes),
+        "seconds": round(planned_s, 3),
+        "stages_s": {stage: round(spent, 3) for stage, spent in {**seconds, "divide": divided_s}.items()},
+        "atoms": found.atoms,
+        "candidates": found.candidates,
+        "measured": measurer.measured,
+        "mixes": len(found.mixes),
+    }
+
+
+class Table(Measurer):
+    """Looks up and records as ever, but asks a table instead of a process.
+
+    Attributes:
+        spent_s: Seconds that the table took to answer.
+    """
+
+    spent_s = 0.0
+
+    def _worker(self, settings: RunSettings) -> WorkerClient:
+        return cast("WorkerClient", self)
+
+    def ask(self, request: Measure | Inspect, timeout_s: float) -> Answer:
+        """What a worker would answer, at once."""
+        start = time.perf_counter()
+        answer = _Costs(self.graph).answer(request)
+        self.spent_s += time.perf_counter() - start
+        return answer
+
+
+class _Costs:
+    """Costs are sums over the nodes, and a little for each call."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def answer(self, request: Measure | Inspect) -> Answer:
+        pieces = [(piece.target.split()[0], piece.nodes) for piece in request.fragment.pieces]
+        if isinstance(request, Inspect):
+            ((engine, nodes),) = pieces
+            return NodeTimes(ms={id_: self._ms(engine, id_) for id_ in nodes} if engine in TELLING else {})
+        if request.timed not in ("last", "all"):
+            return Failed(stage="run", reason="the table knows whole pieces only")
+        timed = pieces if request.timed == "all" else pieces[-1:]
+        ms = sum(CALL_MS + sum(self._ms(engine, id_) for id_ in nodes) for engine, nodes in timed)
+        return Measured(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=None, is_complete=True)
+
+    def _ms(self, engine: str, id_: str) -> float:
+        node = self._graph.node(id_)
+        return work(self._graph, node) / WORK_PER_MS * FACTORS.get(engine, {}).get(character(node), 1.1)

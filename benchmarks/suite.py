@@ -1,0 +1,152 @@
+"""The benchmark suite: what the product finds in a minute on each network, against every engine called directly.
+
+``python -m benchmarks.suite [NETWORK …] [--missing] [--budget SECONDS]`` compiles each network with a cold store, races
+the artifact against the engines, and adds the figures to ``benchmarks/results/suite.json``, so that it can be stopped
+and gone on with. `benchmarks.gates` judges the figures. Wants a quiet machine; takes two to three minutes a network.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import intarsia
+from benchmarks import field, ledger
+from benchmarks.race import Contender, Effort, Result, race
+from intarsia.runtime import thread_budget
+
+RESULTS = Path(__file__).parent / "results" / "suite.json"
+BUDGET_S = 60.0
+EFFORT = Effort(sets=3, rounds=10, seconds=10.0, more_sets=3, half_width=0.01)
+"""Three sets of some 10 s; more where the control is out, or who is faster in doubt beyond what the gate allows."""
+Json = dict[str, Any]
+
+
+def measure(name: str, budget_s: float, folder: Path) -> Json:
+    """Compile one network and race what ships.
+
+    Raises:
+        IntarsiaError: It cannot be compiled.
+        RuntimeError: A contender of the race died.
+    """
+    seconds: dict[str, float] = {}
+    with _lap(seconds, "build"):
+        model = field.save_network(name, folder)
+        feeds = field.save_feeds(model, folder)
+    with (
+        _lap(seconds, "compile"),
+        intarsia.compile(model, budget=budget_s, store=folder / f"{name}.sqlite") as compiled,
+    ):
+        report = compiled.report
+        artifact = compiled.save(folder / f"{name}.intarsia")
+    with _lap(seconds, "export"):
+        contenders = [*field.onnx_readers(model), *field.exported(artifact, report, folder)]
+    with _lap(seconds, "look"):
+        found = field.look(contenders, feeds, folder)
+    with _lap(seconds, "race"):
+        product = Contender(name=field.PRODUCT, kind="intarsia", model=artifact)
+        result = race([product, *found.racing()], feeds, thread_budget(), effort=EFFORT, may_leave=found.tuned)
+    return entry(report, found, result) | {"seconds": seconds}
+
+
+def entry(report: Mapping[str, Any], found: field.Field, result: Result) -> Json:
+    """What is kept of one network."""
+    best = result.fastest(found.tuned)
+    assert best is not None  # the race lets the fastest of them stay
+    return {
+        **field.figures(result),
+        "set_sizes": list(result.set_sizes),
+        "best_single": best,
+        "speedup_over_best_single": speedup(result, best),
+        "speedup_over_onnxruntime_default": speedup(result, field.DEFAULT),
+        "baselines": {engine: _baseline(engine, found, result, report) for engine in field.BASELINES},
+        "plan": plan(report),
+        "best_mix": best_mix(report),
+        "compile": field.summary(report),
+    }
+
+
+def speedup(result: Result, over: str) -> Json | None:
+    """How many times faster the product is, overall with its interval and in each set of processes."""
+    if over not in result.rounds_ms:
+        return None
+    sets = result.set_ratios(over, field.PRODUCT)
+    return {**field.interval(result.ratio(over, field.PRODUCT)), "sets": [round(ratio, 4) for ratio in sets]}
+
+
+def plan(report: Mapping[str, Any]) -> Json:
+    """What ships: the engine of each partition, the switches, and whether engines are mixed at all."""
+    engines = [_engine(part["target"]) for part in report["partitions"]]
+    return {
+        "engines": engines,
+        "switches": report["switches"],
+        "true_mix": len(set(engines)) > 1,
+        "predicted_ms": report["predicted_ms"],
+        "measured_ms": report["latency_ms"]["median"] if report["latency_ms"] else None,
+        "planning_s": report["search"]["seconds"],
+    }
+
+
+def best_mix(report: Mapping[str, Any]) -> Json | None:
+    """The best mix that the compile measured, shipped or not, and how many times faster it was than each single."""
+    mixes = [mix for mix in report["mixes"] if mix["latency_ms"] and not mix.get("failure")]
+    if not mixes:
+        return None
+    best = min(mixes, key=lambda mix: mix["latency_ms"])
+    singles = {_engine(s["target"]): s["latency_ms"] for s in report["singles"] if s.get("latency_ms")}
+    return {
+        "engines": [_engine(target) for target in best["targets"]],
+        "switches": best["switches"],
+        "predicted_ms": best["predicted_ms"],
+        "latency_ms": best["latency_ms"],
+        "speedup_over": {engine: round(ms / best["latency_ms"], 4) for engine, ms in singles.items()},
+    }
+
+
+def _engine(target: str) -> str:
+    return target.split()[0]
+
+
+def _baseline(engine: str, found: field.Field, result: Result, report: Mapping[str, Any]) -> Json:
+    """The engine's best setting and its milliseconds, or why there is none."""
+    best = found.best_of(engine, result)
+    if best is not None:
+        return {"setting": best[0], "ms": round(best[1], 4), "raced": best[0] in result.rounds_ms}
+    wrong = [error for name, error in found.wrong.items() if name.startswith(engine)]
+    if wrong:
+        return {"failure": f"answers wrongly, by {min(wrong):.1e}"}
+    failures = [s["failure"] for s in report["singles"] if _engine(s["target"]) == engine and "failure" in s]
+    return {"failure": f"{failures[0]['stage']}: {failures[0]['reason']}" if failures else "did not run"}
+
+
+@contextmanager
+def _lap(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.monotonic()
+    yield
+    seconds[name] = round(time.monotonic() - start, 1)
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """One line about a network."""
+    gain, seconds = found["speedup_over_best_single"], sum(found["seconds"].values())
+    return (
+        f"{gain['median']:.3f} ({gain['low']:.3f} to {gain['high']:.3f}) times as fast as {found['best_single']}, "
+        f"ships {' + '.join(dict.fromkeys(found['plan']['engines']))}, control {found['control']:.3f}"
+        f"{' (void)' if found['void'] else ''}, {seconds:.0f} s"
+    )
+
+
+def main() -> None:
+    """Run what is named, or all."""
+    parser = ledger.arguments("suite", "Compile each network and race what ships against every engine.", RESULTS)
+    parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS", help="of each compile")
+    given = parser.parse_args()
+    names = ledger.named(parser, given)
+    ledger.run(given.results, names, lambda name, folder: measure(name, given.budget, folder), told)
+
+
+if __name__ == "__main__":
+    main()
