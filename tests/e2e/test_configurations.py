@@ -233,12 +233,12 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     tags = tmp_path / "intarsia" / "tags"
     tags.mkdir(parents=True)
-    form = {"targets": [COMPOSITE], "executor": "pipeline"}
+    form = {"targets": [COMPOSITE], "executor": "aot"}
     rows = {"test/platform": {"form": form, "level": "config", "source": "this test"}}
     (tags / "test.json").write_text(json.dumps({"tags": rows}), encoding="utf-8")
     run = command("compile", model, "--target", "test/platform", "-o", tmp_path / "m.intarsia")
     assert run.code == 3, run.err
-    assert "executor 'pipeline'" in run.err
+    assert "executor 'aot'" in run.err
     plan = parse_plan((tmp_path / "m.plan.yaml").read_text(encoding="utf-8"))
     assert [(str(each.target), each.nodes) for each in plan.partitions] == BY_ORDER
 
@@ -246,9 +246,8 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
 @pytest.mark.parametrize(
     ("driven", "missing"),
     [
-        ({"executor": "vm"}, "executor 'vm'"),
+        ({"executor": "aot"}, "executor 'aot'"),
         ({"executor": "graph -link-params=true"}, "link"),
-        ({"executor": "pipeline"}, "executor 'pipeline'"),
         ({"runtime": "cpp"}, "runtime 'cpp'"),
         ({"runtime": "rpc"}, "runtime 'rpc'"),
     ],

@@ -15,7 +15,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Watcher, unwatched
-from intarsia.cost.protocol import Failed, Fragment, Inspect, Measure, Measured, NodeTimes, Timed
+from intarsia.cost.protocol import Failed, Fragment, Inspect, Measure, Measured, NodeTimes, Timed, Write, Written
 from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
 from intarsia.cost.repro import Origin, write_repro
 from intarsia.cost.sampling import Effort
@@ -111,6 +111,18 @@ class Measurer:
             else:
                 self.cached += 1
         return {node.id: ms for node, ms in zip(nodes, stored["ms"], strict=False)}
+
+    def write(self, partitions: Sequence[Partition], settings: RunSettings, path: Path) -> Failure | None:
+        """Have the worker that measured with these settings write the artifact of a plan; why, if it could not."""
+        request = Write(fragment=Fragment.of(partitions, settings), path=str(path))
+        answer = self._worker(settings).ask(request, 4 * self.timeout_s)
+        match answer:
+            case Written():
+                return None
+            case Failed():
+                return Failure(stage=answer.stage, reason=answer.reason)
+            case _:
+                return Failure(stage="run", reason=f"the worker answered {answer.verb} to write")
 
     def key(
         self,

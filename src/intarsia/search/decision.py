@@ -17,7 +17,7 @@ from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.progress import Progress, Watcher
-from intarsia.cost.protocol import Fragment, Open, Opened, Write, Written
+from intarsia.cost.protocol import Open, Opened
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
 from intarsia.graph import Graph
@@ -178,7 +178,7 @@ def _effort(budget_s: float) -> Effort:
 
 
 class _Builder:
-    """Writes candidates' artifacts in worker processes, each once."""
+    """Writes candidates' artifacts, each once, in the processes that measured: their engines are loaded."""
 
     def __init__(self, measurer: Measurer, watch: Watcher) -> None:
         self._measurer = measurer
@@ -194,27 +194,18 @@ class _Builder:
 
     def check(self, candidate: Candidate, path: Path) -> float | None:
         """Load the artifact in a fresh process and compare its outputs with the reference."""
-        with self._worker(candidate) as worker:
+        engines = {partition.target.kind.name for partition in candidate.partitions}
+        environment = load_environment(engines, candidate.settings)
+        with WorkerClient(self._measurer.folder, environment) as worker:
             answer = worker.ask(Open(path=str(path)), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
-            raise failure_error(candidate.partitions[0], _failure(answer))
+            stage, reason = getattr(answer, "stage", "run"), getattr(answer, "reason", repr(answer))
+            raise failure_error(candidate.partitions[0], Failure(stage=stage, reason=reason))
         return answer.error
 
     def _write(self, candidate: Candidate) -> Path | Failure:
         path = self._measurer.folder / f"finalist-{len(self._built)}.intarsia"
-        fragment = Fragment.of(candidate.partitions, candidate.settings)
-        with self._worker(candidate) as worker:
-            answer = worker.ask(Write(fragment=fragment, path=str(path)), 4 * self._measurer.timeout_s)
-        return path if isinstance(answer, Written) else _failure(answer)
-
-    def _worker(self, candidate: Candidate) -> WorkerClient:
-        engines = {partition.target.kind.name for partition in candidate.partitions}
-        return WorkerClient(self._measurer.folder, load_environment(engines, candidate.settings))
-
-
-def _failure(answer: object) -> Failure:
-    stage, reason = getattr(answer, "stage", "run"), getattr(answer, "reason", repr(answer))
-    return Failure(stage=stage, reason=reason)
+        return self._measurer.write(candidate.partitions, candidate.settings, path) or path
 
 
 def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort) -> Key:

@@ -74,6 +74,10 @@ class TableMeasurer:
         costs = [self.cost(piece, settings).cost_ms for piece in partitions]
         return as_measured(sum(costs))
 
+    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
+        """The formulas say nothing of single nodes."""
+        return {}
+
     def as_measurer(self) -> Measurer:
         return cast("Measurer", self)
 

@@ -115,7 +115,8 @@ def table_machine(graph: Graph, table: Table, folder: Path) -> Iterator[None]:
             patch.setattr(module, "WorkerClient", Worker)
         patch.setattr(duel, "SETTLE_S", 0.0)
         patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
-        patch.setattr(registry, "require", lambda name: Availability(usable=True, version="1"))
+        for question in ("require", "probe"):
+            patch.setattr(registry, question, lambda name: Availability(usable=True, version="1"))
         yield
 
 
