@@ -80,6 +80,16 @@ class FakeGraph:
     outputs: tuple[str, ...]
     weights: Mapping[str, FakeValue]
     by_id: Mapping[str, FakeNode]
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def position(self) -> Mapping[str, int]:
+        """The place of each node."""
+        return {node.id: node.index for node in self.nodes}
+
+    def fingerprint_of(self, ids: Iterable[str]) -> str:
+        """That of the piece."""
+        return self.extract(ids).fingerprint
 
     @property
     def fingerprint(self) -> str:

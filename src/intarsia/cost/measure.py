@@ -132,12 +132,12 @@ class Measurer:
         place: int | None = None,
     ) -> Key:
         """All that the time depends on; names of nodes and values are not part of it."""
-        union = self.graph.extract(node for piece in pieces for node in piece.nodes)
-        position = {node.id: index for index, node in enumerate(union.nodes)}
+        union = sorted({node for piece in pieces for node in piece.nodes}, key=self.graph.position.__getitem__)
+        position = {node: index for index, node in enumerate(union)}
         return Key(
             facts={
                 "protocol": PROTOCOL,
-                "graph": union.fingerprint,
+                "graph": self.graph.fingerprint_of(union),
                 "pieces": [[piece.target.key, sorted(position[node] for node in piece.nodes)] for piece in pieces],
                 "timed": timed if place is None else [timed, place],
                 **run_facts({piece.target.kind.name for piece in pieces}, settings),

@@ -32,8 +32,8 @@ class Graph:
         metadata: The model's own key-value pairs.
         name: The graph's name in ONNX.
         position: Index of each node by id.
-        memo: What was computed from the weights' bytes, which takes seconds for large models, kept for the next one
-            who asks. It only ever caches, so the graph still counts as frozen.
+        memo: What was computed from the graph and takes long for large models, kept for the next one who asks. It only
+            ever caches, so the graph still counts as frozen.
     """
 
     nodes: tuple[Node, ...]
@@ -71,7 +71,17 @@ class Graph:
     @property
     def fingerprint(self) -> str:
         """Hex digest of structure, shapes, dtypes and the class of each weight, not of weight values or names."""
-        return self.extract(self.position).fingerprint
+        return self.fingerprint_of(self.position)
+
+    def fingerprint_of(self, node_ids: Iterable[str]) -> str:
+        """`SubModel.fingerprint` of these nodes, computed once."""
+        from intarsia.graph.sizes import sizes_text
+
+        # Copies with other metadata share the memo, and the sizes are in the metadata.
+        key = ("fingerprint", sizes_text(self), *node_ids)
+        if key not in self.memo:
+            self.memo[key] = self.extract(key[2:]).fingerprint
+        return str(self.memo[key])
 
     def content_hash(self) -> str:
         """Hex digest of everything, all weight bytes included. Reads every weight on the first call."""

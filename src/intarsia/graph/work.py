@@ -41,7 +41,10 @@ def bytes_moved(graph: Graph, node: Node) -> int:
 
 def work(graph: Graph, node: Node) -> float:
     """One figure for how much a node has to do, to share something out by: operations, and bytes weighed as such."""
-    return flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)
+    known = graph.memo.setdefault("work", {})
+    if node.id not in known:
+        known[node.id] = flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)
+    return float(known[node.id])
 
 
 class _UnknownShapeError(Exception):

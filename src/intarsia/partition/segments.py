@@ -111,7 +111,7 @@ def _stretches(graph: Graph, pieces: Iterable[tuple[str, ...]], weight: Callable
         Stretch(
             work=sum(amount) + least * len(part),
             by_character=_by_character(part, amount),
-            likeness=(graph.extract(node.id for node in part).fingerprint, *amount),
+            likeness=(graph.fingerprint_of(node.id for node in part), *amount),
         )
         for part, amount in zip(parts, amounts, strict=True)
     ]

@@ -54,7 +54,7 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
     for place, piece in enumerate(partitions):
         if place in costs:
             continue
-        alike = (piece.target.key, graph.extract(piece.nodes).fingerprint)
+        alike = (piece.target.key, graph.fingerprint_of(piece.nodes))
         if alike not in known:
             known[alike] = _cost(measurer.cost_of_piece(partitions, place, settings, EMBEDDED_EFFORT), piece)
         costs[place] = known[alike]

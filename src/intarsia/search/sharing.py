@@ -18,4 +18,4 @@ def shared_out(ms: float, weights: Sequence[float]) -> tuple[float, ...]:
     total = sum(weights)
     if not total:
         return (ms / len(weights),) * len(weights) if weights else ()
-    return tuple(ms * weight / total for weight in weights)
+    return tuple(ms * (weight / total) for weight in weights)

@@ -15,7 +15,7 @@ import pytest
 
 from intarsia.config import Spin
 from intarsia.cost.client import WorkerClient
-from intarsia.cost.protocol import Answer, Failed, Fragment, Measure, Measured, Piece, Round
+from intarsia.cost.protocol import Answer, Failed, Fragment, Measure, Measured, Open, Piece, Round
 from intarsia.graph import Graph
 
 PATIENCE_S = 60.0
@@ -146,6 +146,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 def test_the_environment_reaches_the_worker(saved: Path) -> None:
     with WorkerClient(saved, {"INTARSIA_PROBE": "yes", "HOME": None}) as worker:
+        worker.ask(Open(path="nowhere"), 60)  # once it answers, it surely runs its own program
         environment = psutil.Process(worker._running().pid).environ()
     assert environment["INTARSIA_PROBE"] == "yes"
     assert "HOME" not in environment
