@@ -46,7 +46,7 @@ Strategy = Literal["single", "greedy", "collage", "manual"]
 Constraints = str | os.PathLike[str] | Iterable[Constraint]
 """The path of a file of constraints, or constraints."""
 
-SEARCH_SHARE = 0.6
+SEARCH_SHARE = 0.4
 """Share of the budget after which no new piece is measured; the rest is for the final decision."""
 MIN_SEARCH_SHARE = 0.3
 """Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""

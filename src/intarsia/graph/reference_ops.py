@@ -4,7 +4,7 @@ Windows: the definition is ONNX's, and so is the arithmetic (averages are even s
 walks over windows instead of Python over pixels, which is nearly all the time of a network. The evaluator also shifts
 windows under ``ceil_mode`` and pads ``SAME_LOWER`` like ``SAME_UPPER``. `Loop`: it takes an absent condition for false,
 and joins scan outputs along an axis that is there already. `LRN`: it normalises as many channels as the batch has
-images. (onnx 1.23.2; each compared with onnxruntime.)
+images. `Pad`: it takes no negative numbers. (onnx 1.23.2; each compared with onnxruntime.)
 """
 
 from __future__ import annotations
@@ -184,7 +184,30 @@ class Loop(OpRun):
         return (*state, *(np.stack(items) if items else np.empty((0,), np.float32) for items in scanned))
 
 
-REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, Loop, LRN, MaxPool)
+class Pad(OpRun):
+    """Elements put before and after each axis; where their number is negative, so many are cut off."""
+
+    def _run(
+        self,
+        data: np.ndarray,
+        pads: np.ndarray,
+        constant_value: np.ndarray | None = None,
+        axes: np.ndarray | None = None,
+        mode: str = "constant",
+    ) -> tuple[np.ndarray]:
+        over = range(data.ndim) if axes is None else [int(axis) % data.ndim for axis in axes]
+        before, after = [0] * data.ndim, [0] * data.ndim
+        for place, axis in enumerate(over):
+            before[axis], after[axis] = int(pads[place]), int(pads[len(over) + place])
+        kept = data[tuple(slice(max(-b, 0), n + min(a, 0)) for n, b, a in zip(data.shape, before, after, strict=True))]
+        widths = [(max(b, 0), max(a, 0)) for b, a in zip(before, after, strict=True)]
+        options: dict[str, Any] = {}
+        if mode == "constant" and constant_value is not None:
+            options["constant_values"] = constant_value.item()
+        return (np.pad(kept, widths, mode=mode, **options).astype(data.dtype, copy=False),)  # type: ignore[call-overload]
+
+
+REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, Loop, LRN, MaxPool, Pad)
 
 
 def _pads(extent: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: dict[str, Any]) -> _Pairs:

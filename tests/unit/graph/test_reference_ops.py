@@ -166,3 +166,22 @@ def test_a_loop_that_does_not_run_hands_its_state_through() -> None:
     results = evaluate(load_model(proto), {"x": np.ones((2, 3), np.float32)}, keep=["y"])
     np.testing.assert_array_equal(results["last"], results["y"])
     assert results["peaks"].shape == (0,)
+
+
+@given(
+    st.lists(st.tuples(st.integers(2, 5), st.integers(-1, 1), st.integers(-1, 1)), min_size=1, max_size=3),
+    st.sampled_from(["constant", "edge", "reflect"]),
+)
+def test_negative_padding_cuts_off_and_positive_is_the_evaluators(axes: list[tuple[int, int, int]], mode: str) -> None:
+    x = _random(*(size for size, _, _ in axes))
+    kept = x[tuple(slice(max(-before, 0), size + min(after, 0)) for size, before, after in axes)]
+    assume(all(kept.shape) and (mode != "reflect" or min(kept.shape) > 1))
+    pads = np.array([before for _, before, _ in axes] + [after for _, _, after in axes])
+    wanted = _theirs("Pad", kept, np.maximum(pads, 0), mode=mode)
+    assert np.array_equal(_ours("Pad", x, pads, mode=mode), wanted)
+
+
+def test_padding_by_a_value_on_some_axes() -> None:
+    x = _random(2, 3, 4)
+    given_ = (x, np.array([1, 2]), np.array(7, np.float32), np.array([-1]))
+    assert np.array_equal(_ours("Pad", *given_), _theirs("Pad", *given_))
