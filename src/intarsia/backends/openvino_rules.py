@@ -133,6 +133,14 @@ def _integers(node: Node, graph: Graph) -> str | None:
     return None
 
 
+def _conv(node: Node, graph: Graph) -> str | None:
+    kernel = (graph.values[node.inputs[1]].shape or ())[2:]
+    dilations = node.attributes.get("dilations") or ()
+    if any(size == 1 and dilation > 1 for size, dilation in zip(kernel, dilations, strict=False)):
+        return "openvino crashes in some convolutions that dilate a kernel of one element"
+    return None
+
+
 def _pool(node: Node, graph: Graph) -> str | None:
     if has_window_in_padding(node, graph):
         return f"openvino's {node.op_type} with ceil_mode keeps a window that starts in the padding"
@@ -200,6 +208,7 @@ _CASES: Mapping[str, Case] = MappingProxyType(
         "Attention": _attention,
         "AveragePool": _pool,
         "Celu": _celu,
+        "Conv": _conv,
         "Dropout": _dropout,
         "GRU": _recurrent,
         "GridSample": _grid_sample,

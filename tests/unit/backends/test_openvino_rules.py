@@ -65,6 +65,7 @@ REFUSED = [
     ),
     ("corners by rounded sizes", resize("linear", "align_corners", 0.5, 0.7)),
     ("does not wrap", one("Pad", "wrap", {"x": IMAGE, "p": i64(0, 0, 1, 1, 0, 0, 1, 1)}, mode="wrap")),
+    ("dilate a kernel of one element", one("Conv", "1x1", {"x": IMAGE, "w": (2, 2, 1, 1)}, dilations=[2, 1])),
     ("images only", one("GridSample", "3d", {"x": f32(1, 1, 3, 3, 3), "g": f32(1, 2, 2, 2, 3)}, mode="linear")),
     (
         "ignores the peepholes",
@@ -78,6 +79,7 @@ REFUSED = [
 ]
 TAKEN = [
     one("Conv", "3x3", {"x": IMAGE, "w": (2, 2, 3, 3)}),
+    one("Conv", "dilated", {"x": IMAGE, "w": (2, 2, 3, 3)}, dilations=[2, 2], pads=[2, 2, 2, 2]),
     one("Add", "int32", {"a": INT32, "b": INT32}),
     one("Gather", "rows", {"w": (20, 8), "i": INT64}),
     one("Reshape", "fixed", {"x": f32(4), "s": i64(2, 2)}),
