@@ -72,7 +72,7 @@ def distinct(graph: Graph, cells: Sequence[tuple[str, ...]]) -> list[list[tuple[
     """The cells, equal ones together: those that a measurement could not tell apart."""
     groups: dict[str, list[tuple[str, ...]]] = {}
     for cell in cells:
-        groups.setdefault(graph.extract(cell).fingerprint, []).append(cell)
+        groups.setdefault(graph.fingerprint_of(cell), []).append(cell)
     return list(groups.values())
 
 

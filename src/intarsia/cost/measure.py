@@ -15,7 +15,18 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Watcher, unwatched
-from intarsia.cost.protocol import Failed, Fragment, Inspect, Measure, Measured, NodeTimes, Timed, Write, Written
+from intarsia.cost.protocol import (
+    Answer,
+    Failed,
+    Fragment,
+    Inspect,
+    Measure,
+    Measured,
+    NodeTimes,
+    Timed,
+    Write,
+    Written,
+)
 from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
 from intarsia.cost.repro import Origin, write_repro
 from intarsia.cost.sampling import Effort
@@ -116,13 +127,7 @@ class Measurer:
         """Have the worker that measured with these settings write the artifact of a plan; why, if it could not."""
         request = Write(fragment=Fragment.of(partitions, settings), path=str(path))
         answer = self._worker(settings).ask(request, 4 * self.timeout_s)
-        match answer:
-            case Written():
-                return None
-            case Failed():
-                return Failure(stage=answer.stage, reason=answer.reason)
-            case _:
-                return Failure(stage="run", reason=f"the worker answered {answer.verb} to write")
+        return None if isinstance(answer, Written) else failure_of(answer, "write")
 
     def key(
         self,
@@ -207,9 +212,9 @@ class Measurer:
             case Failed():
                 folder = self.store.folder / "repro"
                 repro = write_repro(folder, self._origin.on_disk(self.graph, folder), fragment, answer)
-                return Failure(stage=answer.stage, reason=answer.reason, repro=str(repro))
+                return replace(failure_of(answer, "measure"), repro=str(repro))
             case _:
-                return Failure(stage="run", reason=f"the worker answered {answer.verb} to measure")
+                return failure_of(answer, "measure")
 
     def _inspect(self, piece: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any]:
         request = Inspect(fragment=Fragment.of((piece,), settings), runs=PROFILE_RUNS)
@@ -224,6 +229,13 @@ class Measurer:
             environment = load_environment(self._engines, alike)
             self._workers[alike] = WorkerClient(self.folder, environment)
         return self._workers[alike]
+
+
+def failure_of(answer: Answer, asked: str) -> Failure:
+    """Why a worker did not do what it was asked."""
+    if isinstance(answer, Failed):
+        return Failure(stage=answer.stage, reason=answer.reason)
+    return Failure(stage="run", reason=f"the worker answered {answer.verb} to {asked}")
 
 
 def _order_digest(graph: Graph, nodes: Sequence[Node]) -> str:

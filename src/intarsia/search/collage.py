@@ -23,7 +23,7 @@ from intarsia.graph.work import work
 from intarsia.partition import Capability, Partition, coarser
 from intarsia.search.edge_costs import HOPELESS, EdgeCosts, Known
 from intarsia.search.lazy import LazyPaths
-from intarsia.search.predict import predict_embedded, predict_parallel
+from intarsia.search.predict import predict
 from intarsia.search.problem import Candidate, Deadline, Problem
 from intarsia.search.profiles import profiles
 from intarsia.search.refine import finer
@@ -224,9 +224,8 @@ class CollageSearch:
         settings = candidate.settings
         if not settings.embed and not settings.parallel:
             return candidate
-        told = predict_embedded if settings.embed else predict_parallel
         try:
-            costs = told(self._measurer, candidate.partitions, settings)
+            costs = predict(self._measurer, candidate.partitions, settings)
         except (BackendError, MismatchError):
             return candidate  # it ran as a whole, so it may race; its parts stay predicted as they run in turn
         return replace(candidate, predicted_ms=costs)

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.measure import Measurer, failure_of, run_facts
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Open, Opened
 from intarsia.cost.record import Failure, Key
@@ -129,7 +129,7 @@ def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: 
     best = max(standing, key=lambda mix: speedups[mix.name].median)
     gain = speedups[best.name]
     told = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
-    if gain.low > 1.0 and verdict.wins_everywhere(best.name, best_single.name):
+    if verdict.is_faster(best.name, best_single.name):
         return best, f"the mix is {told}"
     return best_single, f"the best mix is {told}: no gain beyond the noise"
 
@@ -199,8 +199,7 @@ class _Builder:
         with WorkerClient(self._measurer.folder, environment) as worker:
             answer = worker.ask(Open(path=str(path)), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
-            stage, reason = getattr(answer, "stage", "run"), getattr(answer, "reason", repr(answer))
-            raise failure_error(candidate.partitions[0], Failure(stage=stage, reason=reason))
+            raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
         return answer.error
 
     def _write(self, candidate: Candidate) -> Path | Failure:

@@ -8,10 +8,9 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.sampling import Effort
 from intarsia.partition import Partition, Partitioning
-from intarsia.runtime import Plan, can_embed, plan_of
-from intarsia.runtime.sections import width
-from intarsia.search.predict import predict, predict_embedded, predict_parallel
+from intarsia.search.predict import predict
 from intarsia.search.problem import Candidate
+from intarsia.search.ways import possible_ways
 
 WHOLE_EFFORT = Effort(seconds=1.0, min_runs=7, max_runs=60)
 
@@ -27,20 +26,12 @@ def given_candidate(
     """
     partitions = partitioning.partitions
     settings = ways[0] if len(ways) == 1 else _fastest(partitions, ways, measurer)
-    told = predict_embedded if settings.embed else predict_parallel if settings.parallel else predict
-    costs = told(measurer, partitions, settings)
+    costs = predict(measurer, partitions, settings)
     return Candidate(name=name, label=name, partitions=partitions, settings=settings, predicted_ms=costs)
 
 
 def _fastest(partitions: Sequence[Partition], ways: Sequence[RunSettings], measurer: Measurer) -> RunSettings:
-    possible = [way for way in ways if _is_possible(plan_of(measurer.graph, partitions, way))]
+    possible = possible_ways(measurer.graph, partitions, ways)
     if len(possible) < 2:
         return (possible or ways)[0]
     return min(possible, key=lambda way: measurer.cost_of_plan(partitions, way, WHOLE_EFFORT).cost_ms)
-
-
-def _is_possible(plan: Plan) -> bool:
-    """Whether a way of running the plan is one for this plan."""
-    if plan.settings.embed:
-        return can_embed(plan)
-    return not plan.settings.parallel or width(plan) > 1

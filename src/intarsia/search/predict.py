@@ -22,6 +22,17 @@ _ERRORS: dict[str, type[BackendError]] = {"compile": CompileError, "load": LoadE
 
 
 def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
+    """Milliseconds of each partition of a plan that is run as its settings say.
+
+    Raises:
+        CompileError, LoadError, ExecutionError: An engine failed on a partition.
+        MismatchError: A partition answers wrongly.
+    """
+    told = predict_embedded if settings.embed else predict_parallel if settings.parallel else predict_in_turn
+    return told(measurer, partitions, settings)
+
+
+def predict_in_turn(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
     """Milliseconds of each partition in its place.
 
     Raises:

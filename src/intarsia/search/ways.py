@@ -12,7 +12,7 @@ from intarsia.cost.record import Measurement
 from intarsia.cost.sampling import Effort
 from intarsia.graph import Graph
 from intarsia.partition import Partition
-from intarsia.runtime import can_embed, plan_of
+from intarsia.runtime import Plan, can_embed, plan_of
 from intarsia.runtime.sections import width
 
 PLAN_EFFORT = Effort(seconds=0.6, min_runs=9, max_runs=60)
@@ -26,12 +26,24 @@ def ways(graph: Graph, partitions: Sequence[Partition], threads: int) -> tuple[R
     Called in turn, engines must not spin on each other's cores after a call; neither must they where independent
     partitions run at one time. Inside one engine's session there is one pool of threads, which may.
     """
-    apart = tuple(RunSettings(threads=threads, spin=spin) for spin in (Spin.CALL, Spin.NEVER))
+    apart = (RunSettings(threads=threads, spin=spin) for spin in (Spin.CALL, Spin.NEVER))
     beside = RunSettings(threads=threads, spin=Spin.CALL, parallel=True)
-    if width(plan_of(graph, partitions, beside)) > 1:
-        apart = (*apart, beside)
-    inside = tuple(RunSettings(threads=threads, spin=spin, embed=True) for spin in (Spin.CALL, Spin.FREE))
-    return (*apart, *inside) if can_embed(plan_of(graph, partitions, inside[0])) else apart
+    inside = (RunSettings(threads=threads, spin=spin, embed=True) for spin in (Spin.CALL, Spin.FREE))
+    return possible_ways(graph, partitions, (*apart, beside, *inside))
+
+
+def possible_ways(
+    graph: Graph, partitions: Sequence[Partition], several: Sequence[RunSettings]
+) -> tuple[RunSettings, ...]:
+    """Those of several ways that are ways for this plan."""
+    plan = plan_of(graph, partitions, several[0])
+    return tuple(way for way in several if _is_possible(replace(plan, settings=way)))
+
+
+def _is_possible(plan: Plan) -> bool:
+    if plan.settings.embed:
+        return can_embed(plan)
+    return not plan.settings.parallel or width(plan) > 1
 
 
 def measured_ways(

@@ -43,7 +43,7 @@ def _no_engine() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("intarsia.search.ways.can_embed", can_embed)
         patch.setattr("intarsia.search.collage.registry.get", FakeEngine)
-        patch.setattr("intarsia.search.collage.predict_embedded", lambda _, parts, settings: (1.0,) * len(parts))
+        patch.setattr("intarsia.search.collage.predict", lambda _, parts, settings: (1.0,) * len(parts))
         yield
 
 

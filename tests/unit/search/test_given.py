@@ -17,7 +17,6 @@ from intarsia.errors import ExecutionError
 from intarsia.graph import Graph, load_model
 from intarsia.partition import Partition, Partitioning
 from intarsia.runtime import Plan
-from intarsia.search import given as module
 from intarsia.search.given import given_candidate
 from intarsia.search.predict import predict_embedded, predict_parallel
 from intarsia.target import Target
@@ -63,7 +62,7 @@ def partitioning(monkeypatch: pytest.MonkeyPatch) -> tuple[Graph, Partitioning]:
     def main_places(plan: Plan) -> tuple[int, ...]:
         return tuple(place for place, step in enumerate(plan.steps) if step.target == MAIN)
 
-    monkeypatch.setattr(module, "can_embed", lambda plan: True)
+    monkeypatch.setattr("intarsia.search.ways.can_embed", lambda plan: True)
     monkeypatch.setattr(sys.modules["intarsia.search.predict"], "main_places", main_places)
     targets = [MAIN, OTHER] * (len(graph.nodes) // 2)
     pairs = zip(targets, graph.nodes, strict=False)
