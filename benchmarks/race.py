@@ -2,6 +2,8 @@
 
 The statistic is the median of per-round ratios with its 95 % interval by order statistics. The first contender runs
 twice: while the median of its ratios to itself leaves ±2 %, more sets are run, and a race that ends outside is void.
+Times are put down to full speed, so that a neighbour who comes and goes between two turns of a round is not seen as a
+difference of the contenders.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from intarsia.cost.pace import Pace, Slowdown, at_full_speed
 from intarsia.cost.statistics import Interval, median_interval
 
 CONTROL = "control"
@@ -29,7 +33,7 @@ CONTROL_LIMIT = 0.02
 ROUND_MS = 40.0
 """A round runs a contender for about this long at least, so that short models are not timed by single runs."""
 SETTLE_S = 0.05
-"""Pause before each round: ONNX Runtime's threads spin for some 30 ms after a call, on the next contender's cores."""
+"""Pause behind each turn: ONNX Runtime's threads spin for some 30 ms after a call, on the next contender's cores."""
 PATIENCE_S = 120.0
 """A contender that is silent for longer is killed."""
 
@@ -66,7 +70,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Rounds of every contender and of the control, over all sets; those that left have fewer.
+    """Rounds of every contender and of the control at full speed, over all sets; those that left have fewer.
 
     Attributes:
         rounds_ms: One median a round.
@@ -132,8 +136,9 @@ def race(
     effort = effort or Effort()
     running = {contender.name: contender for contender in contenders} | {CONTROL: contenders[0]}
     result = Result(rounds_ms=dict.fromkeys(running, ()), set_sizes=())
+    slowdown = Pace()
     for number in range(effort.sets + effort.more_sets):
-        found = _one_set(running, feeds, threads, effort, random.Random(seed + number))
+        found = _one_set(running, feeds, threads, effort, random.Random(seed + number), slowdown)
         sizes = (*result.set_sizes, len(found[CONTROL]))
         total = {name: (*times, *found.get(name, ())) for name, times in result.rounds_ms.items()}
         result = Result(rounds_ms=total, set_sizes=sizes)
@@ -191,7 +196,12 @@ def _in_doubt(result: Result, others: Collection[str], effort: Effort) -> bool:
 
 
 def _one_set(
-    contenders: Mapping[str, Contender], feeds: Path, threads: int, effort: Effort, rng: random.Random
+    contenders: Mapping[str, Contender],
+    feeds: Path,
+    threads: int,
+    effort: Effort,
+    rng: random.Random,
+    slowdown: Slowdown,
 ) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {name: [] for name in contenders}
     with ExitStack() as stack:
@@ -202,9 +212,13 @@ def _one_set(
         end = time.monotonic() + effort.seconds
         while len(found[CONTROL]) < effort.rounds or time.monotonic() < end:
             for name in rng.sample(list(running), len(running)):
-                time.sleep(SETTLE_S)
-                found[name].append(statistics.median(running[name].times(*shape[name])))
+                turn = partial(_taken, running[name], *shape[name])
+                found[name].append(at_full_speed(turn, slowdown, SETTLE_S))
     return found
+
+
+def _taken(process: _Process, warm: int, runs: int) -> float:
+    return statistics.median(process.times(warm, runs))
 
 
 def _shape(process: _Process) -> tuple[int, int]:

@@ -32,17 +32,22 @@ class WorkerClient:
         self._pending = b""
         self._log: IO[bytes] | None = None
 
-    def start(self) -> None:
-        """Start the process without waiting for it, so that several load their libraries at one time."""
-        self._running()
-
     def ask(self, request: Request, timeout_s: float) -> Answer:
         """The worker's answer; a crash or a hang is the answer `Failed`."""
+        self.send(request)
+        return self.answer(timeout_s)
+
+    def send(self, request: Request) -> None:
+        """Put a request without waiting, so that several workers are busy at one time; `answer` belongs to it."""
         process = self._running()
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(request.model_dump_json().encode() + b"\n")
             process.stdin.flush()
+
+    def answer(self, timeout_s: float) -> Answer:
+        """The answer to the request that was sent; a crash or a hang is the answer `Failed`."""
+        process = self._running()
         line = self._line(process, time.monotonic() + timeout_s)
         if line is None:
             self.close()

@@ -7,17 +7,21 @@ more sets are added; a duel that ends outside is void.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
+from intarsia.config.settings import Spin
 from intarsia.cost.client import WorkerClient
+from intarsia.cost.pace import Pace, Slowdown, at_full_speed
 from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.protocol import Failed, Open, Opened, Profile, Round, Times
+from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round, Times
 from intarsia.cost.statistics import Interval, median, median_interval
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.plan import Plan
@@ -27,9 +31,11 @@ CONTROL_NAME = "control"
 PATIENCE_S = 120.0
 PROFILE_RUNS = 5
 SETTLE_S = 0.05
-"""Pause before each round: ONNX Runtime's threads spin for some 30 ms after a call, on the next contender's cores."""
+"""Pause behind one that spins: ONNX Runtime's threads go on for some 30 ms after a call, on the next one's cores."""
+SETTLED_SETS = 2
+"""Sets where nothing but the settings of one plan is left to decide."""
 WARM = 2
-"""Untimed runs before each round: the caches hold what the contender before left there."""
+"""Untimed runs of a turn: the caches hold what the contender before left there. One run of a slow model will do."""
 ROUND_MS = 40.0
 """A round runs a contender for about this long at least, so that short models are not timed by single runs."""
 
@@ -67,7 +73,7 @@ class Verdict:
     """What came of a duel.
 
     Attributes:
-        rounds_ms: For each contender that stayed, and for the control, one median a round, over all sets.
+        rounds_ms: For each contender that stayed, and for the control, one median a round at full speed, over all sets.
         set_sizes: How many of the rounds each set of processes made.
         profile_ms: For each contender, the milliseconds of its steps.
         errors: For each contender, its largest error against the reference.
@@ -123,10 +129,12 @@ def duel(
     failed: dict[str, tuple[str, str]] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
+    slowdown = Pace()
+    watch(Progress(stage="decide", done=0, total=effort.processes))
     for number in range(effort.processes + effort.repeats):
-        if not running or (len(sets) >= effort.processes and _control_holds(sets)):
+        if not running or (len(sets) >= _sets_wanted(running, effort) and _control_holds(sets)):
             break
-        done = _one_set(folder, running, effort, random.Random(seed + number))
+        done = _one_set(folder, running, effort, random.Random(seed + number), slowdown)
         failed |= {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
         if done.failed:
             sets = []
@@ -143,8 +151,14 @@ def duel(
         profile_ms={name: sets[-1].profile[name] for name in names},
         errors={name: sets[-1].errors[name] for name in names},
         failed=failed,
-        is_void=len(sets) < effort.processes or not _control_holds(sets),
+        is_void=len(sets) < _sets_wanted(running, effort) or not _control_holds(sets),
     )
+
+
+def _sets_wanted(running: Mapping[str, Contender], effort: Effort) -> int:
+    """Fewer once all that are left differ in settings alone, not in which engine runs which part."""
+    plans = {contender.plan.steps for contender in running.values()}
+    return effort.processes if len(plans) > 1 else min(effort.processes, SETTLED_SETS)
 
 
 def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
@@ -161,54 +175,94 @@ class _Set:
     failed: Mapping[str, tuple[str, str]]
 
 
-def _one_set(folder: Path, running: Mapping[str, Contender], effort: Effort, rng: random.Random) -> _Set:
+def _one_set(
+    folder: Path, running: Mapping[str, Contender], effort: Effort, rng: random.Random, slowdown: Slowdown
+) -> _Set:
     """One set of fresh processes; it ends at once when a contender fails."""
-    errors: dict[str, float | None] = {}
-    rounds: dict[str, list[float]] = {name: [] for name in running}
-    profile: dict[str, tuple[float, ...]] = {}
     with ExitStack() as stack:
-        workers: dict[str, WorkerClient] = {}
-        for name, contender in running.items():
-            environment = load_environment(contender.plan.engines, contender.plan.settings)
-            workers[name] = stack.enter_context(WorkerClient(folder, environment))
-            workers[name].start()
-        for name, contender in running.items():
-            answer = workers[name].ask(Open(path=str(contender.path)), PATIENCE_S)
-            if not isinstance(answer, Opened):
-                return _failed_set(name, answer)
-            errors[name] = answer.error
-        runs = {name: _runs(worker) for name, worker in workers.items()}
-        end = time.monotonic() + effort.seconds
-        for number in range(effort.rounds):
-            if number >= effort.min_rounds and time.monotonic() >= end:
-                break
-            for name in rng.sample(list(workers), len(workers)):
-                time.sleep(SETTLE_S)
-                answer = workers[name].ask(Round(warm=WARM, runs=runs[name]), PATIENCE_S)
-                if not isinstance(answer, Times):
-                    return _failed_set(name, answer)
-                rounds[name].append(median(answer.ms))
-        for name, worker in workers.items():
-            answer = worker.ask(Profile(runs=PROFILE_RUNS), PATIENCE_S)
-            if not isinstance(answer, Times):
-                return _failed_set(name, answer)
-            profile[name] = answer.ms
-    return _Set(
-        rounds={name: tuple(times) for name, times in rounds.items()},
-        profile=profile,
-        errors=errors,
-        failed={},
-    )
+        workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
+        try:
+            errors = _open(workers, running)
+            rounds = _rounds(workers, running, effort, rng, slowdown)
+            profile = {name: _profile(name, worker, slowdown) for name, worker in workers.items()}
+        except _FailedError as error:
+            return _Set(rounds={}, profile={}, errors={}, failed={error.name: error.why})
+    return _Set(rounds=rounds, profile=profile, errors=errors, failed={})
 
 
-def _failed_set(name: str, answer: object) -> _Set:
-    why = (answer.stage, answer.reason) if isinstance(answer, Failed) else ("run", f"unexpected answer {answer!r}")
-    return _Set(rounds={}, profile={}, errors={}, failed={name: why})
+class _FailedError(Exception):
+    """A contender did not do what it was asked."""
+
+    def __init__(self, name: str, answer: Answer) -> None:
+        super().__init__(name)
+        self.name = name
+        if isinstance(answer, Failed):
+            self.why = (answer.stage, answer.reason)
+        else:
+            self.why = ("run", f"unexpected answer {answer!r}")
 
 
-def _runs(worker: WorkerClient) -> int:
-    answer = worker.ask(Round(warm=3, runs=3), PATIENCE_S)
-    return max(1, min(50, round(ROUND_MS / median(answer.ms)))) if isinstance(answer, Times) else 1
+def _worker(folder: Path, contender: Contender) -> WorkerClient:
+    worker = WorkerClient(folder, load_environment(contender.plan.engines, contender.plan.settings))
+    worker.send(Open(path=str(contender.path)))  # all of them load at one time
+    return worker
+
+
+def _open(workers: Mapping[str, WorkerClient], running: Mapping[str, Contender]) -> dict[str, float | None]:
+    """Wait until all are loaded; the error of each against the reference."""
+    errors = {}
+    patience_s = PATIENCE_S * len(running)
+    for name, worker in workers.items():
+        answer = worker.answer(patience_s)
+        if not isinstance(answer, Opened):
+            raise _FailedError(name, answer)
+        errors[name] = answer.error
+    return errors
+
+
+def _rounds(
+    workers: Mapping[str, WorkerClient],
+    running: Mapping[str, Contender],
+    effort: Effort,
+    rng: random.Random,
+    slowdown: Slowdown,
+) -> dict[str, tuple[float, ...]]:
+    """For each contender one time a round, in turns whose order is drawn anew each time."""
+    turns = {name: _turn(name, worker) for name, worker in workers.items()}
+    rounds: dict[str, list[float]] = {name: [] for name in workers}
+    end = time.monotonic() + effort.seconds
+    for number in range(effort.rounds):
+        if number >= effort.min_rounds and time.monotonic() >= end:
+            break
+        for name in rng.sample(list(workers), len(workers)):
+            settle_s = SETTLE_S if running[name].plan.settings.spin is Spin.FREE else 0.0
+            turn = partial(_taken, name, workers[name], turns[name])
+            rounds[name].append(at_full_speed(turn, slowdown, settle_s))
+    return {name: tuple(times) for name, times in rounds.items()}
+
+
+def _taken(name: str, worker: WorkerClient, turn: Round) -> float:
+    answer = worker.ask(turn, PATIENCE_S)
+    if not isinstance(answer, Times):
+        raise _FailedError(name, answer)
+    return median(answer.ms)
+
+
+def _profile(name: str, worker: WorkerClient, slowdown: Slowdown) -> tuple[float, ...]:
+    before = slowdown()
+    answer = worker.ask(Profile(runs=PROFILE_RUNS), PATIENCE_S)
+    if not isinstance(answer, Times):
+        raise _FailedError(name, answer)
+    pace = (before + slowdown()) / 2
+    return tuple(ms / pace for ms in answer.ms)
+
+
+def _turn(name: str, worker: WorkerClient) -> Round:
+    answer = worker.ask(Round(warm=1, runs=2), PATIENCE_S)
+    if not isinstance(answer, Times):
+        raise _FailedError(name, answer)
+    ms = min(answer.ms)
+    return Round(warm=1, runs=1) if ms > ROUND_MS else Round(warm=WARM, runs=min(50, math.ceil(ROUND_MS / ms)))
 
 
 def _control_holds(sets: Sequence[_Set]) -> bool:

@@ -36,7 +36,7 @@ from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.machine import this_machine
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
 PROFILE_RUNS = 5
 PATIENCE_S = 25.0

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from intarsia.cost.pace import Slowdown, full_speed, is_even
 from intarsia.cost.statistics import halves_agree, median_interval
 
 WARM_UP_S = 0.03
@@ -14,11 +15,13 @@ WARM_UP_CALLS = 2
 WARM_UP_REQUESTS = 8
 STRETCH_MS = 40.0
 """Least time over which a stream's results are counted for one sample, so that it begins and ends in full flow."""
+BLOCK_MS = 30.0
+"""How long runs follow each other before the machine's pace is looked at again."""
 STABLE = 0.01
 """A window ends early once the interval's half-width is below this share of the median."""
-CONTROL = 0.05
+CONTROL = 0.08
 """A window whose two halves differ by more is void and is taken again."""
-ATTEMPTS = 3
+ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +42,17 @@ class Effort:
 
 
 Samples = tuple[tuple[float, ...], bool]
-"""Milliseconds, and whether the window was completed (or given up as hopeless)."""
+"""Milliseconds at full speed, and whether the window was completed (or given up as hopeless)."""
 
 
-def sample(run_ms: Callable[[], float], effort: Effort) -> Samples:
-    """Time one run again and again."""
-    warm = _warm_up(run_ms)
+def sample(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown = full_speed) -> Samples:
+    """Time one run again and again, and put each time down to what it would be at full speed."""
+    warm = _warm_up(run_ms) / slowdown()
     if effort.hopeless_ms is not None and warm > effort.hopeless_ms:
-        return (run_ms(),), False
+        return (run_ms() / slowdown(),), False
     windows = []
     for _ in range(ATTEMPTS):
-        window = _window(run_ms, effort)
+        window = _window(run_ms, effort, slowdown)
         if halves_agree(window, CONTROL):
             return window, True
         windows.append(window)
@@ -57,12 +60,12 @@ def sample(run_ms: Callable[[], float], effort: Effort) -> Samples:
     return min(windows, key=lambda samples: median_interval(samples).median), True
 
 
-def sample_stream(stream: Iterator[object], effort: Effort) -> Samples:
+def sample_stream(stream: Iterator[object], effort: Effort, slowdown: Slowdown = full_speed) -> Samples:
     """As `sample`, for an endless stream: each sample is the milliseconds of a request over many results in a row."""
     for _ in range(WARM_UP_REQUESTS):
         next(stream)
     count = max(WARM_UP_REQUESTS, math.ceil(STRETCH_MS / _per_result(stream, WARM_UP_REQUESTS)))
-    return sample(lambda: _per_result(stream, count), effort)
+    return sample(lambda: _per_result(stream, count), effort, slowdown)
 
 
 def _per_result(stream: Iterator[object], count: int) -> float:
@@ -81,13 +84,28 @@ def _warm_up(run_ms: Callable[[], float]) -> float:
     return fastest
 
 
-def _window(run_ms: Callable[[], float], effort: Effort) -> tuple[float, ...]:
+def _window(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown) -> tuple[float, ...]:
     end = time.perf_counter() + effort.seconds
-    samples: list[float] = []
-    while len(samples) < effort.max_runs:
-        samples.append(run_ms())
-        if len(samples) < effort.min_runs:
+    even: list[float] = []
+    uneven: list[float] = []
+    before = slowdown()
+    while len(even) + len(uneven) < effort.max_runs:
+        block = _block(run_ms, effort.max_runs - len(even) - len(uneven))
+        after = slowdown()
+        samples = even if is_even((before, after)) else uneven
+        samples += [ms / ((before + after) / 2) for ms in block]
+        before = after
+        if len(even) + len(uneven) < effort.min_runs:
             continue
-        if time.perf_counter() >= end or median_interval(samples).half_width <= STABLE:
+        is_stable = len(even) >= effort.min_runs and median_interval(even).half_width <= STABLE
+        if is_stable or time.perf_counter() >= end:
             break
-    return tuple(samples)
+    # Where the machine's pace changed, nobody knows which of the runs it changed in.
+    return tuple(even) if len(even) >= effort.min_runs else (*even, *uneven)
+
+
+def _block(run_ms: Callable[[], float], most: int) -> list[float]:
+    samples = [run_ms()]
+    while len(samples) < most and sum(samples) < BLOCK_MS:
+        samples.append(run_ms())
+    return samples

@@ -21,6 +21,7 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.cost.node_times import node_times
+from intarsia.cost.pace import Pace
 from intarsia.cost.protocol import (
     REQUEST,
     Answer,
@@ -77,6 +78,10 @@ class Worker:
         return CompiledPieces(self._folder / "compiled")
 
     @cached_property
+    def _pace(self) -> Pace:
+        return Pace()
+
+    @cached_property
     def _graph(self) -> Graph:
         return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
 
@@ -127,7 +132,7 @@ class Worker:
         try:
             error = self._check(executor)
             steps = self._timed_steps(executor, request)
-            return load_s, error, sample(lambda: _milliseconds(executor.timed_call(), steps), effort)
+            return load_s, error, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
         finally:
             executor.close()
 
@@ -138,7 +143,7 @@ class Worker:
         try:
             error = self._check(streams.first)
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
-                return load_s, error, sample_stream(stream, effort)
+                return load_s, error, sample_stream(stream, effort, self._pace)
         finally:
             streams.close()
 

@@ -7,6 +7,7 @@ once; artifacts and verification by the second.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -36,13 +37,8 @@ _CHUNK = 1 << 20
 
 def fingerprint(model: SubModel) -> str:
     """Hex digest of a piece of a graph; see `SubModel.fingerprint`."""
-    sizes = sizes_text(model.graph)  # what is measured at other sizes is another record
-    key = ("fingerprint", sizes, model.nodes[0].index, tuple(node.index for node in model.nodes))
-    memo = model.graph.memo
-    if key not in memo:
-        text = repr(tuple(_Canonical(model).records())) + sizes
-        memo[key] = xxh3_128(text.encode("utf-8", "surrogateescape")).hexdigest()
-    return str(memo[key])
+    text = _Canonical(model).text() + sizes_text(model.graph)  # what is measured at other sizes is another record
+    return xxh3_128(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def content_hash(graph: Graph) -> str:
@@ -73,66 +69,90 @@ class _Canonical:
 
     def __init__(self, model: SubModel) -> None:
         self._model = model
-        self._graph = model.graph
+        self._values = model.graph.values
         self._producer = {name: node for node in model.nodes for name in node.outputs if name}
         self._inputs = {value.name: position for position, value in enumerate(model.inputs)}
+        self._described = _Described(model.graph)
         self._number: dict[str, int] = {}
+        self._records: list[str] = []
 
-    def records(self) -> Iterator[tuple[Any, ...]]:
-        """What is hashed: one record per input, weight and node, then the outputs."""
+    def text(self) -> str:
+        """What is hashed: a tuple of one record per input, weight and node, then of the outputs."""
         for value in self._model.outputs:
-            yield from self._reach(value.name)
+            self._reach(self._producer[value.name])
         for node in self._model.nodes:  # what no output depends on
-            yield from self._reach(next(name for name in node.outputs if name))
-        yield "outputs", tuple(self._number[value.name] for value in self._model.outputs), len(self._inputs)
+            self._reach(node)
+        outputs = tuple(self._number[value.name] for value in self._model.outputs)
+        self._records.append(repr(("outputs", outputs, len(self._inputs))))
+        return f"({', '.join(self._records)})"
 
-    def _reach(self, name: str) -> Iterator[tuple[Any, ...]]:
-        pending = [name]
-        while pending:
-            current = pending[-1]
-            if current in self._number:
-                pending.pop()
-                continue
-            node = self._producer.get(current)
-            missing = [read for read in reversed(node.reads) if read not in self._number] if node else []
-            if missing:
-                pending.extend(missing)
-                continue
-            pending.pop()
-            yield self._leaf(current) if node is None else self._node(node)
+    def _reach(self, last: Node) -> None:
+        if next(filter(None, last.outputs)) in self._number:
+            return
+        path = [(last, iter(last.reads))]
+        while path:
+            node, reads = path[-1]
+            missing = self._next_missing(reads)
+            if missing is None:
+                self._records.append(self._node(node))
+                path.pop()
+            else:
+                path.append((missing, iter(missing.reads)))
 
-    def _leaf(self, name: str) -> tuple[Any, ...]:
+    def _next_missing(self, reads: Iterator[str]) -> Node | None:
+        """The next node that is read and has no number yet; values from outside get theirs on the way."""
+        for name in reads:
+            if name not in self._number:
+                node = self._producer.get(name)
+                if node is not None:
+                    return node
+                self._records.append(self._leaf(name))
+        return None
+
+    def _leaf(self, name: str) -> str:
         self._number[name] = len(self._number)
         weight = self._model.weights.get(name)
         if weight is not None:
-            return "weight", _weight_class(self._graph, weight)
-        value = self._graph.values[name]
-        return "input", self._inputs[name], value.dtype, value.shape
+            return self._described.weight(weight)
+        value = self._values[name]
+        return repr(("input", self._inputs[name], value.dtype, value.shape))
 
-    def _node(self, node: Node) -> tuple[Any, ...]:
-        values = [self._graph.values[name] if name else None for name in node.outputs]
-        record = (
-            node.domain,
-            node.op_type,
-            self._graph.opsets.get(node.domain),
-            _attributes(self._graph, node),
-            tuple(self._number[name] if name else None for name in node.inputs),
-            tuple(self._number[name] for name in node.reads),
-            tuple((value.dtype, value.shape) if value else None for value in values),
-        )
+    def _node(self, node: Node) -> str:
+        number = self._number
+        inputs = repr(tuple([number[name] if name else None for name in node.inputs]))
+        # Nearly all nodes read just their inputs: nothing is left out, given twice, or captured by a nested graph.
+        reads = inputs if node.reads == node.inputs else repr(tuple([number[name] for name in node.reads]))
+        values = [self._values[name] if name else None for name in node.outputs]
+        types = repr(tuple([(value.dtype, value.shape) if value else None for value in values]))
         for name in node.outputs:
             if name:
-                self._number[name] = len(self._number)
-        return record
+                number[name] = len(number)
+        return f"({self._described.operator(node)}, {inputs}, {reads}, {types})"
 
 
-def _attributes(graph: Graph, node: Node) -> tuple[Any, ...]:
-    key = ("attributes", node.index)
-    if key not in graph.memo:
-        outer = {name: ("outer", position) for position, name in enumerate(node.reads)}
-        graph.memo[key] = _attribute_records(node.proto, outer)
-    record: tuple[Any, ...] = graph.memo[key]
-    return record
+class _Described:
+    """The part of a record that is the same in whichever piece its node or weight is; kept with the graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._opsets = graph.opsets
+        self._operators: dict[int, str] = graph.memo.setdefault("operators", {})
+        self._weights: dict[str, str] = graph.memo.setdefault("weight classes", {})
+
+    def operator(self, node: Node) -> str:
+        known = self._operators.get(node.index)
+        if known is None:
+            outer = {name: ("outer", position) for position, name in enumerate(node.reads)}
+            attributes = _attribute_records(node.proto, outer)
+            described = (node.domain, node.op_type, self._opsets.get(node.domain), attributes)
+            known = self._operators[node.index] = repr(described)[1:-1]
+        return known
+
+    def weight(self, weight: Weight) -> str:
+        known = self._weights.get(weight.name)
+        if known is None:
+            described = ("weight", (weight.dtype, weight.shape, _content_class(weight)))
+            known = self._weights[weight.name] = repr(described)
+        return known
 
 
 def _attribute_records(node: onnx.NodeProto, scope: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -142,13 +162,20 @@ def _attribute_records(node: onnx.NodeProto, scope: Mapping[str, Any]) -> tuple[
         if graphs:
             records.append((attribute.name, tuple(_nested(graph, scope) for graph in graphs)))
         else:
-            bare = onnx.AttributeProto()
-            bare.CopyFrom(attribute)
-            bare.ClearField("doc_string")
-            if bare.HasField("t"):
-                bare.t.ClearField("name")
-            records.append((attribute.name, bare.SerializeToString(deterministic=True)))
+            records.append((attribute.name, _nameless(attribute).SerializeToString(deterministic=True)))
     return tuple(records)
+
+
+def _nameless(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
+    """The attribute without what is said about it, and without the name of a tensor in it."""
+    if not attribute.doc_string and not attribute.t.name:
+        return attribute
+    bare = onnx.AttributeProto()
+    bare.CopyFrom(attribute)
+    bare.ClearField("doc_string")
+    if bare.HasField("t"):
+        bare.t.ClearField("name")
+    return bare
 
 
 def _nested(graph: onnx.GraphProto, scope: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -178,15 +205,7 @@ def _nested(graph: onnx.GraphProto, scope: Mapping[str, Any]) -> tuple[Any, ...]
     return tuple(records)
 
 
-def _weight_class(graph: Graph, weight: Weight) -> tuple[Any, ...]:
-    key = ("class", weight.name)
-    if key not in graph.memo:
-        graph.memo[key] = (weight.dtype, weight.shape, _described(weight))
-    record: tuple[Any, ...] = graph.memo[key]
-    return record
-
-
-def _described(weight: Weight) -> bytes | tuple[bool, int] | None:
+def _content_class(weight: Weight) -> bytes | tuple[bool, int] | None:
     """The content of a constant that steers what is computed; of the others, what can change how long it takes."""
     elements = prod(weight.shape)
     if elements <= _TINY_ELEMENTS or (not _is_float(weight.dtype) and weight.nbytes <= _SMALL_BYTES):
@@ -201,8 +220,7 @@ def _is_float(dtype: str) -> bool:
 def _denormals_and_sparsity(array: np.ndarray) -> tuple[bool, int]:
     """Whether there is a denormal number, and how many tenths of the elements are zero."""
     flat = array.reshape(-1)
-    finfo: Any = ml_dtypes.finfo
-    tiny = float(finfo(array.dtype).smallest_normal)
+    tiny = _smallest_normal(array.dtype)
     zeros = 0
     denormals = False
     for start in range(0, flat.size, _CHUNK):
@@ -212,6 +230,12 @@ def _denormals_and_sparsity(array: np.ndarray) -> tuple[bool, int]:
         zeros += none
         denormals = denormals or int(np.count_nonzero(size < tiny)) > none
     return denormals, 10 * zeros // max(flat.size, 1)
+
+
+@cache
+def _smallest_normal(dtype: np.dtype) -> float:
+    finfo: Any = ml_dtypes.finfo
+    return float(finfo(dtype).smallest_normal)
 
 
 def _content(weight: Weight) -> bytes | memoryview:

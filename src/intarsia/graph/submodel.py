@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -102,18 +102,25 @@ def cut(graph: Graph, node_ids: Iterable[str]) -> SubModel:
         raise ModelError("a sub-model needs at least one node")
     nodes = tuple(graph.nodes[index] for index in inside)
     members = frozenset(inside)
-    reads = dict.fromkeys(name for node in nodes for name in node.reads)
+    inputs, weights = _read(graph, nodes, members)
     made = (graph.values[name] for node in nodes for name in node.outputs if name)
     return SubModel(
         nodes=nodes,
-        inputs=tuple(
-            graph.values[name]
-            for name in reads
-            if name not in graph.weights and graph.values[name].producer not in members
-        ),
-        outputs=tuple(
-            value for value in made if value.is_output or any(index not in members for index in value.consumers)
-        ),
-        weights=MappingProxyType({name: graph.weights[name] for name in reads if name in graph.weights}),
+        inputs=inputs,
+        outputs=tuple(value for value in made if value.is_output or not members.issuperset(value.consumers)),
+        weights=MappingProxyType(weights),
         graph=graph,
     )
+
+
+def _read(graph: Graph, nodes: Iterable[Node], members: Collection[int]) -> tuple[tuple[Value, ...], dict[str, Weight]]:
+    """What nodes read that none of them computes, in order of first use."""
+    inputs: list[Value] = []
+    weights: dict[str, Weight] = {}
+    for name in dict.fromkeys([name for node in nodes for name in node.reads]):
+        weight = graph.weights.get(name)
+        if weight is not None:
+            weights[name] = weight
+        elif (value := graph.values[name]).producer not in members:
+            inputs.append(value)
+    return tuple(inputs), weights

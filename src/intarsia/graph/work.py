@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,10 +42,17 @@ def bytes_moved(graph: Graph, node: Node) -> int:
 
 def work(graph: Graph, node: Node) -> float:
     """One figure for how much a node has to do, to share something out by: operations, and bytes weighed as such."""
-    known = graph.memo.setdefault("work", {})
-    if node.id not in known:
-        known[node.id] = flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)
-    return float(known[node.id])
+    return works(graph)[node.id]
+
+
+def works(graph: Graph) -> Mapping[str, float]:
+    """The `work` of every node by id, computed once a graph."""
+    if "work" not in graph.memo:
+        graph.memo["work"] = MappingProxyType(
+            {node.id: float(flops(graph, node) + FLOPS_PER_BYTE * bytes_moved(graph, node)) for node in graph.nodes}
+        )
+    known: Mapping[str, float] = graph.memo["work"]
+    return known
 
 
 class _UnknownShapeError(Exception):

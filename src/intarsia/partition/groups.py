@@ -52,6 +52,9 @@ def may_cross(value: Value, crossing_ok: CrossingOk | None) -> bool:
 
 
 def _labels(graph: Graph, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    pairs = list(pairs)
+    if not pairs:  # as in most graphs: single nodes have no cycle
+        return list(range(len(graph.nodes)))
     labels = join(len(graph.nodes), pairs)
     closed = strong_components(edges(graph, labels))
     # Each component starts at its first node, so the labels stay numbered by first node.
@@ -65,7 +68,7 @@ def _named(graph: Graph, labels: list[int]) -> tuple[frozenset[str], ...]:
 
 def _quantised_pairs(graph: Graph) -> Iterator[tuple[int, int]]:
     for node in graph.nodes:
-        if node.op_type in QUANTIZE | DEQUANTIZE:
+        if node.op_type in QUANTIZE or node.op_type in DEQUANTIZE:
             continue
         producers = (graph.values[name].producer for name in node.reads)
         dequantisers = [i for i in producers if i is not None and graph.nodes[i].op_type in DEQUANTIZE]

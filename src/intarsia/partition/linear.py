@@ -76,8 +76,15 @@ def _narrow(found: Iterable[Cut]) -> tuple[Cut, ...]:
     return tuple(cut for cut, here, left, right in around if here <= min(left, right))
 
 
-def _depth_first(graph: Graph) -> list[list[int]]:
-    """Node indices of each indivisible part, parts in linear order."""
+def _depth_first(graph: Graph) -> tuple[tuple[int, ...], ...]:
+    """Node indices of each indivisible part, parts in linear order; walked once a graph."""
+    if "depth first" not in graph.memo:
+        graph.memo["depth first"] = tuple(map(tuple, _walked(graph)))
+    order: tuple[tuple[int, ...], ...] = graph.memo["depth first"]
+    return order
+
+
+def _walked(graph: Graph) -> list[list[int]]:
     labels = indivisible(graph, crossing_ok=lambda _: True)
     parts = members(labels)
     before = _reads(graph, labels, len(parts))

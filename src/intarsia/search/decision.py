@@ -30,7 +30,7 @@ CLOSE = 1.10
 """Plans with one engine within this factor of the best take part in the duel, several settings of one engine too."""
 MAX_SINGLES = 4
 MAX_MIXES = 2
-DUEL_SHARE = 0.08
+DUEL_SHARE = 0.05
 """Share of the budget that one set of rounds may take."""
 FULL_DUEL_S = 20.0
 """Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""

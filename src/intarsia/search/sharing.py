@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from intarsia.graph import Graph
-from intarsia.graph.work import work
+from intarsia.graph.work import works
 
 
 def total_work(graph: Graph, nodes: Iterable[str]) -> float:
     """The work of nodes, by id; see `intarsia.graph.work`."""
-    return sum(work(graph, graph.node(id_)) for id_ in nodes)
+    return sum(map(works(graph).__getitem__, nodes))
 
 
 def shared_out(ms: float, weights: Sequence[float]) -> tuple[float, ...]:

@@ -19,6 +19,8 @@ from intarsia.target import Target
 EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
 HOPELESS = 3.0
 """A first look that is this many times slower than the best so far ends the measurement: it cannot win."""
+OUT_OF_REACH = 1.5
+"""Options that are this many times slower than others of their engine are not tried with its other spin policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ def tune_singles(problem: Problem, measurer: Measurer, watch: Watcher) -> tuple[
     """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``."""
     best_ms = math.inf
     singles = []
+    watch(Progress(stage="engines", done=0, total=len(problem.targets)))
     for number, target in enumerate(problem.targets, start=1):
         single = _tune(problem, measurer, target, HOPELESS * best_ms)
         best_ms = min(best_ms, single.outcome.cost_ms)
@@ -60,7 +63,10 @@ def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: flo
         more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
         return Single(target=target, outcome=Failure(stage="capability", reason=f"{node}: {reason}{more}"))
     found: list[tuple[Outcome, Candidate]] = []
+    behind: set[Target] = set()
     for variant, settings in _settings(problem, target):
+        if variant in behind:
+            continue
         effort = replace(EFFORT, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
         pieces = problem.whole(variant)
         # The whole model is one piece but for a device plan that parts it.
@@ -69,6 +75,8 @@ def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: flo
             measurer.cost(only, settings, effort=effort) if only else measurer.cost_of_plan(pieces, settings, effort)
         )
         hopeless_ms = min(hopeless_ms, HOPELESS * outcome.cost_ms)
+        if outcome.cost_ms > OUT_OF_REACH * min((known.cost_ms for known, _ in found), default=math.inf):
+            behind.add(variant)
         costs = shared_out(outcome.cost_ms, [total_work(problem.graph, piece.nodes) for piece in pieces])
         found.append(
             (

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks import race as module
 from benchmarks.race import CONTROL, Contender, Effort, Result, race, screen
+from intarsia.cost.pace import full_speed
 
 
 def result(sizes: tuple[int, ...] = (2, 1), **rounds: tuple[float, ...]) -> Result:
@@ -64,6 +65,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(module, "_started", start)
     monkeypatch.setattr(module, "SETTLE_S", 0.0)
+    monkeypatch.setattr(module, "Pace", lambda: full_speed)
     return names
 
 

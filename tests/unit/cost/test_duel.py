@@ -121,7 +121,7 @@ def test_a_calm_duel_takes_its_sets_and_no_more(monkeypatch: pytest.MonkeyPatch)
     calm = one_set(a=[10.0] * 3, b=[10.0] * 3, control=[10.0] * 3)
     found, ran, told = run(monkeypatch, [calm] * 4, "a", "b")
     assert len(ran) == 2
-    assert told == [1, 2]
+    assert told == [0, 1, 2]
     assert found.set_sizes == (3, 3)
     assert found.rounds_ms["b"] == (10.0,) * 6
     assert not found.is_void

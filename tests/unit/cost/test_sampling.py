@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from intarsia.cost import sampling
 from intarsia.cost.sampling import Effort, sample, sample_stream
 
@@ -11,7 +13,8 @@ from intarsia.cost.sampling import Effort, sample, sample_stream
 def test_a_stable_piece_needs_few_runs() -> None:
     samples, complete = sample(lambda: 5.0, Effort(seconds=60, min_runs=7, max_runs=1000))
     assert complete
-    assert samples == (5.0,) * 7
+    assert 7 <= len(samples) <= 7 + sampling.BLOCK_MS / 5.0
+    assert set(samples) == {5.0}
 
 
 def test_an_unstable_piece_is_run_to_the_limit() -> None:
@@ -38,6 +41,31 @@ def test_a_disturbed_window_is_taken_again() -> None:
         sampling.WARM_UP_S = before
     assert complete
     assert samples == (1.0,) * 12
+
+
+def test_times_are_put_down_to_full_speed() -> None:
+    samples, _ = sample(lambda: 50.0, Effort(seconds=60, min_runs=4), lambda: 1.6)
+    assert samples == pytest.approx((50.0 / 1.6,) * 4)
+
+
+def test_runs_during_which_the_pace_changed_do_not_count() -> None:
+    """At each look but the first few the machine is twice as slow, and so is the run between two such looks."""
+    paces = itertools.chain([1.0, 1.0, 1.0, 1.0, 2.0, 2.0], itertools.repeat(2.0))
+    taken: list[float] = []
+
+    def slowdown() -> float:
+        taken.append(next(paces))
+        return taken[-1]
+
+    samples, _ = sample(lambda: 40.0 * taken[-1] if taken else 40.0, Effort(seconds=60, min_runs=5), slowdown)
+    assert samples == (40.0,) * 5
+
+
+def test_a_restless_machine_gets_what_there_is() -> None:
+    paces = itertools.cycle([1.0, 2.0])
+    samples, complete = sample(lambda: 30.0, Effort(seconds=0, min_runs=5), lambda: next(paces))
+    assert complete
+    assert samples == (30.0 / 1.5,) * 5
 
 
 def test_a_stream_is_timed_by_the_request_once_it_is_in_full_flow() -> None:

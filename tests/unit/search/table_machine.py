@@ -13,6 +13,7 @@ import pytest
 from intarsia.backends import registry
 from intarsia.backends.base import Availability
 from intarsia.cost import duel, lock, measure
+from intarsia.cost.pace import full_speed
 from intarsia.cost.protocol import (
     Answer,
     Failed,
@@ -80,8 +81,13 @@ class TableWorker:
                 return Times(ms=tuple(self.table.piece_ms(self.graph, *part) for part in _parts(self._opened)))
         return Failed(stage="run", reason="the table says nothing about that")
 
-    def start(self) -> None:
-        """There is nothing to start."""
+    def send(self, request: Question) -> None:
+        """Keep the request for `answer`."""
+        self._sent = request
+
+    def answer(self, timeout_s: float) -> Answer:
+        """To what was sent."""
+        return self.ask(self._sent, timeout_s)
 
     def close(self) -> None:
         """Nor to end."""
@@ -114,6 +120,7 @@ def table_machine(graph: Graph, table: Table, folder: Path) -> Iterator[None]:
         for module in (measure, duel, decision):
             patch.setattr(module, "WorkerClient", Worker)
         patch.setattr(duel, "SETTLE_S", 0.0)
+        patch.setattr(duel, "Pace", lambda: full_speed)
         patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
         for question in ("require", "probe"):
             patch.setattr(registry, question, lambda name: Availability(usable=True, version="1"))
