@@ -213,14 +213,21 @@ class _Compiled(Executable):
                 for values, given, put in sides
                 for position, value in enumerate(values)
             ]
-            # Without ``share_outputs`` every call would copy the outputs once more, into arrays nobody looks at.
-            call = following(places, partial(request.infer, share_outputs=True))
+            call = following(places, _bare_infer(request))
         return guarded(call, _NAME, self._held)
 
     def close(self) -> None:
         """Drop the model; calls bound to it keep it alive until they are dropped too."""
         self._compiled = None
         self._held = ()
+
+
+def _bare_infer(request: Any) -> BoundCall:
+    """One inference over tensors that are set: the binding's own call, without the 20 us of looking for inputs first.
+
+    Unless outputs are shared every call copies them once more, into arrays that nobody looks at.
+    """
+    return partial(super(type(request), request).infer, {}, share_outputs=True, decode_strings=False)
 
 
 def _point(put: Callable[[int, Any], None], position: int, array: np.ndarray) -> None:

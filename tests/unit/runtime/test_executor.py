@@ -72,6 +72,25 @@ def test_an_engine_that_follows_reads_the_callers_memory() -> None:
     assert two.read_from != one.read_from
 
 
+@pytest.mark.parametrize("traits", [FIXED, FOLLOWS, SPOILS])
+def test_an_array_that_is_given_again_is_read_again(traits: Traits) -> None:
+    runner, _, _ = executor(traits, traits)
+    given = feeds(1.0)
+    for value in (1.0, 5.0, 2.0):
+        given["x"][...] = value
+        assert (runner.run(given)["y"] == value + 2).all()
+
+
+def test_an_array_that_was_reshaped_meanwhile_is_refused() -> None:
+    runner, one, _ = executor(FOLLOWS, FOLLOWS)
+    given = feeds(1.0)
+    runner.run(given)
+    given["x"].shape = (3, 2)
+    with pytest.raises(FeedError, match="shape"):
+        runner.run(given)
+    assert len(one.read_from) == 1
+
+
 def test_an_array_with_gaps_is_copied() -> None:
     runner, one, _ = executor(FOLLOWS, FIXED)
     given = {"x": np.full((2, 6), 3, np.float32)[:, ::2]}
