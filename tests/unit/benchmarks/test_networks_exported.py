@@ -18,8 +18,8 @@ LARGEST_MB = 600
 LARGEST_OUTPUT = 2e3
 
 
-def test_the_suite_names_thirty_networks_once_each() -> None:
-    assert len(networks.SUITE) == len(set(networks.SUITE)) == 30
+def test_the_suite_names_each_network_once() -> None:
+    assert len(networks.SUITE) == len(set(networks.SUITE)) >= 24
     assert set(networks.SUITE) <= {*networks.NAMES, *networks.EXPORTED}
 
 
