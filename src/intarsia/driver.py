@@ -64,6 +64,7 @@ def compile(
     store: str | os.PathLike[str] | None = None,
     shapes: Shapes | None = None,
     seed: int = 0,
+    prune: bool = True,
     progress: Watcher = unwatched,
 ) -> CompiledModel:
     """Find, by measuring, which engine should run which part of the model here, and build it.
@@ -82,6 +83,8 @@ def compile(
             as ``"1..512"``, leaves the dimension open: it implies the executor ``vm``, and each bucket of the range
             gets a plan of its own and its share of the budget.
         seed: Of the inputs that are measured and checked with.
+        prune: Leave out what cannot win by what is known so far. Without, the search is a check on that, and takes
+            many times longer.
         progress: Told of every step.
 
     Returns:
@@ -97,7 +100,7 @@ def compile(
     request = Request(
         model=model,
         target=target,
-        search=SearchSettings(partition=_strategy(partition, plan), budget_s=budget, seed=seed),
+        search=SearchSettings(partition=_strategy(partition, plan), budget_s=budget, seed=seed, prune=prune),
         constraints=_constraints(constraints),
         plan=_read_plan(plan),
         threads=threads,

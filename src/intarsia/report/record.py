@@ -61,6 +61,7 @@ def compile_report(
             "measured": measured,
             "cached": cached,
             "atoms": 0 if collage is None else collage.atoms,
+            "candidates": 0 if collage is None else collage.candidates,
             "finished": collage is None or collage.is_finished,
             "unmeasured": unmeasured_json(rivals),
             "control_void": verdict.is_void,
