@@ -104,9 +104,10 @@ class Result:
         return median_interval(self._ratios(name, over))
 
     def set_ratios(self, name: str, over: str) -> tuple[float, ...]:
-        """The median of each set of processes, for two that stayed."""
+        """The median of each set of processes in which both ran."""
         ratios = self._ratios(name, over)
-        return tuple(statistics.median(ratios[a:b]) for a, b in pairwise((0, *accumulate(self.set_sizes))))
+        sets = (ratios[a:b] for a, b in pairwise((0, *accumulate(self.set_sizes))))
+        return tuple(statistics.median(each) for each in sets if each)
 
     def fastest(self, names: Collection[str]) -> str | None:
         """The fastest by median of those of ``names`` that stayed to the end."""
@@ -128,7 +129,8 @@ def race(
     may_leave: Collection[str] = (),
     seed: int = 0,
 ) -> Result:
-    """Run the sets. After each, those of ``may_leave`` that the fastest of them beats beyond doubt leave.
+    """Run the sets. After each, those of ``may_leave`` that the fastest of them beats beyond doubt leave; sets that are
+    added beyond ``effort.sets`` are between the first contender and those of ``may_leave`` that are left.
 
     Raises:
         RuntimeError: A contender did not start, or died.
@@ -145,6 +147,8 @@ def race(
         if number + 1 >= effort.sets and not result.is_void and not _in_doubt(result, may_leave, effort):
             break
         hopeless = _hopeless(result, may_leave)
+        if number + 1 >= effort.sets and may_leave:
+            hopeless |= running.keys() - {contenders[0].name, CONTROL, *may_leave}
         running = {name: contender for name, contender in running.items() if name not in hopeless}
     return result
 

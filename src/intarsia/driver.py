@@ -39,6 +39,7 @@ from intarsia.search import (
 )
 from intarsia.search.decision import finalists
 from intarsia.search.ends import check_ends
+from intarsia.search.entrants import left_out
 from intarsia.search.replay import from_json, search_key, to_json
 from intarsia.search.streams import stream_of
 
@@ -244,8 +245,11 @@ def _collage(
 ) -> CollageResult | None:
     if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.atoms) < 2:
         return None
-    tuned = {single.tuned: job.problem.capabilities[single.target] for single in singles}
-    wholes = {single.tuned: single.outcome for single in singles}
+    entrants = [single for single in singles if single.target not in left_out(job.problem, singles)]
+    if len(entrants) < 2:
+        return None
+    tuned = {single.tuned: job.problem.capabilities[single.target] for single in entrants}
+    wholes = {single.tuned: single.outcome for single in entrants}
     key = search_key(job.problem, tuple(tuned), job.run)
     stored = measurer.store.get(key)
     if stored is not None:

@@ -251,6 +251,8 @@ class Backend(ABC):
     licence: ClassVar[str]
     traits: ClassVar[Traits]
     gaps: ClassVar[tuple[Gap, ...]] = ()
+    extends: ClassVar[str | None] = None
+    """The engine that this one is, with kernels of its own added to that one's."""
 
     @abstractmethod
     def probe(self) -> Availability:

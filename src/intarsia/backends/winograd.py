@@ -55,6 +55,7 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     traits = host.OnnxRuntimeBackend.traits
+    extends = host.OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
         *host.OnnxRuntimeBackend.gaps,
         Gap(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, pairwise
@@ -27,7 +28,7 @@ from intarsia.search.predict import predict
 from intarsia.search.problem import Candidate, Deadline, Problem
 from intarsia.search.profiles import profiles
 from intarsia.search.refine import finer
-from intarsia.search.sharing import total_work
+from intarsia.search.sharing import shared_out, total_work
 from intarsia.search.shortest_path import Edge, Path
 from intarsia.search.ways import measured_ways, ways
 from intarsia.target import Target
@@ -205,7 +206,7 @@ class CollageSearch:
 
     def _result(self, *, is_finished: bool) -> CollageResult:
         ranked = sorted(self._mixes.values(), key=lambda mix: mix.measured_ms)
-        raced = [replace(mix, candidate=self._predicted(mix.candidate)) for mix in ranked[:RACED]]
+        raced = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[:RACED]]
         return CollageResult(
             mixes=tuple(
                 replace(mix, candidate=replace(mix.candidate, name=name, label=name))
@@ -219,16 +220,18 @@ class CollageSearch:
             candidates=self._costs.candidates(self._stops),
         )
 
-    def _predicted(self, candidate: Candidate) -> Candidate:
-        """With what its parts cost inside the session or beside each other, if they run there."""
-        settings = candidate.settings
-        if not settings.embed and not settings.parallel:
+    def _predicted(self, mix: Mix) -> Candidate:
+        """With what its parts cost as they run in it, corrected by what all of them took together."""
+        candidate, settings = mix.candidate, mix.candidate.settings
+        costs = candidate.predicted_ms
+        if settings.embed or settings.parallel:
+            # If a part fails alone: it ran in the whole, so it may race, and stays predicted as it runs in turn.
+            with suppress(BackendError, MismatchError):
+                costs = predict(self._measurer, candidate.partitions, settings)
+        known = [ms for ms in costs if ms is not None]
+        if len(known) < len(costs):
             return candidate
-        try:
-            costs = predict(self._measurer, candidate.partitions, settings)
-        except (BackendError, MismatchError):
-            return candidate  # it ran as a whole, so it may race; its parts stay predicted as they run in turn
-        return replace(candidate, predicted_ms=costs)
+        return replace(candidate, predicted_ms=shared_out(mix.measured_ms, known))
 
 
 def _names() -> Iterator[str]:

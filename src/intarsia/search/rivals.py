@@ -13,6 +13,7 @@ from itertools import groupby
 from intarsia.cost.record import Failure
 from intarsia.partition import Intervals, Partition
 from intarsia.search.collage import CollageResult
+from intarsia.search.entrants import left_out
 from intarsia.search.piece_costs import PieceCosts
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.shortest_path import Edge
@@ -90,6 +91,7 @@ class Rivals:
         self._problem = problem
         self._singles = singles
         self._is_finished = collage is None or collage.is_finished
+        self._left_out = left_out(problem, singles)
         self._has_searched = collage is not None
         self._runs = {
             target: Intervals.of(problem.atoms, capability, problem.places)
@@ -142,6 +144,7 @@ class Rivals:
                 if self._accepts(single.target, (atom, atom + 1)) and not self._is_tried(single, atom)
             )
             for single in self._singles
+            if single.target not in self._left_out
         }
         return {target: atoms for target, atoms in missing.items() if atoms}
 
@@ -197,6 +200,8 @@ class Rivals:
         outcome = single.outcome
         if isinstance(outcome, Failure) and outcome.stage != "capability":
             return f"failed on the whole model at {outcome.stage}: {outcome.reason}"
+        if single.target in self._left_out:
+            return self._left_out[single.target]
         if not self._has_searched:
             return "not measured: parts were not searched for"
         return "not measured" if self._is_finished else "not measured: the time ended before"

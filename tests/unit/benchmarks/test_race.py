@@ -89,6 +89,17 @@ def test_who_is_beaten_beyond_doubt_leaves_if_it_may(started: list[str]) -> None
     }
 
 
+def test_sets_that_are_added_are_between_those_in_doubt(started: list[str]) -> None:
+    kinds = {"product": "50", "default": "300", "engine": "45,55,48,60"}
+    effort = Effort(more_sets=2, half_width=0.01)
+    found = race(contenders(kinds), Path("feeds"), 2, effort=effort, may_leave=["engine"])
+    assert {name: len(times) for name, times in found.rounds_ms.items()} == {
+        **dict.fromkeys(("product", "engine", CONTROL), 50),
+        "default": 30,
+    }
+    assert (len(found.set_ratios("product", "engine")), len(found.set_ratios("default", "product"))) == (5, 3)
+
+
 @pytest.mark.parametrize(
     ("engine", "sets"),
     [

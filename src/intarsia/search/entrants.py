@@ -1,0 +1,44 @@
+"""Which engines take part in the search for a mix: not those that the measured whole model speaks against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from intarsia.backends import registry
+from intarsia.cost.record import Failure
+from intarsia.search.problem import Problem
+from intarsia.search.singles import Single
+from intarsia.target import Target
+
+BEHIND = 1.75
+"""An engine that takes so many times as long as the best for the whole model is left out of the search for a mix.
+
+It would have to be the best on some part in spite of that; measuring its parts costs as much time as any other's.
+"""
+
+
+def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str]:
+    """The targets that take no part, each with the reason; none if the search is not to prune.
+
+    An engine that does not take the whole model stays: nothing is known of its parts.
+    """
+    if not problem.settings.prune:
+        return {}
+    best_ms = min((single.outcome.cost_ms for single in singles), default=math.inf)
+    found = {}
+    for single in singles:
+        if isinstance(single.outcome, Failure):
+            continue
+        ms = single.outcome.cost_ms
+        heirs = (other for other in singles if _extends(other, single) and other.outcome.cost_ms <= ms)
+        heir = next(heirs, None)
+        if heir is not None:
+            found[single.target] = f"left out of the search, since {heir.target} is the same engine, and faster"
+        elif ms > BEHIND * best_ms:
+            found[single.target] = f"left out of the search: the whole model takes {ms / best_ms:.1f} times as long"
+    return found
+
+
+def _extends(one: Single, other: Single) -> bool:
+    return registry.get(one.target.kind.name).extends == other.target.kind.name
