@@ -30,8 +30,8 @@ _FILES = {
     "language": ("bert_base", "distilbert", "gpt2_decode", "gpt2_prefill", "nasrnn"),
     "mobile": ("efficientnet_b0", "mobilenet_v2"),
     "nasnet": ("nasnet_a",),
-    "restoration": ("edsr", "srresnet", "vdsr"),
-    "residual": ("resnet18", "resnet50_3d", "resnext50"),
+    "residual": ("pose", "resnet18", "resnet50_3d", "resnext50"),
+    "restoration": ("edsr", "srresnet"),
     "vision": ("convnext_tiny", "swin_tiny", "vit_b16"),
     "volumes": ("unet3d",),
 }

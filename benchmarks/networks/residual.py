@@ -5,6 +5,7 @@
 | resnet18 | 3 x 224 x 224 | 12 |
 | resnext50 (32 x 4d) | 3 x 224 x 224 | 25 |
 | resnet50_3d | 3 x 16 x 112 x 112 | 48 |
+| pose | 3 x 256 x 192 | 15 |
 """
 
 from __future__ import annotations
@@ -41,6 +42,16 @@ def resnet50_3d() -> Sketch:
     )
     module = _network(lambda *where: _bottleneck(*where, rank=3), (3, 4, 6, 3), stem=stem, rank=3)
     return Sketch(module=module, inputs={"clip": (1, 3, 16, 112, 112)}, outputs=("scores",))
+
+
+def pose() -> Sketch:
+    """The simple baseline of Xiao, Wu and Wei (2018): ResNet-18, three transposed convolutions, a map a joint."""
+    joints, width = 17, 256
+    layers: list[nn.Module] = [_stages(_basic, (2, 2, 2, 2), expansion=1)]
+    for source in (512, width, width):
+        layers += [nn.ConvTranspose2d(source, width, 4, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+    module = nn.Sequential(*layers, nn.Conv2d(width, joints, 1))
+    return Sketch(module=module, inputs={"person": (1, 3, 256, 192)}, outputs=("maps",))
 
 
 def _picture(module: nn.Module) -> Sketch:
@@ -86,11 +97,23 @@ def _network(
     stem: nn.Module | None = None,
     rank: int = 2,
 ) -> nn.Module:
-    """Stem, four stages of `depths` blocks that halve the size from the second on, mean, classes."""
+    """Stages, mean, classes."""
+    stages = _stages(block, depths, expansion=expansion, stem=stem)
+    mean = nn.AdaptiveAvgPool2d(1) if rank == 2 else nn.AdaptiveAvgPool3d(1)
+    return nn.Sequential(*stages, mean, nn.Flatten(), nn.Linear(512 * expansion, _CLASSES))
+
+
+def _stages(
+    block: Callable[[int, int, int], nn.Module],
+    depths: tuple[int, ...],
+    *,
+    expansion: int,
+    stem: nn.Module | None = None,
+) -> nn.Sequential:
+    """Stem, then four stages of `depths` blocks that halve the size from the second on."""
     source, layers = 64, [stem or nn.Sequential(conv_norm((3, 64), 7, 2, activation=nn.ReLU()), nn.MaxPool2d(3, 2, 1))]
     for width, depth in zip((64, 128, 256, 512), depths, strict=True):
         for place in range(depth):
             layers.append(block(source, width, 2 if place == 0 and width > 64 else 1))
             source = expansion * width
-    mean = nn.AdaptiveAvgPool2d(1) if rank == 2 else nn.AdaptiveAvgPool3d(1)
-    return nn.Sequential(*layers, mean, nn.Flatten(), nn.Linear(source, _CLASSES))
+    return nn.Sequential(*layers)

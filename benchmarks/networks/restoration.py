@@ -2,7 +2,6 @@
 
 | network | input | output | million weights |
 | --- | --- | --- | --- |
-| vdsr | 1 x 64 x 64 | 1 x 128 x 128 | 0.7 |
 | edsr | 3 x 48 x 48 | 3 x 192 x 192 | 1.5 |
 | srresnet | 3 x 48 x 48 | 3 x 192 x 192 | 1.5 |
 """
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 _WIDTH = 64
 
 
-def vdsr() -> Sketch:
-    """Kim, Lee and Lee (2016): bicubic magnification, and twenty convolutions for what it lacks."""
-    return Sketch(module=_Vdsr(), inputs={"small": (1, 1, 64, 64)}, outputs=("large",))
-
-
 def edsr() -> Sketch:
     """The baseline of Lim et al. (2017): sixteen blocks, and magnification by moving channels to places."""
     return Sketch(module=_Enhanced(), inputs={"small": (1, 3, 48, 48)}, outputs=("large",))
@@ -38,18 +32,6 @@ def srresnet() -> Sketch:
 
 def _conv(source: int, target: int, kernel: int = 3) -> nn.Conv2d:
     return nn.Conv2d(source, target, kernel, padding=kernel // 2)
-
-
-class _Vdsr(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.magnified = nn.Upsample(scale_factor=2, mode="bicubic")
-        middle = [layer for _ in range(18) for layer in (_conv(_WIDTH, _WIDTH), nn.ReLU())]
-        self.detail = nn.Sequential(_conv(1, _WIDTH), nn.ReLU(), *middle, _conv(_WIDTH, 1))
-
-    def forward(self, small: Tensor) -> Tensor:
-        magnified = self.magnified(small)
-        return magnified + self.detail(magnified)
 
 
 class _Around(nn.Module):

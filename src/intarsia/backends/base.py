@@ -284,6 +284,11 @@ class Backend(ABC):
         """The target with each setting of its options that is worth timing; options the user stated stay."""
         return (target,)
 
+    @property
+    def tells_kernel_times(self) -> bool:
+        """Whether there is a profiler behind `kernel_times`."""
+        return type(self).kernel_times is not Backend.kernel_times
+
     def embedding(self) -> Embedding | None:
         """How it holds pieces of other engines, if it can here."""
         return None

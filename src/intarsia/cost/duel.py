@@ -102,8 +102,21 @@ class Verdict:
         return all(ratio > 1.0 for ratio in self._set_medians(self._ratios(name, baseline)))
 
     def is_faster(self, name: str, baseline: str) -> bool:
-        """Whether one was shown to be faster than the other: beyond the noise, and in each set of processes."""
-        return not self.is_void and self.speedup(name, baseline).low > 1.0 and self.wins_everywhere(name, baseline)
+        """Whether one was shown to be faster than the other: beyond the noise, and in each set of processes.
+
+        In a duel that is void because the control is out, beyond twice what it is out by too.
+        """
+        noise = 0.0
+        if self.is_void:
+            noise = abs(self.control - 1.0)
+            if noise <= CONTROL:  # it is void for another reason: it did not come to its end
+                return False
+        return self.speedup(name, baseline).low > 1.0 + 2 * noise and self.wins_everywhere(name, baseline)
+
+    @property
+    def control(self) -> float:
+        """Median ratio of the first contender to itself."""
+        return self.speedup(CONTROL_NAME, next(iter(self.rounds_ms))).median
 
     def _set_medians(self, figures: Sequence[float]) -> list[float]:
         ends = accumulate(self.set_sizes)

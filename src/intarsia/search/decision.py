@@ -27,7 +27,7 @@ from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate, Problem
 
 CLOSE = 1.10
-"""Plans with one engine within this factor of the best take part in the duel, several settings of one engine too."""
+"""Plans with one engine within this factor of the best take part in the duel."""
 MAX_SINGLES = 4
 MAX_MIXES = 2
 DUEL_SHARE = 0.05
@@ -68,10 +68,15 @@ class Decision:
 
 
 def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
-    """The single engines that are close to the best of them, fastest first, then the best mixes."""
+    """The single engines that are close to the best of them, fastest first, then the best mixes.
+
+    Of the best one several settings take part, of each other only its best.
+    """
     ranked = sorted(singles, key=lambda single: single.total_ms or 0.0)
-    close = [s for s in ranked if (s.total_ms or 0.0) <= CLOSE * (ranked[0].total_ms or 0.0)][:MAX_SINGLES]
-    return [*close, *mixes[:MAX_MIXES]]
+    close = [s for s in ranked if (s.total_ms or 0.0) <= CLOSE * (ranked[0].total_ms or 0.0)]
+    first = {single.label: single for single in reversed(close)}
+    several = [single for single in close if single.label == ranked[0].label or first[single.label] is single]
+    return [*several[:MAX_SINGLES], *mixes[:MAX_MIXES]]
 
 
 def decide(
@@ -123,14 +128,14 @@ def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: 
     if not standing:
         reason = "no mix of engines promised to be faster" if not mixes else "every mix was clearly slower, or failed"
         return best_single, reason
-    if verdict.is_void:
-        return best_single, "the machine was too noisy to show that a mix is faster"
     speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
     best = max(standing, key=lambda mix: speedups[mix.name].median)
     gain = speedups[best.name]
     told = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
     if verdict.is_faster(best.name, best_single.name):
         return best, f"the mix is {told}"
+    if verdict.is_void:
+        return best_single, "the machine was too noisy to show that a mix is faster"
     return best_single, f"the best mix is {told}: no gain beyond the noise"
 
 

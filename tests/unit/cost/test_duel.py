@@ -166,6 +166,13 @@ def test_nobody_to_race_is_void() -> None:
     [([9.0] * 12, True), ([9.0] * 6 + [10.1] * 6, False), ([9.0, 11.0] * 6, False), ([11.0] * 12, False)],
 )
 def test_faster_means_beyond_the_noise_and_in_each_set(b: list[float], is_faster: bool) -> None:
-    fought = verdict((6, 6), a=[10.0] * 12, b=b)
+    fought = verdict((6, 6), a=[10.0] * 12, b=b, control=[10.0] * 12)
     assert fought.is_faster("b", "a") is is_faster
     assert not replace(fought, is_void=True).is_faster("b", "a")
+
+
+@pytest.mark.parametrize(("b", "is_faster"), [(9.0, False), (8.0, True)])
+def test_with_the_control_out_faster_means_by_more_than_twice_that(b: float, is_faster: bool) -> None:
+    fought = verdict((6, 6), a=[10.0] * 12, b=[b] * 12, control=[10.6] * 12)
+    assert fought.control == pytest.approx(10 / 10.6)
+    assert replace(fought, is_void=True).is_faster("b", "a") is is_faster

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from intarsia.config import RunSettings
@@ -62,6 +64,12 @@ def test_if_nothing_ran_the_failure_is_raised() -> None:
     nothing = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed=failed, is_void=True)
     with pytest.raises(ExecutionError, match="SIGSEGV"):
         _choose([MIX], None, nothing)
+
+
+def test_of_the_best_engine_all_close_settings_race_and_of_another_its_best() -> None:
+    several = [("a free", "a", 10.0), ("b free", "b", 10.1), ("b call", "b", 10.2), ("a call", "a", 10.3)]
+    singles = [replace(candidate(name, ms), label=label) for name, label, ms in several]
+    assert [c.name for c in finalists(singles, [])] == ["a free", "b free", "a call"]
 
 
 def test_finalists_are_the_close_singles_and_the_best_mixes() -> None:

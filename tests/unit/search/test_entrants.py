@@ -34,6 +34,10 @@ def test_an_engine_far_behind_takes_no_part() -> None:
     assert reason == "left out of the search: the whole model takes 2.1 times as long"
 
 
+def test_one_whose_profiler_tells_where_its_time_goes_stays() -> None:
+    assert found(openvino=10.0, winograd=50.0) == {}
+
+
 @pytest.mark.parametrize(("winograd", "is_left_out"), [(9.0, True), (10.0, True), (11.0, False), (None, False)])
 def test_an_engine_makes_way_for_the_one_that_adds_to_it(winograd: float | None, is_left_out: bool) -> None:
     reasons = found(onnxruntime=10.0, openvino=10.0, winograd=winograd)
