@@ -249,33 +249,31 @@ def _rounds(
             break
         for name in rng.sample(list(workers), len(workers)):
             settle_s = SETTLE_S if running[name].plan.settings.spin is Spin.FREE else 0.0
-            turn = partial(_taken, name, workers[name], turns[name])
-            rounds[name].append(at_full_speed(turn, slowdown, settle_s))
+            rounds[name].append(at_full_speed(partial(_median, name, workers[name], turns[name]), slowdown, settle_s))
     return {name: tuple(times) for name, times in rounds.items()}
 
 
-def _taken(name: str, worker: WorkerClient, turn: Round) -> float:
-    answer = worker.ask(turn, PATIENCE_S)
+def _times(name: str, worker: WorkerClient, request: Round | Profile) -> tuple[float, ...]:
+    answer = worker.ask(request, PATIENCE_S)
     if not isinstance(answer, Times):
         raise _FailedError(name, answer)
-    return median(answer.ms)
+    return answer.ms
+
+
+def _median(name: str, worker: WorkerClient, turn: Round) -> float:
+    return median(_times(name, worker, turn))
+
+
+def _turn(name: str, worker: WorkerClient) -> Round:
+    ms = min(_times(name, worker, Round(warm=1, runs=2)))
+    return Round(warm=1, runs=1) if ms > ROUND_MS else Round(warm=WARM, runs=min(50, math.ceil(ROUND_MS / ms)))
 
 
 def _profile(name: str, worker: WorkerClient, slowdown: Slowdown) -> tuple[float, ...]:
     before = slowdown()
-    answer = worker.ask(Profile(runs=PROFILE_RUNS), PATIENCE_S)
-    if not isinstance(answer, Times):
-        raise _FailedError(name, answer)
+    steps_ms = _times(name, worker, Profile(runs=PROFILE_RUNS))
     pace = (before + slowdown()) / 2
-    return tuple(ms / pace for ms in answer.ms)
-
-
-def _turn(name: str, worker: WorkerClient) -> Round:
-    answer = worker.ask(Round(warm=1, runs=2), PATIENCE_S)
-    if not isinstance(answer, Times):
-        raise _FailedError(name, answer)
-    ms = min(answer.ms)
-    return Round(warm=1, runs=1) if ms > ROUND_MS else Round(warm=WARM, runs=min(50, math.ceil(ROUND_MS / ms)))
+    return tuple(ms / pace for ms in steps_ms)
 
 
 def _control_holds(sets: Sequence[_Set]) -> bool:

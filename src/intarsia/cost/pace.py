@@ -8,9 +8,11 @@ on each of them, and measured times are put down to what they would be at full s
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -19,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.cost import lock
-from intarsia.cost.statistics import median
+from intarsia.cost.statistics import median, percentile
 from intarsia.runtime.machine import this_machine
 from intarsia.target.cores import thread_budget
 
@@ -27,8 +29,11 @@ PRODUCTS, SIDE = 16, 64
 """Of a probe; products so small are computed by one thread, out of the nearest caches."""
 PROBES = 3
 """Of so many probes in a row the fastest counts: the first one may wake its processor up."""
+RECENT = 100
+"""Probes by which full speed is found."""
+ONE_IN_TEN = 0.1
 UNDISTURBED = 1.2
-"""A probe that takes up to so many times the shortest ever is one at full speed: clocks rise and fall by themselves."""
+"""A probe that takes up to so many times as long is still one at full speed: clocks rise and fall by themselves."""
 EVEN = 1.2
 """Two moments whose slowdowns differ by no more than this factor are told from each other by noise alone."""
 TURNS = 3
@@ -71,12 +76,14 @@ def at_full_speed(turn_ms: Callable[[], float], slowdown: Slowdown, settle_s: fl
 class Pace:
     """Probes all processors of this process at one time. Calling it is a `Slowdown`; a call takes about 0.5 ms.
 
-    The shortest probe ever seen on this machine is full speed; it is kept in a file that all processes share.
+    Full speed is what one in ten probes in a row reached or surpassed, the shortest such time ever seen on this
+    machine; it is kept in a file that all processes share. A single probe may be faster by a whim of the clock.
     """
 
     def __init__(self) -> None:
         self._file = _file()
-        self._best_ns = _read(self._file)
+        self._full_ns = _read(self._file)
+        self._recent: deque[float] = deque(maxlen=RECENT)
         self._processors = _processors()
         places = count()
         self._together = threading.Barrier(len(self._processors))
@@ -86,13 +93,27 @@ class Pace:
 
     def __call__(self) -> float:
         """The slowdown at this moment."""
+        spent = self._probed()
+        while len(self._recent) < RECENT and self._full_ns == math.inf:
+            self._probed()
+        self._learn()
+        return overall([max(1.0, ns / self._full_ns / UNDISTURBED) for ns in spent])
+
+    def _probed(self) -> list[float]:
         spent = list(self._pool.map(self._probe, self._processors))
-        fastest = min(spent)
-        if fastest < self._best_ns:
-            self._best_ns = min(fastest, _read(self._file))
-            if fastest == self._best_ns:
-                _write(self._file, fastest)
-        return overall([max(1.0, ns / self._best_ns / UNDISTURBED) for ns in spent])
+        self._recent.extend(spent)
+        return spent
+
+    def _learn(self) -> None:
+        """Once there are probes enough, see whether they are faster than any in a row before."""
+        if len(self._recent) < RECENT:
+            return
+        reached = percentile(self._recent, ONE_IN_TEN)
+        self._recent.clear()
+        if reached < self._full_ns:
+            self._full_ns = min(reached, _read(self._file))
+            if reached == self._full_ns:
+                _write(self._file, reached)
 
     def _probe(self, _: int | None) -> float:
         self._together.wait()  # so that each thread, and with it each processor, takes one of the probes
@@ -142,11 +163,11 @@ def _read(file: Path) -> float:
     try:
         return float(file.read_text(encoding="ascii"))
     except (OSError, ValueError):
-        return float("inf")
+        return math.inf
 
 
-def _write(file: Path, best_ns: float) -> None:
+def _write(file: Path, full_ns: float) -> None:
     temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):  # without the file, each process finds out for itself
-        temporary.write_text(str(best_ns), encoding="ascii")
+        temporary.write_text(str(full_ns), encoding="ascii")
         temporary.replace(file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 Z95 = 1.96
@@ -42,7 +42,7 @@ def median_interval(samples: Sequence[float]) -> Interval:
     return Interval(median=median(ordered), low=ordered[low], high=ordered[high])
 
 
-def percentile(samples: Sequence[float], share: float) -> float:
+def percentile(samples: Collection[float], share: float) -> float:
     """The sample below which ``share`` of all lie, by nearest rank."""
     ordered = sorted(samples)
     return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1 if share else 0)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain, repeat
 
 import numpy as np
@@ -35,22 +34,43 @@ def test_even_means_within_the_noise_of_a_probe() -> None:
     assert full_speed() == 1.0
 
 
-def test_the_shortest_probe_is_full_speed_for_every_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = len(os.sched_getaffinity(0)) * module.PROBES
-    probes = chain(repeat(200, count), repeat(100, count), repeat(150, count))
-    monkeypatch.setattr(module, "_probe_ns", lambda out: next(probes))
-    first = Pace()
-    assert first() == 1.0
-    assert first() == 1.0
-    assert first() == pytest.approx(1.5 / module.UNDISTURBED)
-    monkeypatch.setattr(module, "_probe_ns", lambda out: 240)
+def probes(monkeypatch: pytest.MonkeyPatch, *levels: tuple[int, float]) -> None:
+    """So many probes of so many nanoseconds each, then the last ones forever."""
+    times = chain(*(repeat(ns, count * module.PROBES) for count, ns in levels), repeat(levels[-1][1]))
+    monkeypatch.setattr(module, "_probe_ns", lambda out: next(times))
+
+
+def test_full_speed_is_known_to_every_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    probes(monkeypatch, (1, 100))
+    assert Pace()() == 1.0
+    assert float(module._file().read_text()) == 100
+    probes(monkeypatch, (1, 240))
     assert Pace()() == pytest.approx(2.4 / module.UNDISTURBED)
+
+
+def test_one_lucky_probe_is_not_full_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    probes(monkeypatch, (4, 50), (1, 100))
+    Pace()()
+    assert float(module._file().read_text()) == 100
+
+
+def test_a_machine_that_gets_quiet_shows_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    probes(monkeypatch, (1, 200))
+    pace = Pace()
+    assert pace() == 1.0
+    probes(monkeypatch, (1, 100))
+    assert pace() == 1.0
+    for _ in range(module.RECENT):
+        pace()
+    probes(monkeypatch, (1, 200))
+    assert pace() == pytest.approx(2.0 / module.UNDISTURBED)
+    assert float(module._file().read_text()) == 100
 
 
 def test_a_damaged_file_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     file = module._file()
     file.write_text("nonsense")
-    monkeypatch.setattr(module, "_probe_ns", lambda out: 100)
+    probes(monkeypatch, (1, 100))
     assert Pace()() == 1.0
     assert float(file.read_text()) == 100
 
