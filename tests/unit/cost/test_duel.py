@@ -101,6 +101,12 @@ def test_winning_everywhere_means_in_each_set() -> None:
     assert not found.wins_everywhere("a", "a")
 
 
+def test_one_lost_set_of_four_is_forgiven() -> None:
+    found = verdict((2, 2, 2, 2), a=[10.0] * 8, b=[8.0] * 6 + [10.5] * 2, c=[8.0] * 4 + [10.5] * 4)
+    assert found.wins_everywhere("b", "a")
+    assert not found.wins_everywhere("c", "a")
+
+
 def run(monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str) -> tuple[Verdict, list[list[str]], list[int]]:
     """A duel whose sets are these, who ran in each, and how many sets the watcher was told of."""
     ran: list[list[str]] = []
@@ -136,6 +142,17 @@ def test_sets_are_added_until_the_control_holds(monkeypatch: pytest.MonkeyPatch)
     found, ran, _ = run(monkeypatch, [noisy] * 4, "a")
     assert len(ran) == EFFORT.processes + EFFORT.repeats
     assert found.is_void
+
+
+def test_a_set_is_added_where_one_is_faster_but_not_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    won = one_set(a=[10.0] * 20, b=[8.0] * 20, control=[10.0] * 20)
+    lost = one_set(a=[10.0] * 3, b=[11.0] * 3, control=[10.0] * 3)
+    found, ran, _ = run(monkeypatch, [won, lost, won, won, won], "a", "b")
+    assert len(ran) == 4
+    assert found.is_faster("b", "a")
+    found, ran, _ = run(monkeypatch, [won, lost, lost, won, won], "a", "b")
+    assert len(ran) == EFFORT.processes + EFFORT.repeats
+    assert not found.is_faster("b", "a")
 
 
 def test_a_contender_that_fails_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
