@@ -165,7 +165,7 @@ def duel(
             running = _with_control([c for c in contenders if c.name not in failed])
             continue
         sets.append(done)
-        running = _still_standing(running, done, keep)
+        running = _still_standing(running, sets, keep)
         best = min(median(times) for times in done.rounds.values())
         watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
     return _verdict(sets, running, failed, effort)
@@ -295,17 +295,23 @@ def _profile(name: str, worker: WorkerClient, slowdown: Slowdown) -> tuple[float
 
 def _control_holds(sets: Sequence[_Set]) -> bool:
     first = next(iter(sets[0].rounds))
-    pairs = [pair for done in sets for pair in zip(done.rounds[first], done.rounds[CONTROL_NAME], strict=True)]
-    return abs(median([theirs / mine for theirs, mine in pairs]) - 1) <= CONTROL
+    return abs(median(_ratios(sets, first, CONTROL_NAME)) - 1) <= CONTROL
 
 
-def _still_standing(running: Mapping[str, Contender], done: _Set, keep: str | None) -> dict[str, Contender]:
-    """Without those that the first one beats beyond doubt."""
+def _still_standing(running: Mapping[str, Contender], sets: Sequence[_Set], keep: str | None) -> dict[str, Contender]:
+    """Without those that the first one beats beyond doubt, over all sets."""
     first = next(iter(running))
-    standing = {}
-    for name, contender in running.items():
-        pairs = zip(done.rounds[first], done.rounds[name], strict=True)
-        hopeless = median_interval([theirs / mine for theirs, mine in pairs]).high < 1 - CONTROL
-        if name in (first, CONTROL_NAME, keep) or not hopeless:
-            standing[name] = contender
-    return standing
+
+    def is_hopeless(name: str) -> bool:
+        return median_interval(_ratios(sets, first, name)).high < 1 - CONTROL
+
+    return {
+        name: contender
+        for name, contender in running.items()
+        if name in (first, CONTROL_NAME, keep) or not is_hopeless(name)
+    }
+
+
+def _ratios(sets: Sequence[_Set], first: str, name: str) -> list[float]:
+    """The first one's time divided by another's, round by round."""
+    return [theirs / mine for done in sets for theirs, mine in zip(done.rounds[first], done.rounds[name], strict=True)]

@@ -65,14 +65,14 @@ def test_the_control_is_judged_by_the_median_over_all_sets() -> None:
 def test_only_the_hopeless_leave() -> None:
     running = _with_control([contender("a"), contender("slow"), contender("near"), contender("fast")])
     done = one_set(a=[10.0] * 12, slow=[11.0] * 12, near=[10.1] * 12, fast=[5.0] * 12, control=[20.0] * 12)
-    assert list(_still_standing(running, done, keep=None)) == ["a", "near", "fast", CONTROL_NAME]
-    assert "slow" in _still_standing(running, done, keep="slow")
+    assert list(_still_standing(running, [done], keep=None)) == ["a", "near", "fast", CONTROL_NAME]
+    assert "slow" in _still_standing(running, [done], keep="slow")
 
 
 def test_one_bad_round_sends_nobody_home() -> None:
     running = _with_control([contender("a"), contender("b")])
     done = one_set(a=[10.0] * 9, b=[100.0] + [10.0] * 8, control=[10.0] * 9)
-    assert "b" in _still_standing(running, done, keep=None)
+    assert "b" in _still_standing(running, [done], keep=None)
 
 
 def test_the_first_runs_twice() -> None:
