@@ -2,9 +2,10 @@
 
 Windows: the definition is ONNX's, and so is the arithmetic (averages are even summed in double precision), but numpy
 walks over windows instead of Python over pixels, which is nearly all the time of a network. The evaluator also shifts
-windows under ``ceil_mode`` and pads ``SAME_LOWER`` like ``SAME_UPPER``. `Loop`: it takes an absent condition for false,
-and joins scan outputs along an axis that is there already. `LRN`: it normalises as many channels as the batch has
-images. `Pad`: it takes no negative numbers. (onnx 1.23.2; each compared with onnxruntime.)
+windows under ``ceil_mode``, pads ``SAME_LOWER`` like ``SAME_UPPER``, and takes no transposed convolution whose groups
+have more than one channel. `Loop`: it takes an absent condition for false, and joins scan outputs along an axis that
+is there already. `LRN`: it normalises as many channels as the batch has images. `Pad`: it takes no negative numbers.
+(onnx 1.23.2; each compared with onnxruntime.)
 """
 
 from __future__ import annotations
@@ -100,6 +101,65 @@ class Conv(OpRun):
         if b is not None:
             y = y + b.reshape(-1, *(1,) * len(windows.counts))
         return (y.astype(x.dtype, copy=False),)
+
+
+class ConvTranspose(OpRun):
+    """Each element of the input spread over a window of the output, as one matrix product per group."""
+
+    def _run(self, x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None, **attributes: Any) -> tuple[np.ndarray]:
+        groups = attributes.get("group") or 1
+        kernel = w.shape[2:]
+        if x.shape[1] != w.shape[0] or w.shape[0] % groups:
+            raise ValueError(f"{groups} groups do not fit an input of shape {x.shape} and weights of shape {w.shape}")
+        strides = tuple(attributes.get("strides") or (1,) * len(kernel))
+        dilations = tuple(attributes.get("dilations") or (1,) * len(kernel))
+        ranges = _spread(x.shape[2:], kernel, strides, dilations, attributes)
+        columns = np.swapaxes(w.reshape(groups, w.shape[0] // groups, -1), 1, 2) @ x.reshape(
+            x.shape[0], groups, w.shape[0] // groups, -1
+        )
+        columns = columns.reshape(x.shape[0], groups * w.shape[1], -1, *x.shape[2:])
+        reached = (
+            (n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(x.shape[2:], strides, kernel, dilations, strict=True)
+        )
+        sizes = (max(size, end) for size, (_, end) in zip(reached, ranges, strict=True))
+        y = np.zeros((x.shape[0], groups * w.shape[1], *sizes), columns.dtype)
+        for place, position in enumerate(product(*map(range, kernel))):
+            axes = (
+                slice(p * d, p * d + (n - 1) * s + 1, s)
+                for p, d, n, s in zip(position, dilations, x.shape[2:], strides, strict=True)
+            )
+            y[(slice(None), slice(None), *axes)] += columns[:, :, place]
+        y = y[(slice(None), slice(None), *(slice(*range_) for range_ in ranges))]
+        if b is not None:
+            y = y + b.reshape(-1, *(1,) * len(kernel))
+        return (np.ascontiguousarray(y.astype(x.dtype, copy=False)),)
+
+
+def _spread(
+    extent: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    attributes: dict[str, Any],
+) -> list[tuple[int, int]]:
+    """Along each axis, which part of all that windows reach is the output; it may end behind the last window."""
+    kind, rank = attributes.get("auto_pad") or "NOTSET", len(kernel)
+    more = tuple(attributes.get("output_padding") or (0,) * rank)
+    pads = tuple(attributes.get("pads") or (0,) * 2 * rank)
+    sizes = tuple(attributes.get("output_shape") or ())[-rank:]
+    if not sizes and kind in ("SAME_UPPER", "SAME_LOWER"):
+        sizes = tuple(n * s for n, s in zip(extent, strides, strict=True))
+    ranges = []
+    for axis, (n, s, k, d) in enumerate(zip(extent, strides, kernel, dilations, strict=True)):
+        full = (n - 1) * s + (k - 1) * d + 1 + more[axis]
+        if sizes:
+            cut = max(full - sizes[axis], 0)
+            before = cut // 2 if kind == "SAME_UPPER" else cut - cut // 2
+            ranges.append((before, before + sizes[axis]))
+        else:
+            before, after = (0, 0) if kind == "VALID" else (pads[axis], pads[rank + axis])
+            ranges.append((before, full - after))
+    return ranges
 
 
 class MaxPool(OpRun):
@@ -207,7 +267,7 @@ class Pad(OpRun):
         return (np.pad(kept, widths, mode=mode, **options).astype(data.dtype, copy=False),)  # type: ignore[call-overload]
 
 
-REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, Loop, LRN, MaxPool, Pad)
+REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, ConvTranspose, Loop, LRN, MaxPool, Pad)
 
 
 def _pads(extent: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: dict[str, Any]) -> _Pairs:

@@ -59,6 +59,44 @@ def test_convolution_is_the_evaluators(case: tuple[tuple[int, ...], dict[str, An
     np.testing.assert_allclose(_ours("Conv", *arrays, group=groups, **attributes), theirs, rtol=1e-4, atol=1e-5)
 
 
+@given(windows(), st.sampled_from([1, 2]))
+def test_transposed_convolution_is_the_adjoint_of_convolution(
+    case: tuple[tuple[int, ...], dict[str, Any]], groups: int
+) -> None:
+    """Whatever Conv leaves over at the end of an axis is what the transposed one puts there as output padding."""
+    extent, attributes = case
+    rank, pads = len(extent), attributes["pads"]
+    x, w = _random(2, 4, *extent), _random(6, 4 // groups, *attributes["kernel_shape"])
+    forth = _ours("Conv", x, w, group=groups, **attributes)
+    spans = [(k - 1) * d + 1 for k, d in zip(attributes["kernel_shape"], attributes["dilations"], strict=True)]
+    left = [(extent[i] + pads[i] + pads[rank + i] - spans[i]) % attributes["strides"][i] for i in range(rank)]
+    y = _random(*forth.shape)
+    back = _ours("ConvTranspose", y, w, group=groups, output_padding=left, **attributes)
+    assert back.shape == x.shape
+    np.testing.assert_allclose(np.vdot(forth, y), np.vdot(x, back), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]},
+        {"strides": [2, 2], "dilations": [2, 1]},
+        {"strides": [2, 2], "auto_pad": "SAME_UPPER"},
+        {"strides": [2, 2], "auto_pad": "SAME_LOWER"},
+    ],
+)
+def test_transposed_convolution_is_the_evaluators(attributes: dict[str, Any]) -> None:
+    arrays = [_random(1, 4, 3, 4), _random(4, 2, 3, 3), _random(2)]
+    theirs = _theirs("ConvTranspose", *arrays, **attributes)
+    np.testing.assert_allclose(_ours("ConvTranspose", *arrays, **attributes), theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_a_stated_size_is_cut_out_in_front_first() -> None:
+    arrays = [_random(1, 4, 3, 4), _random(4, 2, 3, 3)]
+    stated = _ours("ConvTranspose", *arrays, strides=[3, 2], output_shape=[8, 8])
+    np.testing.assert_array_equal(stated, _ours("ConvTranspose", *arrays, strides=[3, 2], pads=[1, 1, 0, 0]))
+
+
 def _maxima(x: np.ndarray, attributes: dict[str, Any]) -> np.ndarray:
     """The standard, word by word; the evaluator drops windows when the paddings of an axis differ."""
     extent, rank = x.shape[2:], x.ndim - 2
