@@ -3,9 +3,9 @@
 Windows: the definition is ONNX's, and so is the arithmetic (averages are even summed in double precision), but numpy
 walks over windows instead of Python over pixels, which is nearly all the time of a network. The evaluator also shifts
 windows under ``ceil_mode``, pads ``SAME_LOWER`` like ``SAME_UPPER``, and takes no transposed convolution whose groups
-have more than one channel. `Loop`: it takes an absent condition for false, and joins scan outputs along an axis that
-is there already. `LRN`: it normalises as many channels as the batch has images. `Pad`: it takes no negative numbers.
-(onnx 1.23.2; each compared with onnxruntime.)
+have more than one channel. `GatherElements`: it takes no single index of many. `Loop`: it takes an absent condition
+for false, and joins scan outputs along an axis that is there already. `LRN`: it normalises as many channels as the
+batch has images. `Pad`: it takes no negative numbers. (onnx 1.23.2; each compared with onnxruntime.)
 """
 
 from __future__ import annotations
@@ -197,6 +197,15 @@ def _sum(arrays: Iterator[np.ndarray]) -> np.ndarray:
     return total
 
 
+class GatherElements(OpRun):
+    """Elements by their place along one axis; indices may be fewer than the data along the others."""
+
+    def _run(self, data: np.ndarray, indices: np.ndarray, axis: int = 0) -> tuple[np.ndarray]:
+        along = axis % data.ndim
+        kept = tuple(slice(None if place == along else count) for place, count in enumerate(indices.shape))
+        return (np.take_along_axis(data[kept], indices, along),)
+
+
 class LRN(OpRun):
     """Division by the squares of neighbouring channels, summed in double precision."""
 
@@ -267,7 +276,7 @@ class Pad(OpRun):
         return (np.pad(kept, widths, mode=mode, **options).astype(data.dtype, copy=False),)  # type: ignore[call-overload]
 
 
-REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, ConvTranspose, Loop, LRN, MaxPool, Pad)
+REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, ConvTranspose, GatherElements, Loop, LRN, MaxPool, Pad)
 
 
 def _pads(extent: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: dict[str, Any]) -> _Pairs:

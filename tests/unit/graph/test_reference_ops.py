@@ -97,6 +97,20 @@ def test_a_stated_size_is_cut_out_in_front_first() -> None:
     np.testing.assert_array_equal(stated, _ours("ConvTranspose", *arrays, strides=[3, 2], pads=[1, 1, 0, 0]))
 
 
+@given(st.data())
+def test_elements_are_gathered_one_by_one(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    along = axis % len(shape)
+    counts = tuple(data.draw(st.integers(1, 5 if place == along else n)) for place, n in enumerate(shape))
+    indices = np.random.default_rng(sum(counts)).integers(-shape[along], shape[along], counts)
+    x = _random(*shape)
+    expected = np.empty(counts, x.dtype)
+    for place in np.ndindex(*counts):
+        expected[place] = x[(*place[:along], indices[place], *place[along + 1 :])]
+    np.testing.assert_array_equal(_ours("GatherElements", x, indices, axis=axis), expected)
+
+
 def _maxima(x: np.ndarray, attributes: dict[str, Any]) -> np.ndarray:
     """The standard, word by word; the evaluator drops windows when the paddings of an axis differ."""
     extent, rank = x.shape[2:], x.ndim - 2
