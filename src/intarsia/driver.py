@@ -245,7 +245,8 @@ def _collage(
 ) -> CollageResult | None:
     if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.atoms) < 2:
         return None
-    entrants = [single for single in singles if single.target not in left_out(job.problem, singles)]
+    out = left_out(job.problem, singles)
+    entrants = [single for single in singles if single.target not in out]
     if len(entrants) < 2:
         return None
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in entrants}

@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -118,15 +118,20 @@ class Verdict:
         """
         noise = 0.0
         if self.is_void:
-            noise = abs(self.control - 1.0)
-            if noise <= CONTROL:  # it is void for another reason: it did not come to its end
+            if self.control_holds:  # it is void for another reason: it did not come to its end
                 return False
+            noise = abs(self.control - 1.0)
         return self.speedup(name, baseline).low > 1.0 + 2 * noise and self.wins_everywhere(name, baseline)
 
     @property
     def control(self) -> float:
         """Median ratio of the first contender to itself."""
         return self.speedup(CONTROL_NAME, next(iter(self.rounds_ms))).median
+
+    @property
+    def control_holds(self) -> bool:
+        """Whether that ratio is within ±2 % of 1."""
+        return abs(self.control - 1.0) <= CONTROL
 
     def _set_medians(self, figures: Sequence[float]) -> list[float]:
         ends = accumulate(self.set_sizes)
@@ -165,7 +170,7 @@ def duel(
             running = _with_control([c for c in contenders if c.name not in failed])
             continue
         sets.append(done)
-        running = _still_standing(running, sets, keep)
+        running = _still_standing(running, _verdict(sets, running, failed, effort), keep)
         best = min(median(times) for times in done.rounds.values())
         watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
     return _verdict(sets, running, failed, effort)
@@ -175,14 +180,15 @@ def _verdict(
     sets: Sequence[_Set], running: Mapping[str, Contender], failed: Mapping[str, tuple[str, str]], effort: Effort
 ) -> Verdict:
     names = running if sets else {}
-    return Verdict(
+    fought = Verdict(
         rounds_ms={name: tuple(ms for done in sets for ms in done.rounds[name]) for name in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
         profile_ms={name: sets[-1].profile[name] for name in names},
         errors={name: sets[-1].errors[name] for name in names},
         failed=failed,
-        is_void=len(sets) < _sets_wanted(running, effort) or not _control_holds(sets),
+        is_void=len(sets) < _sets_wanted(running, effort),
     )
+    return fought if fought.is_void else replace(fought, is_void=not fought.control_holds)
 
 
 def _sets_wanted(running: Mapping[str, Contender], effort: Effort) -> int:
@@ -293,25 +299,11 @@ def _profile(name: str, worker: WorkerClient, slowdown: Slowdown) -> tuple[float
     return tuple(ms / pace for ms in steps_ms)
 
 
-def _control_holds(sets: Sequence[_Set]) -> bool:
-    first = next(iter(sets[0].rounds))
-    return abs(median(_ratios(sets, first, CONTROL_NAME)) - 1) <= CONTROL
-
-
-def _still_standing(running: Mapping[str, Contender], sets: Sequence[_Set], keep: str | None) -> dict[str, Contender]:
+def _still_standing(running: Mapping[str, Contender], fought: Verdict, keep: str | None) -> dict[str, Contender]:
     """Without those that the first one beats beyond doubt, over all sets."""
     first = next(iter(running))
-
-    def is_hopeless(name: str) -> bool:
-        return median_interval(_ratios(sets, first, name)).high < 1 - CONTROL
-
     return {
         name: contender
         for name, contender in running.items()
-        if name in (first, CONTROL_NAME, keep) or not is_hopeless(name)
+        if name in (first, CONTROL_NAME, keep) or fought.speedup(name, first).high >= 1 - CONTROL
     }
-
-
-def _ratios(sets: Sequence[_Set], first: str, name: str) -> list[float]:
-    """The first one's time divided by another's, round by round."""
-    return [theirs / mine for done in sets for theirs, mine in zip(done.rounds[first], done.rounds[name], strict=True)]

@@ -17,7 +17,6 @@ from intarsia.cost.duel import (
     Contender,
     Effort,
     Verdict,
-    _control_holds,
     _Set,
     _still_standing,
     _with_control,
@@ -52,27 +51,26 @@ def verdict(sizes: tuple[int, ...], **rounds: Sequence[float]) -> Verdict:
 
 @pytest.mark.parametrize(("drift", "holds"), [(1.0, True), (1.019, True), (0.981, True), (1.021, False), (0.97, False)])
 def test_the_control_holds_within_two_percent(drift: float, holds: bool) -> None:
-    assert _control_holds([one_set(a=[10.0 * drift] * 4, control=[10.0] * 4)]) is holds
+    assert verdict((4,), a=[10.0 * drift] * 4, control=[10.0] * 4).control_holds is holds
 
 
 def test_the_control_is_judged_by_the_median_over_all_sets() -> None:
-    calm = one_set(a=[10.0] * 4, control=[10.0] * 4)
-    disturbed = one_set(a=[12.0] * 3, control=[10.0] * 3)
-    assert _control_holds([disturbed, calm])
-    assert not _control_holds([disturbed])
+    disturbed, calm = [12.0] * 3, [10.0] * 4
+    assert verdict((3, 4), a=disturbed + calm, control=[10.0] * 7).control_holds
+    assert not verdict((3,), a=disturbed, control=[10.0] * 3).control_holds
 
 
 def test_only_the_hopeless_leave() -> None:
     running = _with_control([contender("a"), contender("slow"), contender("near"), contender("fast")])
-    done = one_set(a=[10.0] * 12, slow=[11.0] * 12, near=[10.1] * 12, fast=[5.0] * 12, control=[20.0] * 12)
-    assert list(_still_standing(running, [done], keep=None)) == ["a", "near", "fast", CONTROL_NAME]
-    assert "slow" in _still_standing(running, [done], keep="slow")
+    done = verdict((12,), a=[10.0] * 12, slow=[11.0] * 12, near=[10.1] * 12, fast=[5.0] * 12, control=[20.0] * 12)
+    assert list(_still_standing(running, done, keep=None)) == ["a", "near", "fast", CONTROL_NAME]
+    assert "slow" in _still_standing(running, done, keep="slow")
 
 
 def test_one_bad_round_sends_nobody_home() -> None:
     running = _with_control([contender("a"), contender("b")])
-    done = one_set(a=[10.0] * 9, b=[100.0] + [10.0] * 8, control=[10.0] * 9)
-    assert "b" in _still_standing(running, [done], keep=None)
+    done = verdict((9,), a=[10.0] * 9, b=[100.0] + [10.0] * 8, control=[10.0] * 9)
+    assert "b" in _still_standing(running, done, keep=None)
 
 
 def test_the_first_runs_twice() -> None:
