@@ -58,7 +58,8 @@ class Effort:
         seconds: A set goes on until its rounds took this long.
         more_sets: Sets that may be added while the control is out or the result is in doubt.
         half_width: Half the interval of the first contender's ratio to the fastest other, relative, above which the
-            result is in doubt unless the first is faster throughout the interval.
+            result is in doubt unless the whole interval is good enough.
+        least: Times as fast as the fastest other that the first has to be to be good enough.
     """
 
     sets: int = 3
@@ -66,6 +67,7 @@ class Effort:
     seconds: float = 0.0
     more_sets: int = 1
     half_width: float = 1.0
+    least: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +198,7 @@ def _in_doubt(result: Result, others: Collection[str], effort: Effort) -> bool:
     if best is None:
         return False
     ratio = result.ratio(next(iter(result.rounds_ms)), best)
-    return ratio.half_width > effort.half_width and ratio.high >= 1
+    return ratio.half_width > effort.half_width and ratio.high * effort.least >= 1
 
 
 def _one_set(

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import intarsia
-from benchmarks import field, ledger
+from benchmarks import field, gates, ledger
 from benchmarks.race import Contender, Effort, Result, race
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "suite.json"
 BUDGET_S = 60.0
-EFFORT = Effort(sets=3, rounds=10, seconds=10.0, more_sets=5, half_width=0.01)
-"""Three sets of some 10 s; more where the control is out, or who is faster in doubt beyond what the gate allows."""
+EFFORT = Effort(sets=3, rounds=10, seconds=10.0, more_sets=13, half_width=gates.WORST_HALF_WIDTH, least=gates.WORST)
+"""Three sets of some 10 s; more where the control is out, or whether the gate is reached in doubt."""
 Json = dict[str, Any]
 
 

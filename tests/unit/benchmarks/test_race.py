@@ -101,16 +101,18 @@ def test_sets_that_are_added_are_between_those_in_doubt(started: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("engine", "sets"),
+    ("engine", "least", "sets"),
     [
-        ("45,55,48,60", 5),  # either might be faster
-        ("60,70,65,75", 3),  # slower throughout
-        ("50", 3),
-        ("45", 3),  # faster, and sure
+        ("45,55,48,60", 1.0, 5),  # either might be faster
+        ("45,55,48,60", 0.85, 3),  # good enough throughout
+        ("60,70,65,75", 1.0, 3),  # slower throughout
+        ("60,70,65,75", 1.5, 5),  # and yet not by as much as it should be
+        ("50", 1.0, 3),
+        ("45", 1.0, 3),  # faster, and sure
     ],
 )
-def test_a_result_in_doubt_makes_more_sets(started: list[str], engine: str, sets: int) -> None:
-    effort = Effort(more_sets=2, half_width=0.01)
+def test_a_result_in_doubt_makes_more_sets(started: list[str], engine: str, least: float, sets: int) -> None:
+    effort = Effort(more_sets=2, half_width=0.01, least=least)
     found = race(contenders({"product": "50", "engine": engine}), Path("feeds"), 2, effort=effort, may_leave=["engine"])
     assert len(found.set_sizes) == sets
 
