@@ -25,6 +25,7 @@ NAMES = (*light.NAMES, *unlike.NAMES)
 
 _FILES = {
     "audio": ("conformer", "vocoder", "whisper_tiny_encoder"),
+    "depth": ("monodepth",),
     "detector": ("yolo",),
     "generative": ("bicubic_sr", "dcgan", "groupnorm_decoder", "unet"),
     "language": ("bert_base", "distilbert", "gpt2_decode", "gpt2_prefill", "nasrnn"),
@@ -32,6 +33,7 @@ _FILES = {
     "nasnet": ("nasnet_a",),
     "residual": ("pose", "resnet18", "resnet50_3d", "resnext50"),
     "restoration": ("edsr", "srresnet"),
+    "speech": ("lipnet",),
     "vision": ("convnext_tiny", "swin_tiny", "vit_b16"),
     "volumes": ("unet3d",),
 }

@@ -47,7 +47,7 @@ def redraw(module: nn.Module, draw: Draw) -> None:
 
 def _values(draw: Draw, key: str, layer: nn.Module, parameter: Tensor) -> Floats:
     role, shape = key.rpartition(".")[2], tuple(parameter.shape)
-    if role == "bias":
+    if role.startswith("bias"):
         return draw.normal(key, shape, std=_SPREAD)
     if isinstance(layer, _NORMS):
         return draw.normal(key, shape, mean=1.0, std=_SPREAD)
@@ -64,7 +64,7 @@ def _fan_in(layer: nn.Module, shape: tuple[int, ...]) -> int:
     if isinstance(layer, _TRANSPOSED):
         strides: tuple[int, ...] = layer.stride
         return shape[0] * math.prod(shape[2:]) // math.prod(strides)
-    if isinstance(layer, (*_CONVOLUTIONS, nn.Linear)):
+    if isinstance(layer, (*_CONVOLUTIONS, nn.Linear, nn.RNNBase)):
         return math.prod(shape[1:])
     # GPT-2's projections are stored the other way round than Linear's, by a class of this name.
     return shape[0] if type(layer).__name__ == "Conv1D" else 0

@@ -47,11 +47,16 @@ def resnet50_3d() -> Sketch:
 def pose() -> Sketch:
     """The simple baseline of Xiao, Wu and Wei (2018): ResNet-18, three transposed convolutions, a map a joint."""
     joints, width = 17, 256
-    layers: list[nn.Module] = [_stages(_basic, (2, 2, 2, 2), expansion=1)]
+    layers: list[nn.Module] = [resnet18_stages()]
     for source in (512, width, width):
         layers += [nn.ConvTranspose2d(source, width, 4, 2, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
     module = nn.Sequential(*layers, nn.Conv2d(width, joints, 1))
     return Sketch(module=module, inputs={"person": (1, 3, 256, 192)}, outputs=("maps",))
+
+
+def resnet18_stages() -> nn.Sequential:
+    """Its stem, of convolution and pooling, and its eight blocks."""
+    return _stages(_basic, (2, 2, 2, 2), expansion=1)
 
 
 def _picture(module: nn.Module) -> Sketch:
