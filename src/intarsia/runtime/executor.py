@@ -1,14 +1,15 @@
 """The ``graph`` executor: bound calls in order, on buffers that were planned once.
 
-A step writes where the next one reads, and reads a feed where the caller has it. The only copies are the results, the
-feeds of engines that keep to one address, and a private input for an engine that overwrites its inputs.
+A step writes where the next one reads, reads a feed where the caller has it, and leaves a large result where the caller
+gets it. The only copies are small results, the feeds and results of engines that keep to one address, and a private
+input for an engine that overwrites its inputs.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from intarsia.errors import FeedError
 from intarsia.runtime.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.feeds import check_feeds
+from intarsia.runtime.outlet import LARGE_BYTES, Outlet
 from intarsia.runtime.plan import Plan, Step
 from intarsia.runtime.sections import moments
 
@@ -41,7 +43,8 @@ class Executor:
         self.plan = plan
         self._executables = tuple(executables)
         self._lock = threading.Lock()
-        self._storage = _allocate(plan)
+        self._outlets = _outlets(plan, traits)
+        self._storage = {**_allocate(plan, self._outlets), **self._outlets}
         self._feeds = _followed(plan, traits, self._storage)
         self._last: tuple[_Given, ...] = ()
         self._calls: list[BoundCall] = []
@@ -59,13 +62,15 @@ class Executor:
             ExecutionError: An engine failed.
         """
         with self._lock:
+            self._renew()
             if not self._takes_again(feeds):
                 self._take(feeds if self._fit(feeds) else check_feeds(self.plan.inputs, feeds))
             self.call()
-            return self.results()
+            return {value.name: self._handed_out(value.name) for value in self.plan.outputs}
 
     def feed(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Copy checked arrays into the plan's input buffers."""
+        self._renew()
         self._last = ()
         for name, array in arrays.items():
             target = self._storage[name]
@@ -122,6 +127,14 @@ class Executor:
         """Free what the engines hold. Calling it twice is fine."""
         for executable in self._executables:
             executable.close()
+
+    def _handed_out(self, name: str) -> np.ndarray:
+        outlet = self._outlets.get(name)
+        return np.array(self.value(name)) if outlet is None else outlet.hand_out()
+
+    def _renew(self) -> None:
+        for outlet in self._outlets.values():
+            outlet.renew()
 
     def _take(self, arrays: Mapping[str, np.ndarray]) -> None:
         """As ``feed``, but an array that engines can follow stays where it is, and alive until the next run."""
@@ -183,12 +196,7 @@ class Executor:
 
 def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:
     """The inputs whose readers all follow a feed, each with a feed that holds the plan's own buffer."""
-    fixed = {
-        value.name
-        for step, trait in zip(plan.steps, traits, strict=True)
-        for value in step.inputs
-        if not trait.follows_ports or trait.mutates_inputs
-    }
+    fixed = _fixed(plan, traits)
     followed = {}
     for value in plan.inputs:
         place = storage[value.name]
@@ -197,14 +205,38 @@ def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storag
     return followed
 
 
+def _outlets(plan: Plan, traits: Sequence[Traits]) -> dict[str, Outlet]:
+    """The large outputs whose writer and readers all follow a port."""
+    written = {value.name for step in plan.steps for value in step.outputs}
+    fixed = _fixed(plan, traits)
+    found = {}
+    for value in plan.outputs:
+        if value.shape is None or value.name not in written - fixed:
+            continue
+        need = Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape, first=0, last=0)
+        if need.nbytes >= LARGE_BYTES and not need.dtype.hasobject:
+            found[value.name] = Outlet(need)
+    return found
+
+
+def _fixed(plan: Plan, traits: Sequence[Traits]) -> set[str]:
+    """Values that are read or written by an engine that keeps to one address."""
+    return {
+        value.name
+        for step, trait in zip(plan.steps, traits, strict=True)
+        for value in (*step.inputs, *step.outputs)
+        if not trait.follows_ports or (trait.mutates_inputs and value in step.inputs)
+    }
+
+
 def _need(name: str, array: np.ndarray) -> Need:
     return Need(name=name, dtype=array.dtype, shape=array.shape, first=0, last=0)
 
 
-def _allocate(plan: Plan) -> dict[str, Storage]:
+def _allocate(plan: Plan, outlets: Collection[str]) -> dict[str, Storage]:
     """Storage for every value that crosses a border, alive from the step that writes it to the last that reads it.
 
-    Steps that may run at one time are one moment, so their values share no memory.
+    The outlets have their own. Steps that may run at one time are one moment, so their values share no memory.
     """
     times = moments(plan)
     end = len(plan.steps)
@@ -222,6 +254,8 @@ def _allocate(plan: Plan) -> dict[str, Storage]:
     storage: dict[str, Storage] = {}
     needs = []
     for name, value in values.items():
+        if name in outlets:
+            continue
         if value.shape is None:
             storage[name] = Slot()
             continue

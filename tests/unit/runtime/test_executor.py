@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -30,23 +30,24 @@ class Adder(Executable):
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         source, sink = inputs[self.inputs[0].name], outputs[self.outputs[0].name]
-        assert isinstance(sink, np.ndarray)
 
         def call() -> None:
-            array = source.array if isinstance(source, Port) else source
+            array, out = (place.array if isinstance(place, Port) else place for place in (source, sink))
             assert isinstance(array, np.ndarray)
+            assert isinstance(out, np.ndarray)
             self.read_from.append(array.ctypes.data)
-            np.add(array, 1, out=sink)
+            np.add(array, 1, out=out)
             if self.spoils:
                 array[...] = np.nan
 
         return call
 
 
-def executor(first: Traits, second: Traits) -> tuple[Executor, Adder, Adder]:
-    ends = [(X, H), (H, Y)]
+def executor(
+    first: Traits, second: Traits, ends: Sequence[tuple[Signature, Signature]] = ((X, H), (H, Y))
+) -> tuple[Executor, Adder, Adder]:
     steps = tuple(Step(target=Target("reference"), nodes=(b.name,), inputs=(a,), outputs=(b,)) for a, b in ends)
-    plan = Plan(steps=steps, settings=RunSettings(threads=1), inputs=(X,), outputs=(Y,))
+    plan = Plan(steps=steps, settings=RunSettings(threads=1), inputs=ends[0][:1], outputs=ends[1][1:])
     one, two = (Adder(a, b, spoils=t.mutates_inputs) for (a, b), t in zip(ends, (first, second), strict=True))
     return Executor(plan, (one, two), (first, second)), one, two
 
@@ -113,6 +114,21 @@ def test_results_belong_to_the_caller() -> None:
     before = runner.run(feeds(1.0))["y"]
     runner.run(feeds(2.0))
     assert (before == 3).all()
+
+
+WIDE = [Signature(name=name, dtype="float32", shape=(128, 256)) for name in ("x", "h", "y")]
+
+
+@pytest.mark.parametrize(("traits", "is_shared"), [(FOLLOWS, True), (FIXED, False)])
+def test_a_large_result_stays_where_an_engine_that_follows_wrote_it(traits: Traits, is_shared: bool) -> None:
+    runner, _, _ = executor(FOLLOWS, traits, [(WIDE[0], WIDE[1]), (WIDE[1], WIDE[2])])
+    one, two = (np.full((128, 256), value, np.float32) for value in (1, 2))
+    first = runner.run({"x": one})["y"]
+    assert np.shares_memory(first, runner.value("y")) is is_shared
+    runner.feed({"x": two})
+    runner.call()
+    second = runner.run({"x": first})["y"]
+    assert [array[0, 0] for array in (first, runner.results()["y"], second)] == [3, 5, 5]
 
 
 def test_a_wrong_feed_reaches_no_engine() -> None:
