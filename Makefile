@@ -33,7 +33,10 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
 
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
-	$(BIN)/python -m benchmarks.road
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
+	$(BIN)/python -m benchmarks.suite
+	$(BIN)/python -m benchmarks.road manual overhead
+	$(BIN)/python -m benchmarks.table
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo

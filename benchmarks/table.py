@@ -1,34 +1,35 @@
 """Puts the figures of ``benchmarks/results`` into the README: ``python -m benchmarks.table``.
 
-No figure in the README is typed by hand; a test compares the two. ``--suite`` prints the suite's table instead.
+No figure in the README is typed by hand; a test compares the two.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import networks, suite
 from benchmarks.field import BASELINES, DEFAULT, PRODUCT
-from benchmarks.road import RESULTS
+from benchmarks.road import RESULTS as ROAD
+from benchmarks.suite import RESULTS as SUITE
 
 README = Path(__file__).parents[1] / "README.md"
-DEMO = RESULTS.with_name("demo.txt")
-ENGINES = ("openvino", "mnn", "ncnn")
-HEADER = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "Intarsia", "time ÷ best single", "ships")
+DEMO = ROAD.with_name("demo.txt")
+HEADER = (
+    *("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "Intarsia"),
+    *("as best single", "as ORT default", "ships"),
+)
 
 
-def render(readme: str, results: dict[str, Any], demo: str) -> str:
+def render(readme: str, suite: Mapping[str, Any], road: Mapping[str, Any], demo: str) -> str:
     """The README with every marked part written anew."""
     for name, text in {
         "demo": f"```\n{demo.strip()}\n```",
-        "networks": _networks(results),
-        "manual": _manual(results["manual"]),
-        "overhead": _overhead(results["overhead"]),
-        "machine": _machine(results["machine"]),
+        "networks": networks(suite),
+        "manual": _manual(road["manual"]),
+        "overhead": _overhead(road["overhead"]),
+        "machine": _machine(suite["machine"]),
     }.items():
         begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, _, rest = readme.partition(begin)
@@ -39,37 +40,25 @@ def render(readme: str, results: dict[str, Any], demo: str) -> str:
     return readme
 
 
-def _networks(results: dict[str, Any]) -> str:
-    rows = [HEADER, ("---",) + ("---:",) * (len(HEADER) - 2) + ("---",)]
-    rows += [_network(name, results[name]) for name in networks.NAMES if name in results]
+def networks(suite: Mapping[str, Any]) -> str:
+    """Milliseconds of each engine's best setting and of the product, and how many times faster the product is."""
+    rows = [HEADER, ("---", *("---:",) * (len(HEADER) - 2), "---")]
+    rows += [_network(name, found) for name, found in sorted(suite["networks"].items()) if "failed" not in found]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _network(name: str, found: dict[str, Any]) -> tuple[str, ...]:
+def _network(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
     times = found["median_ms"]
-    tuned = [ms for key, ms in times.items() if key.startswith("onnxruntime-") and key != DEFAULT]
-    ratio = found["time_over_best_single"]
+    single, default = found["speedup_over_best_single"], found["speedup_over_onnxruntime_default"]
     void = " (void)" if found["void"] else ""
     return (
         name,
         _ms(times.get(DEFAULT)),
-        _ms(min(tuned, default=_look(found, "onnxruntime"))),
-        *(_ms(_raced(found, engine) or _look(found, engine)) for engine in ENGINES),
+        *(_ms(found["baselines"][engine].get("ms")) for engine in BASELINES),
         _ms(times[PRODUCT]),
-        f"{ratio['median']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f}){void}",
-        " → ".join(dict.fromkeys(part["target"].split()[0] for part in found["compile"]["partitions"])),
-    )
-
-
-def _raced(found: dict[str, Any], engine: str) -> float | None:
-    """The best of an engine's settings in the race; a setting is written behind the engine's name."""
-    return min((ms for key, ms in found["median_ms"].items() if key.split()[0] == engine), default=None)
-
-
-def _look(found: dict[str, Any], engine: str) -> float | None:
-    """The first look at an engine that was too slow to race."""
-    return min(
-        (ms for key, ms in found["first_look_ms"].items() if key.startswith(engine) and key != DEFAULT), default=None
+        f"{single['median']:.3f} ({single['low']:.3f} to {single['high']:.3f}){void}",
+        f"{default['median']:.2f}" if default else "-",
+        " → ".join(dict.fromkeys(found["plan"]["engines"])),
     )
 
 
@@ -98,38 +87,10 @@ def _machine(found: dict[str, Any]) -> str:
     return f"{found['cpu']} ({found['architecture']}), {found['threads']} threads, fp32, batch 1."
 
 
-SUITE_HEADER = (*HEADER[:-2], "as best single", "as ORT default", "ships")
-
-
-def suite_table(results: Mapping[str, Any]) -> str:
-    """The suite: milliseconds of each engine's best setting, and how many times faster the product is."""
-    rows = [SUITE_HEADER, ("---", *("---:",) * (len(SUITE_HEADER) - 2), "---")]
-    rows += [_suite_row(name, found) for name, found in results["networks"].items() if "failed" not in found]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _suite_row(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
-    times = found["median_ms"]
-    single, default = found["speedup_over_best_single"], found["speedup_over_onnxruntime_default"]
-    void = " (void)" if found["void"] else ""
-    return (
-        name,
-        _ms(times.get(DEFAULT)),
-        *(_ms(found["baselines"][engine].get("ms")) for engine in BASELINES),
-        _ms(times[PRODUCT]),
-        f"{single['median']:.3f} ({single['low']:.3f} to {single['high']:.3f}){void}",
-        f"{default['median']:.2f}" if default else "-",
-        " → ".join(dict.fromkeys(found["plan"]["engines"])),
-    )
-
-
 def main() -> None:
-    """Rewrite the README, or print the suite's table."""
-    if "--suite" in sys.argv[1:]:
-        print(suite_table(json.loads(suite.RESULTS.read_text(encoding="utf-8"))))
-        return
-    results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    README.write_text(render(README.read_text(encoding="utf-8"), results, DEMO.read_text("utf-8")), encoding="utf-8")
+    """Rewrite the README."""
+    suite, road = (json.loads(file.read_text(encoding="utf-8")) for file in (SUITE, ROAD))
+    README.write_text(render(README.read_text("utf-8"), suite, road, DEMO.read_text("utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
