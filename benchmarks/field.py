@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -50,11 +50,15 @@ class Field:
         """All but ONNX Runtime's defaults, the fastest first."""
         return sorted((name for name in self.looks_ms if name != DEFAULT), key=self.looks_ms.__getitem__)
 
-    def racing(self) -> list[Contender]:
-        """ONNX Runtime's defaults, and the fastest settings as far as they are close."""
+    def racing(self, shipped: Collection[str] = ()) -> list[Contender]:
+        """ONNX Runtime's defaults, the fastest settings as far as they are close, and the best of the engines shipped.
+
+        A look errs where the machine changes its pace; what ships was timed more than once.
+        """
         close = [name for name in self.tuned if self.looks_ms[name] <= CLOSE * self.looks_ms[self.tuned[0]]]
         default = [DEFAULT] if DEFAULT in self.looks_ms else []
-        return [self.contenders[name] for name in (*default, *close[:MOST])]
+        best = [found[0] for engine in shipped if (found := self.best_of(engine)) is not None]
+        return [self.contenders[name] for name in dict.fromkeys((*default, *close[:MOST], *best))]
 
     def best_of(self, engine: str, result: Result | None = None) -> tuple[str, float] | None:
         """The engine's best setting and its milliseconds: in the race, else at the first look."""

@@ -166,11 +166,12 @@ def screen(contenders: Sequence[Contender], feeds: Path, threads: int, folder: P
         runs: Timed runs of each.
     """
     found = {}
+    slowdown = Pace()
     for contender in contenders:
         try:
             with _started(contender, feeds, threads) as process:
                 process.wait_until_ready(contender.name)
-                ms = min(process.times(2, runs))
+                ms = at_full_speed(partial(_fastest, process, runs), slowdown)
                 found[contender.name] = Look(ms=ms, outputs=process.outputs(folder / "outputs.npz"))
         except RuntimeError:
             continue
@@ -179,7 +180,7 @@ def screen(contenders: Sequence[Contender], feeds: Path, threads: int, folder: P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What a first look showed: milliseconds of the fastest run, and the outputs in the model's order."""
+    """What a first look showed: milliseconds of the fastest run at full speed, and the outputs in the model's order."""
 
     ms: float
     outputs: tuple[np.ndarray, ...]
@@ -225,6 +226,10 @@ def _one_set(
 
 def _taken(process: _Process, warm: int, runs: int) -> float:
     return statistics.median(process.times(warm, runs))
+
+
+def _fastest(process: _Process, runs: int) -> float:
+    return min(process.times(2, runs))
 
 
 def _shape(process: _Process) -> tuple[int, int]:

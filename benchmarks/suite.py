@@ -48,7 +48,8 @@ def measure(name: str, budget_s: float, folder: Path) -> Json:
         found = field.look(contenders, feeds, folder)
     with _lap(seconds, "race"):
         product = Contender(name=field.PRODUCT, kind="intarsia", model=artifact)
-        result = race([product, *found.racing()], feeds, thread_budget(), effort=EFFORT, may_leave=found.tuned)
+        racing = found.racing(plan(report)["engines"])
+        result = race([product, *racing], feeds, thread_budget(), effort=EFFORT, may_leave=found.tuned)
     return entry(report, found, result) | {"seconds": seconds}
 
 

@@ -21,6 +21,7 @@ def test_the_default_and_the_close_ones_race() -> None:
     found = Field(contenders={c.name: c for c in contenders(*looks)}, looks_ms=looks, wrong={})
     assert [c.name for c in found.racing()] == [DEFAULT, "openvino", "mnn"]
     assert found.tuned == ["openvino", "mnn", "ncnn"]
+    assert [c.name for c in found.racing(["winograd", "ncnn", "mnn"])] == [DEFAULT, "openvino", "mnn", "ncnn"]
 
 
 def test_no_more_than_a_few_race() -> None:
