@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,11 @@ from intarsia.partition import (
     Partition,
     Partitioning,
     PlanFile,
+    cuts,
     divide,
     dump_plan,
     fused_groups,
+    linear_order,
     segments,
     split_at_places,
 )
@@ -159,8 +162,12 @@ def plan_compilation(request: Request) -> Compilation:
     )
 
 
-def atoms_of(graph: Graph) -> tuple[tuple[str, ...], ...]:
-    """The pieces that the search never cuts: balanced by work, cut where little crosses."""
+def atoms_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]:
+    """The pieces that the search never cuts: balanced by work, cut where little crosses, or everywhere."""
+    if not prune:
+        order = linear_order(graph)
+        ends = (0, *(cut.position for cut in cuts(graph)), len(order))
+        return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
     sized = estimated(graph)
     return segments(sized, MAX_ATOMS, partial(work, sized))
 
@@ -240,7 +247,7 @@ def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine
 
 
 def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings, devices: DevicePlan | None) -> Problem:
-    atoms = atoms_of(graph)
+    atoms = atoms_of(graph, prune=search.prune)
     return Problem(
         graph=graph,
         targets=team.targets,

@@ -7,13 +7,15 @@ from dataclasses import replace
 import pytest
 from onnx import helper
 
+from benchmarks.networks import light
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings, from_metadata
 from intarsia.devices import Constraint, model_constraints
 from intarsia.errors import ConfigError, NoCoverError, PlanError
-from intarsia.graph import SizeRange
-from intarsia.partition import Partition, PlanFile, parse_plan
+from intarsia.graph import SizeRange, load_model
+from intarsia.partition import Partition, PlanFile, linear_order, parse_plan
 from intarsia.search import Compilation, Request, plan_compilation
+from intarsia.search.planning import atoms_of
 from intarsia.target import Target
 from tests.unit.graph.models import info, model, two_layers
 
@@ -35,6 +37,14 @@ def planned(target: object, *constraints: Constraint, **fields: object) -> Compi
 
 def parts(job: Compilation) -> list[tuple[str, tuple[str, ...], str | None]]:
     return [(str(p.target), p.nodes, job.device_of(p)) for p in job.given.partitioning.partitions]
+
+
+def test_without_pruning_a_plan_may_be_cut_between_any_two_nodes() -> None:
+    graph = load_model(light.build("squeezenet"))
+    every, few = atoms_of(graph, prune=False), atoms_of(graph)
+    assert [atom for atom in every if len(atom) > 1] == []
+    assert sum(every, ()) == sum(few, ()) == linear_order(graph)
+    assert len(few) < len(every) / 2
 
 
 def test_without_constraints_nothing_is_placed() -> None:
