@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.table import DEMO, README, ROAD, SUITE, networks, render
+from benchmarks.road import RESULTS as ROAD
+from benchmarks.suite import RESULTS as SUITE
+from benchmarks.table import DEMO, README, networks, render
 from tests.unit.benchmarks.made_up import entry, suite
 
 
