@@ -73,13 +73,7 @@ class Executor:
         self._renew()
         self._last = ()
         for name, array in arrays.items():
-            target = self._storage[name]
-            if isinstance(target, Slot):
-                target.array = array
-            else:
-                np.copyto(target, array)
-                if name in self._feeds:
-                    self._feeds[name].array = target
+            self._fill(name, array)
 
     def call(self) -> None:
         """Run all steps once on what the buffers hold."""
@@ -128,6 +122,16 @@ class Executor:
         for executable in self._executables:
             executable.close()
 
+    def _fill(self, name: str, array: np.ndarray) -> None:
+        """Copy an array into the plan's buffer of an input."""
+        target = self._storage[name]
+        if isinstance(target, Slot):
+            target.array = array
+        else:
+            np.copyto(target, array)
+            if name in self._feeds:
+                self._feeds[name].array = target
+
     def _handed_out(self, name: str) -> np.ndarray:
         outlet = self._outlets.get(name)
         return np.array(self.value(name)) if outlet is None else outlet.hand_out()
@@ -138,6 +142,7 @@ class Executor:
 
     def _take(self, arrays: Mapping[str, np.ndarray]) -> None:
         """As ``feed``, but an array that engines can follow stays where it is, and alive until the next run."""
+        self._last = ()
         given = []
         for name, array in arrays.items():
             place = self._storage[name]
@@ -145,7 +150,7 @@ class Executor:
                 self._feeds[name].array = array
                 given.append(_Given(name, array, array.shape, None))
             else:
-                self.feed({name: array})
+                self._fill(name, array)
                 if not isinstance(place, Slot):
                     given.append(_Given(name, array, array.shape, place))
         self._last = tuple(given) if len(given) == len(arrays) else ()
