@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from intarsia.config import SearchSettings
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher, noted, unwatched
@@ -29,7 +30,6 @@ from intarsia.search import (
     CollageResult,
     CollageSearch,
     Compilation,
-    Deadline,
     Request,
     Single,
     decide,
@@ -49,7 +49,7 @@ Constraints = str | os.PathLike[str] | Iterable[Constraint]
 
 SEARCH_SHARE = 0.4
 """Share of the budget after which no new piece is measured; the rest is for the final decision."""
-MIN_SEARCH_SHARE = 0.3
+MIN_SEARCH_SHARE = 0.2
 """Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
 
 
@@ -130,7 +130,9 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
             collage = _collage(job, measurer, singles, deadline, progress)
             wanted = _wanted(job, measurer, singles, collage)
             stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
-            decision = decide(job.problem, measurer, _plans(singles), _mixes(collage), stream.candidate, progress)
+            decision = decide(
+                job.problem, measurer, _plans(singles), _mixes(collage), stream.candidate, deadline, progress
+            )
             decision = replace(decision, reason="; ".join(filter(None, (decision.reason, stream.reason))))
             report = compile_report(
                 job=job,

@@ -86,6 +86,12 @@ def require(name: str) -> Availability:
     return found
 
 
+def refresh() -> None:
+    """Look for engines anew: packages were installed or removed since they were listed."""
+    get.cache_clear()
+    _plugins.cache_clear()
+
+
 def _sources() -> dict[str, tuple[Source, ...]]:
     ours = [Source(name=name, reference=reference, owner="intarsia") for name, reference in _BUILT_IN.items()]
     return _by_name([*ours, *_plugins()])
@@ -99,13 +105,14 @@ def _by_name(sources: Iterable[Source]) -> dict[str, tuple[Source, ...]]:
     return found
 
 
-def _plugins() -> list[Source]:
+@cache
+def _plugins() -> tuple[Source, ...]:
     points = metadata.entry_points(group=GROUP)
     plugins = [
         Source(name=point.name, reference=point.value, owner=point.dist.name if point.dist else "an unnamed package")
         for point in points
     ]
-    return sorted(plugins, key=lambda source: (source.name, source.owner))
+    return tuple(sorted(plugins, key=lambda source: (source.name, source.owner)))
 
 
 def _made(source: Source) -> Backend:

@@ -32,6 +32,10 @@ class WorkerClient:
         self._pending = b""
         self._log: IO[bytes] | None = None
 
+    def start(self) -> None:
+        """Start the process before the first request, so that it starts beside other work."""
+        self._running()
+
     def ask(self, request: Request, timeout_s: float) -> Answer:
         """The worker's answer; a crash or a hang is the answer `Failed`."""
         self.send(request)

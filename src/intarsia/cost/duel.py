@@ -19,6 +19,7 @@ from pathlib import Path
 
 from intarsia.config.settings import Spin
 from intarsia.cost.client import WorkerClient
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.pace import Pace, Slowdown, at_full_speed
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round, Times
@@ -33,7 +34,7 @@ PROFILE_RUNS = 5
 SETTLE_S = 0.05
 """Pause behind one that spins: ONNX Runtime's threads go on for some 30 ms after a call, on the next one's cores."""
 SETTLED_SETS = 2
-"""Sets where nothing but the settings of one plan is left to decide."""
+"""Sets where nothing but the settings of one plan is left to decide, or the time is over and nothing leads."""
 WARM = 2
 """Untimed runs of a turn: the caches hold what the contender before left there. One run of a slow model will do."""
 ROUND_MS = 40.0
@@ -107,9 +108,18 @@ class Verdict:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether something is faster than the first, but not everywhere."""
+        """Whether something seems faster than the first, but was not shown to be: more sets may show it."""
+        first = next(iter(self.rounds_ms))
+        return not all(
+            self.speedup(name, first).low > 1.0 and self.wins_everywhere(name, first) for name in self.leaders
+        )
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Who seems faster than the first: by more than the control may be out, or beyond the noise of its rounds."""
         first, *others = (name for name in self.rounds_ms if name != CONTROL_NAME)
-        return any(self.speedup(name, first).low > 1.0 and not self.wins_everywhere(name, first) for name in others)
+        gains = {name: self.speedup(name, first) for name in others}
+        return tuple(name for name, gain in gains.items() if gain.median > 1.0 + CONTROL or gain.low > 1.0)
 
     def is_faster(self, name: str, baseline: str) -> bool:
         """Whether one was shown to be faster than the other: beyond the noise, and in each set of processes.
@@ -148,22 +158,30 @@ def duel(
     seed: int = 0,
     watch: Watcher = unwatched,
     keep: str | None = None,
+    deadline: Deadline = NO_END,
 ) -> Verdict:
     """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
 
     A first contender that fails makes way for the next. One that the first beats beyond doubt leaves after that set,
-    unless it is the one to ``keep``.
+    unless it is the one to ``keep``. Where the next set would end behind the deadline, two sets do if nothing leads:
+    more of them could only show that the first is the fastest.
     """
     failed: dict[str, tuple[str, str]] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
     slowdown = Pace()
+    set_s = 0.0
     watch(Progress(stage="decide", done=0, total=effort.processes))
     for number in range(effort.processes + effort.repeats):
         verdict = _verdict(sets, running, failed, effort)
         if not running or not (verdict.is_void or verdict.is_in_doubt):
             break
+        if len(sets) >= SETTLED_SETS and deadline.left < set_s and not _is_led(verdict, running):
+            effort = replace(effort, processes=SETTLED_SETS)
+            break
+        start = deadline.spent
         done = _one_set(folder, running, effort, random.Random(seed + number), slowdown)
+        set_s = deadline.spent - start
         failed |= {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
         if done.failed:
             sets = []
@@ -189,6 +207,12 @@ def _verdict(
         is_void=len(sets) < _sets_wanted(running, effort),
     )
     return fought if fought.is_void else replace(fought, is_void=not fought.control_holds)
+
+
+def _is_led(verdict: Verdict, running: Mapping[str, Contender]) -> bool:
+    """Whether a plan seems faster that differs from the first in more than its settings."""
+    first = next(iter(running.values()))
+    return any(running[name].plan.steps != first.plan.steps for name in verdict.leaders)
 
 
 def _sets_wanted(running: Mapping[str, Contender], effort: Effort) -> int:
@@ -220,7 +244,10 @@ def _one_set(
         try:
             errors = _open(workers, running)
             rounds = _rounds(workers, running, effort, rng, slowdown)
-            profile = {name: _profile(name, worker, slowdown) for name, worker in workers.items()}
+            profile = {
+                name: _profile(name, worker, slowdown) if len(running[name].plan.steps) > 1 else (median(rounds[name]),)
+                for name, worker in workers.items()
+            }
         except _FailedError as error:
             return _Set(rounds={}, profile={}, errors={}, failed={error.name: error.why})
     return _Set(rounds=rounds, profile=profile, errors=errors, failed={})

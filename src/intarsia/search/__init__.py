@@ -6,7 +6,7 @@ from intarsia.search.edge_costs import Known
 from intarsia.search.given import given_candidate
 from intarsia.search.planning import Compilation, Request, plan_compilation
 from intarsia.search.predict import failure_error, predict
-from intarsia.search.problem import Candidate, Deadline, Problem
+from intarsia.search.problem import Candidate, Problem
 from intarsia.search.singles import Single, tune_singles
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "CollageResult",
     "CollageSearch",
     "Compilation",
-    "Deadline",
     "Decision",
     "Known",
     "Mix",

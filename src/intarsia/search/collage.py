@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Outcome
@@ -25,7 +26,7 @@ from intarsia.partition import Capability, Partition, coarser
 from intarsia.search.edge_costs import HOPELESS, EdgeCosts, Known
 from intarsia.search.lazy import LazyPaths
 from intarsia.search.predict import predict
-from intarsia.search.problem import Candidate, Deadline, Problem
+from intarsia.search.problem import Candidate, Problem
 from intarsia.search.profiles import profiles
 from intarsia.search.refine import finer
 from intarsia.search.sharing import shared_out, total_work

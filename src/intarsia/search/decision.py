@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from intarsia.cost.client import WorkerClient
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer, failure_of, run_facts
@@ -85,6 +86,7 @@ def decide(
     singles: Sequence[Candidate],
     mixes: Sequence[Candidate],
     wanted: Candidate | None,
+    deadline: Deadline,
     watch: Watcher,
 ) -> Decision:
     """Build the finalists, let them race, and choose.
@@ -95,6 +97,7 @@ def decide(
         singles: Plans with one engine.
         mixes: Mixed plans, fastest first.
         wanted: The plan that ships whatever the duel says, because the user asked for it or there is no other.
+        deadline: When it should have been made; one that is close takes longer.
         watch: Told of each step.
 
     Raises:
@@ -102,19 +105,17 @@ def decide(
     """
     builder = _Builder(measurer, watch)
     field = finalists(singles, [wanted] if wanted else mixes)
-    verdict = _verdict(problem, measurer, builder, field, wanted.name if wanted else None, watch)
+    verdict = _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
     standing = [single for single in singles if single.name in verdict.rounds_ms]
     best_single = _fastest(standing, verdict)
     if wanted is not None:
         chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
     else:
         chosen, reason = _choose(mixes, best_single, verdict)
-    built = builder.build(chosen)
-    if isinstance(built, Failure):
-        raise failure_error(chosen.partitions[0], built)
-    with machine_lock(watch):
-        error = builder.check(chosen, built)
-    return Decision(chosen=chosen, artifact=built, best_single=best_single, verdict=verdict, error=error, reason=reason)
+    artifact, error = builder.checked(chosen)
+    return Decision(
+        chosen=chosen, artifact=artifact, best_single=best_single, verdict=verdict, error=error, reason=reason
+    )
 
 
 def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: Verdict) -> tuple[Candidate, str]:
@@ -150,6 +151,7 @@ def _verdict(
     builder: _Builder,
     field: Sequence[Candidate],
     keep: str | None,
+    deadline: Deadline,
     watch: Watcher,
 ) -> Verdict:
     """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
@@ -170,7 +172,7 @@ def _verdict(
                 plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
                 contenders.append(Contender(name=candidate.name, path=built, plan=plan))
         measurer.measured += 1
-        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep)
+        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, deadline)
     verdict = replace(verdict, failed={**failed, **verdict.failed})
     # A void duel is kept too, and told to be void: the same store gives the same plan, and nothing is measured twice.
     measurer.store.put("duel", key, asdict(verdict), {})
@@ -197,15 +199,23 @@ class _Builder:
                 self._built[candidate.name] = self._write(candidate)
         return self._built[candidate.name]
 
-    def check(self, candidate: Candidate, path: Path) -> float | None:
-        """Load the artifact in a fresh process and compare its outputs with the reference."""
+    def checked(self, candidate: Candidate) -> tuple[Path, float | None]:
+        """The artifact, and the error of its outputs against the reference, as a fresh process finds them.
+
+        Raises:
+            CompileError, LoadError, ExecutionError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
+        """
         engines = {partition.target.kind.name for partition in candidate.partitions}
         environment = load_environment(engines, candidate.settings)
-        with WorkerClient(self._measurer.folder, environment) as worker:
-            answer = worker.ask(Open(path=str(path)), 2 * self._measurer.timeout_s)
+        with machine_lock(self._watch), WorkerClient(self._measurer.folder, environment) as worker:
+            worker.start()  # while it starts, the artifact is built
+            built = self.build(candidate)
+            if isinstance(built, Failure):
+                raise failure_error(candidate.partitions[0], built)
+            answer = worker.ask(Open(path=str(built)), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
             raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
-        return answer.error
+        return built, answer.error
 
     def _write(self, candidate: Candidate) -> Path | Failure:
         path = self._measurer.folder / f"finalist-{len(self._built)}.intarsia"
@@ -217,7 +227,7 @@ def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort
     engines = {partition.target.kind.name for c in field for partition in c.partitions}
     return Key(
         facts={
-            "duel": [effort.processes, effort.rounds],
+            "duel": [effort.processes, effort.rounds, effort.seconds],
             "keep": keep,
             "graph": graph.fingerprint,
             "plans": [

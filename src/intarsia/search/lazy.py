@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 
+from intarsia.cost.deadline import Deadline
 from intarsia.search.edge_costs import EdgeCosts
-from intarsia.search.problem import Deadline
 from intarsia.search.shortest_path import Edge, Path, shortest_path
 from intarsia.target import Target
 

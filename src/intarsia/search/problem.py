@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from intarsia.config.settings import RunSettings, SearchSettings
 from intarsia.graph import Graph
@@ -70,20 +69,3 @@ class Candidate:
         """The predicted cost of the plan, if every part of it has one."""
         known = [ms for ms in self.predicted_ms if ms is not None]
         return sum(known) if len(known) == len(self.predicted_ms) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """When the search has to come to an end."""
-
-    seconds: float
-    start: float = field(default_factory=time.monotonic)
-
-    @property
-    def spent(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.start
-
-    def is_over(self, share: float = 1.0) -> bool:
-        """Whether this share of the time is spent."""
-        return self.spent >= self.seconds * share

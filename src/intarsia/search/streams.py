@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from intarsia.config import Pipeline, RunSettings
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.sampling import Effort
@@ -19,7 +20,7 @@ from intarsia.cost.statistics import median
 from intarsia.graph.work import work
 from intarsia.partition import Partition
 from intarsia.search.planning import Compilation
-from intarsia.search.problem import Candidate, Deadline, Problem
+from intarsia.search.problem import Candidate, Problem
 
 _PIPELINE = "pipeline"
 """The executor that asks for streams."""

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from intarsia.config import SearchSettings
+from intarsia.cost.deadline import NO_END
 from intarsia.cost.progress import unwatched
 from intarsia.graph import Graph
 from intarsia.partition import Partition, boundaries, is_convex, linear_order
-from intarsia.search import CollageSearch, Deadline, Problem
+from intarsia.search import CollageSearch, Problem
 from intarsia.target import Target
 from tests.conformance.rows.compilers import EXTERNAL, NATIVE, SETTINGS, Compiler, TableMeasurer, fusion_factor
 from tests.conformance.rows.programs import Program, read_program
@@ -60,7 +61,7 @@ def _cheapest(graph: Graph, compilers: Mapping[Target, Compiler]) -> tuple[Parti
         atoms=tuple((id_,) for id_ in order),
     )
     search = CollageSearch(problem, measurer.as_measurer(), capabilities, wholes, unwatched)
-    mixes = search.run(Deadline(math.inf)).mixes
+    mixes = search.run(NO_END).mixes
     best = min(wholes, key=lambda target: wholes[target].cost_ms)
     if mixes and mixes[0].measured_ms < wholes[best].cost_ms:
         return mixes[0].candidate.partitions

@@ -35,9 +35,9 @@ class Point:
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
     points: list[Point] = []
     monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == registry.GROUP else [])
-    registry.get.cache_clear()
+    registry.refresh()
     yield points
-    registry.get.cache_clear()
+    registry.refresh()
 
 
 def test_ours_are_there_without_installation(plugins: list[Point]) -> None:

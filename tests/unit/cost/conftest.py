@@ -62,10 +62,10 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch, kinds.KINDS.scope():
         patch.syspath_prepend(FAULTY)
         patch.syspath_prepend(folder)
-        registry.get.cache_clear()
+        registry.refresh()
         kinds._offered.cache_clear()
         yield
-    registry.get.cache_clear()
+    registry.refresh()
     kinds._offered.cache_clear()
 
 

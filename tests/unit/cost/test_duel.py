@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from intarsia.config import RunSettings
 from intarsia.cost import duel as module
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.duel import (
     CONTROL_NAME,
     Contender,
@@ -23,15 +24,18 @@ from intarsia.cost.duel import (
     duel,
 )
 from intarsia.cost.progress import Progress
-from intarsia.runtime import Plan
+from intarsia.runtime import Plan, Step
+from intarsia.target import Target
 
-PLAN = Plan(steps=(), settings=RunSettings(threads=1), inputs=(), outputs=())
 EFFORT = Effort(processes=2, rounds=3, repeats=2)
+THOROUGH = Effort(processes=3, rounds=9, repeats=2)
 times = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
 
 
 def contender(name: str) -> Contender:
-    return Contender(name=name, path=Path(name), plan=PLAN)
+    step = Step(target=Target("reference"), nodes=(name,), inputs=(), outputs=())
+    plan = Plan(steps=(step,), settings=RunSettings(threads=1), inputs=(), outputs=())
+    return Contender(name=name, path=Path(name), plan=plan)
 
 
 def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
@@ -105,7 +109,9 @@ def test_one_lost_set_of_four_is_forgiven() -> None:
     assert not found.wins_everywhere("c", "a")
 
 
-def run(monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str) -> tuple[Verdict, list[list[str]], list[int]]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str, effort: Effort = EFFORT, deadline: Deadline = NO_END
+) -> tuple[Verdict, list[list[str]], list[int]]:
     """A duel whose sets are these, who ran in each, and how many sets the watcher was told of."""
     ran: list[list[str]] = []
     told: list[int] = []
@@ -118,7 +124,8 @@ def run(monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str) -> tuple
         told.append(progress.done)
 
     monkeypatch.setattr(module, "_one_set", next_set)
-    return duel(Path(), [contender(name) for name in names], EFFORT, watch=watch), ran, told
+    fought = duel(Path(), [contender(name) for name in names], effort, watch=watch, deadline=deadline)
+    return fought, ran, told
 
 
 def test_a_calm_duel_takes_its_sets_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +158,38 @@ def test_a_set_is_added_where_one_is_faster_but_not_everywhere(monkeypatch: pyte
     found, ran, _ = run(monkeypatch, [won, lost, lost, won, won], "a", "b")
     assert len(ran) == EFFORT.processes + EFFORT.repeats
     assert not found.is_faster("b", "a")
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(0.0, 2), (1e9, 3)])
+def test_behind_the_deadline_two_sets_do_where_nothing_leads(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, count: int
+) -> None:
+    calm = one_set(a=[10.0] * 9, b=[10.1] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [calm] * 5, "a", "b", effort=THOROUGH, deadline=Deadline(seconds))
+    assert len(ran) == count
+    assert not found.is_void
+
+
+def test_what_leads_at_the_deadline_has_to_win_all_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=Deadline(0.0))
+    assert len(ran) == 3
+    assert found.is_faster("b", "a")
+
+
+def test_a_control_that_is_out_at_the_deadline_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    noisy = one_set(a=[12.0] * 3, control=[10.0] * 3)
+    found, ran, _ = run(monkeypatch, [noisy] * 4, "a", deadline=Deadline(0.0))
+    assert len(ran) == 2
+    assert found.is_void
+
+
+def test_a_set_is_added_while_noise_hides_what_seems_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    noisy = one_set(a=[10.0] * 3, b=[7.0, 7.0, 14.0], control=[10.0] * 3)
+    calm = one_set(a=[10.0] * 9, b=[7.0] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [noisy, noisy, calm, calm], "a", "b")
+    assert len(ran) == 3
+    assert found.is_faster("b", "a")
 
 
 def test_a_contender_that_fails_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:

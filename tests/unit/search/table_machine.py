@@ -64,6 +64,9 @@ class TableWorker:
     def __init__(self, folder: Path, environment: Mapping[str, str | None]) -> None:
         self._opened: Fragment | None = None
 
+    def start(self) -> None:
+        """There is no process to start."""
+
     def ask(self, request: Question, timeout_s: float) -> Answer:
         match request:
             case Measure(timed="all" | "last"):

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intarsia.config import RunSettings, Spin
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.progress import unwatched
 from intarsia.cost.record import Failure, Measurement, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.partition import Capability, Partition
 from intarsia.runtime import Plan
 from intarsia.search.collage import LEVELS, WORTH_BUILDING, CollageResult, CollageSearch
-from intarsia.search.problem import Deadline, Problem
+from intarsia.search.problem import Problem
 from intarsia.target import Target
 from tests.fakes import fake_dag
 from tests.unit.search.fakes import FakeMeasurer, chain_problem, measured
@@ -128,7 +129,7 @@ def test_an_engine_that_failed_whole_counts_that_failure() -> None:
     wholes: dict[Target, Outcome] = {ORT: measured(4.0), MNN: Failure(stage="timeout", reason="hung")}
     capabilities = {target: Capability(refusals={}) for target in costs}
     problem = chain_problem(4, list(costs))
-    CollageSearch(problem, fake.as_measurer(), capabilities, wholes, unwatched).run(Deadline(1e9))
+    CollageSearch(problem, fake.as_measurer(), capabilities, wholes, unwatched).run(NO_END)
     assert all(name != "mnn" for name, _ in fake.asked)
 
 
@@ -147,7 +148,7 @@ def test_no_piece_of_a_mix_spans_two_devices() -> None:
     wholes: dict[Target, Outcome] = {target: measured(sum(own)) for target, own in costs.items()}
     found = CollageSearch(
         replace(problem, places=places), FakeMeasurer(costs).as_measurer(), problem.capabilities, wholes, unwatched
-    ).run(Deadline(1e9))
+    ).run(NO_END)
     assert [(p.target, p.nodes) for p in found.mixes[0].candidate.partitions] == [
         (OPENVINO, ("n0", "n1")),
         (OPENVINO, ("n2",)),
@@ -169,7 +170,7 @@ def unlike_problem(costs: dict[Target, Sequence[float]]) -> Problem:
 
 def found_in(problem: Problem, fake: FakeMeasurer, costs: dict[Target, Sequence[float]]) -> CollageResult:
     wholes: dict[Target, Outcome] = {target: measured(sum(own)) for target, own in costs.items()}
-    return CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(Deadline(1e9))
+    return CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(NO_END)
 
 
 def test_a_sick_atom_is_found_from_coarse_to_fine() -> None:
@@ -235,5 +236,5 @@ def test_a_plan_that_its_bounds_still_allow_is_built() -> None:
     wholes: dict[Target, Outcome] = {target: measured(9.5) for target in costs}
     problem = chain_problem(2, list(costs))
     for fake, built in ((Spread(costs), True), (FakeMeasurer(costs), False)):
-        result = CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(Deadline(1e9))
+        result = CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(NO_END)
         assert bool(result.mixes) == built

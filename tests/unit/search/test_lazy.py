@@ -11,18 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intarsia.config import RunSettings
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.record import Measurement, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.partition import Capability, Partition
 from intarsia.search.edge_costs import EdgeCosts
 from intarsia.search.lazy import LOOSE, LazyPaths
-from intarsia.search.problem import Deadline
 from intarsia.search.shortest_path import Edge
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, measured
 
 ORT, OPENVINO, MNN = TARGETS = (Target("onnxruntime"), Target("openvino"), Target("mnn"))
-NO_END = Deadline(math.inf)
 OVER = Deadline(0.0)
 Table = dict[Target, Sequence[float]]
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from intarsia.config import RunSettings, SearchSettings
+from intarsia.cost.deadline import NO_END
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import unwatched
 from intarsia.cost.record import Key
@@ -38,7 +39,7 @@ from intarsia.partition import (
     segments,
 )
 from intarsia.runtime import build, load_build, plan_of
-from intarsia.search import Candidate, CollageSearch, Deadline, Decision, Problem, decide, tune_singles
+from intarsia.search import Candidate, CollageSearch, Decision, Problem, decide, tune_singles
 from intarsia.target import Target
 from tests.unit.graph.models import feeds_of, info, model, random_dags
 from tests.unit.search.table_machine import Table, table_machine
@@ -128,10 +129,10 @@ def planned(world: World, records: MemoryStore) -> Planned:
         wholes = {single.tuned: single.outcome for single in singles}
         mixes: tuple[Candidate, ...] = ()
         if len(problem.atoms) > 1:
-            found = CollageSearch(problem, measurer, tuned, wholes, unwatched).run(Deadline(1e9))
+            found = CollageSearch(problem, measurer, tuned, wholes, unwatched).run(NO_END)
             mixes = tuple(mix.candidate for mix in found.mixes)
         plans = tuple(candidate for single in singles for candidate in single.candidates)
-        decision = decide(problem, measurer, plans, mixes, None, unwatched) if plans or mixes else None
+        decision = decide(problem, measurer, plans, mixes, None, NO_END, unwatched) if plans or mixes else None
         return Planned(singles=plans, mixes=mixes, decision=decision, measured=measurer.measured)
 
 

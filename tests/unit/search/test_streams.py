@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.config import Pipeline, RunSettings
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import unwatched
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.graph import load_model
 from intarsia.partition import Partition
-from intarsia.search.problem import Candidate, Deadline, Problem
+from intarsia.search.problem import Candidate, Problem
 from intarsia.search.streams import balanced, choose_stream, pipelines
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
