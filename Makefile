@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-.PHONY: help demo test check lint types unit bench clean
+.PHONY: help demo test check lint types unit engines bench clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -31,6 +31,9 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
+
+engines: $(STAMP) ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
+	$(BIN)/python -m tests.conformance
 
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 OPSET = 21
-TOLERANCE = {"float32": 1e-4, "float16": 5e-3}
+TOLERANCE = {"float32": 1e-4, "float16": 5e-3, "bfloat16": 1e-2}
 """Of the largest difference, relative to the largest value; other types must be equal."""
 
 

@@ -17,6 +17,7 @@ import pytest
 from intarsia.backends import registry
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference import evaluate
+from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.boundary_cases import BOUNDARY_CASES, EMBEDDING_NET
 from tests.conformance.cases import Case
 from tests.conformance.convolution_cases import CONVOLUTION_CASES
@@ -96,13 +97,12 @@ def _send(process: EngineProcess, stage: str, case: Case, folder: Path) -> dict[
     feeds = []
     for turn in ("a", "b"):
         path = folder / f"{turn}.npz"
-        np.savez(path, **case.feeds(turn))  # type: ignore[arg-type]
+        save_arrays(path, case.feeds(turn))
         feeds.append(str(path))
     request = {"do": stage, "model": str(model), "feeds": feeds, "results": str(results), "folder": str(folder)}
     answer = process.ask(request)
     if results.exists():
-        with np.load(results) as file:
-            answer["results"] = dict(file)
+        answer["results"] = load_arrays(results)
     return answer
 
 

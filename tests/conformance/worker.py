@@ -26,6 +26,7 @@ from intarsia.runtime import Executor, build, load_build, plan_of
 from intarsia.runtime.embedded import EmbeddedExecutor
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
+from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.boundary_cases import EMBEDDED_OUTPUTS
 
 SETTINGS = RunSettings(threads=2)
@@ -40,14 +41,14 @@ def run(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[s
     mutated = []
     turns = [*request["feeds"], request["feeds"][0]]
     for number, turn in enumerate(turns):
-        feeds = _read(turn)
+        feeds = load_arrays(turn)
         _fill(inputs, feeds)
         _spoil(outputs)
         call()
-        mutated += [name for name, array in feeds.items() if not np.array_equal(array, inputs[name])]
+        mutated += [name for name, array in inputs.items() if not _is_same(array, feeds[name])]
         results |= {f"{number}/{name}": np.array(_array(value)) for name, value in outputs.items()}
     executable.close()
-    np.savez(request["results"], **results)  # type: ignore[arg-type]
+    save_arrays(request["results"], results)
     return {"turns": len(turns), "mutated": sorted(set(mutated))}
 
 
@@ -98,10 +99,10 @@ def embed(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict
     results: Arrays = {}
     turns = [*request["feeds"], request["feeds"][0]]
     for number, turn in enumerate(turns):
-        results |= {f"{number}/{name}": array for name, array in executor.run(_read(turn)).items()}
-    failure = _failure_of(executor, _read(turns[0]))
+        results |= {f"{number}/{name}": array for name, array in executor.run(load_arrays(turn)).items()}
+    failure = _failure_of(executor, load_arrays(turns[0]))
     executor.close()
-    np.savez(request["results"], **results)  # type: ignore[arg-type]
+    save_arrays(request["results"], results)
     return {"turns": len(turns), "mutated": [], "failure": failure, "blocked": blocked}
 
 
@@ -125,7 +126,7 @@ def _failure_of(executor: Executor, feeds: Arrays) -> str:
 def _alternately(first: Executable, second: Executable, model: SubModel, request: Mapping[str, Any]) -> bool:
     """Whether two executables of one model, called in turn on other inputs, keep out of each other's way."""
     sides = [
-        (*_bound(executable, model), _read(feed))
+        (*_bound(executable, model), load_arrays(feed))
         for executable, feed in zip((first, second), request["feeds"], strict=True)
     ]
     alone = []
@@ -146,7 +147,7 @@ def _alternately(first: Executable, second: Executable, model: SubModel, request
 def _follows(first: Executable, second: Executable, model: SubModel, request: Mapping[str, Any]) -> bool:
     """Whether arrays swapped through feeds give what the same arrays give through a fixed buffer."""
     inputs, outputs, call = _bound(first, model)
-    turns = [_read(feed) for feed in (*request["feeds"], request["feeds"][0])]
+    turns = [load_arrays(feed) for feed in (*request["feeds"], request["feeds"][0])]
     cells = {name: Port(np.zeros_like(array)) for name, array in inputs.items()}
     places = {v.name: np.zeros(v.shape or (), numpy_dtype(v.dtype or "")) for v in model.outputs}
     followed = second.bind(cells, places)
@@ -181,11 +182,17 @@ def _fill(places: Arrays, feeds: Arrays) -> None:
         place[...] = feeds[name]
 
 
+def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.tobytes() == other.tobytes() if one.dtype != object else one.tolist() == other.tolist()
+
+
 def _spoil(outputs: Mapping[str, np.ndarray | Slot]) -> None:
     """What a call does not write shows."""
     for value in outputs.values():
         if isinstance(value, Slot):
             value.array = None
+        elif value.dtype == object:
+            value[...] = None
         else:
             value.reshape(-1).view(np.uint8)[...] = 0x5A if value.dtype.kind != "b" else 0
 
@@ -197,17 +204,19 @@ def _array(value: np.ndarray | Slot) -> np.ndarray:
     return array
 
 
-def _read(path: str) -> Arrays:
-    with np.load(path) as file:
-        return dict(file)
-
-
 def answer(backend: Backend, request: Mapping[str, Any]) -> dict[str, Any]:
-    """One answer: ``refused`` with reasons, ``error``, or what the stage found."""
-    graph: Graph = load_model(Path(request["model"]).read_bytes())
+    """One answer: ``refused`` with reasons, ``error``, or what the stage found.
+
+    What is refused is run nevertheless if the request says ``anyway``.
+    """
+    try:
+        graph: Graph = load_model(Path(request["model"]).read_bytes())
+    except IntarsiaError as error:
+        return {"unread": str(error)}
     capability = backend.capability(graph, Target(backend.name))
-    if capability.refusals:
-        return {"refused": dict(capability.refusals)}
+    if request["do"] == "ask" or (capability.refusals and not request.get("anyway")):
+        newer = any(backend.version_refusal(node, graph) for node in graph.nodes)
+        return {"refused": dict(capability.refusals), "newer": newer}
     model = graph.extract(node.id for node in graph.nodes)
     stage = {"run": run, "contract": contract, "embed": embed}[request["do"]]
     try:

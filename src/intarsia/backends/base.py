@@ -329,7 +329,7 @@ class Backend(ABC):
         for node in graph.nodes:
             reason = (
                 self._border_refusal(node, graph)
-                or self._version_refusal(node, graph)
+                or self.version_refusal(node, graph)
                 or self.refusal(node, graph, target)
             )
             if reason is not None:
@@ -345,7 +345,8 @@ class Backend(ABC):
                 return f"the shape of {name} is only known after it was computed"
         return None
 
-    def _version_refusal(self, node: Node, graph: Graph) -> str | None:
+    def version_refusal(self, node: Node, graph: Graph) -> str | None:
+        """Why the node cannot be brought down to an operator set that the engine reads, or ``None``."""
         newest = self.traits.max_opset
         if newest is None or graph.opsets.get("", 0) <= newest:
             return None

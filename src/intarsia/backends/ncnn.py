@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from intarsia.backends import openmp
 from intarsia.backends.base import (
     Availability,
     Backend,
@@ -35,19 +36,13 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.ncnn_lowering import Border, lower, refusal
 from intarsia.backends.ncnn_lowering.stream import Source, chunks, describe
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
 
-_ENVIRONMENT: Mapping[Spin, Mapping[str, str | None]] = {
-    Spin.FREE: {"OMP_WAIT_POLICY": None, "GOMP_SPINCOUNT": None},
-    Spin.CALL: {"OMP_WAIT_POLICY": None, "GOMP_SPINCOUNT": "2000"},
-    Spin.NEVER: {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"},
-}
-"""The wheel carries GNU's OpenMP. 2000 rounds of spinning (a few µs) bridge the gap between the loops of one call."""
 _CACHE_LINE = 64
 _IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 _UNPACKED, _AS_IT_IS = 0, 1
@@ -105,7 +100,7 @@ class NcnnBackend(Backend):
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin."""
-        return _ENVIRONMENT[settings.spin]
+        return openmp.ENVIRONMENT[settings.spin]
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Write the network; ncnn itself prepares the weights when it loads them."""

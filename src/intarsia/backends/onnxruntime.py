@@ -97,9 +97,9 @@ class OnnxRuntimeBackend(Backend):
             evidence="onnx node test resize_downsample_scales_linear_align_corners: 4 instead of 3.142857",
         ),
         Gap(
-            what="Attention[qk_matmul_output with a mask, window sizes]",
+            what="Attention[qk_matmul_output of a causal one with a mask, window sizes]",
             why=GapReason.UPSTREAM,
-            evidence="onnx node tests attention_4d_with_past_and_present_qk_matmul_bias_*: wrong fourth output",
+            evidence="onnx node tests attention_4d_with_past_and_present_qk_matmul_bias_*_causal: wrong fourth output",
         ),
         Gap(
             what="MaxUnpool[output_shape]",

@@ -7,30 +7,29 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module, metadata
-from types import MappingProxyType
+from pathlib import Path
+from types import ModuleType
 
 from intarsia.backends.base import Availability, Backend
 from intarsia.errors import BackendUnavailableError
+from intarsia.target.kinds import ENGINES
 
 GROUP = "intarsia.backends"
 """Entry points of this group name a `Backend` class each; the entry point's name is the backend's."""
 
-_BUILT_IN = MappingProxyType(
-    {
-        "onnxruntime": "intarsia.backends.onnxruntime:OnnxRuntimeBackend",
-        "openvino": "intarsia.backends.openvino:OpenVinoBackend",
-        "mnn": "intarsia.backends.mnn:MnnBackend",
-        "ncnn": "intarsia.backends.ncnn:NcnnBackend",
-        "winograd": "intarsia.backends.winograd:WinogradBackend",
-        "reference": "intarsia.backends.reference:ReferenceBackend",
-    }
-)
-"""Ours, by ``module:class``. Not entry points, so that a source tree which was never installed has them too."""
+FOLDER = Path(__file__).parent
+"""An engine of ours is a file in here that is called as its target kind is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where the class of a backend is, and whose it is."""
+    """Where the class of a backend is, and whose it is.
+
+    Attributes:
+        name: The backend's.
+        reference: ``module:class``, or a module with one backend of that name.
+        owner: The package that brings it.
+    """
 
     name: str
     reference: str
@@ -93,8 +92,16 @@ def refresh() -> None:
 
 
 def _sources() -> dict[str, tuple[Source, ...]]:
-    ours = [Source(name=name, reference=reference, owner="intarsia") for name, reference in _BUILT_IN.items()]
-    return _by_name([*ours, *_plugins()])
+    return _by_name([*_ours(), *_plugins()])
+
+
+@cache
+def _ours() -> tuple[Source, ...]:
+    files = {file.stem for file in FOLDER.glob("*.py")}
+    names = (kind.name for kind in ENGINES if kind.name.replace("-", "_") in files)
+    return tuple(
+        Source(name=name, reference=f"{__package__}.{name.replace('-', '_')}", owner="intarsia") for name in names
+    )
 
 
 def _by_name(sources: Iterable[Source]) -> dict[str, tuple[Source, ...]]:
@@ -118,9 +125,16 @@ def _plugins() -> tuple[Source, ...]:
 def _made(source: Source) -> Backend:
     module, _, attribute = source.reference.partition(":")
     try:
-        backend: Backend = getattr(import_module(module), attribute)()
+        loaded = import_module(module)
+        backend: Backend = (getattr(loaded, attribute) if attribute else _backend_in(loaded, source.name))()
     except Exception as error:  # a plug-in is foreign code: whatever it raises, it is the plug-in that is unusable
         raise BackendUnavailableError(
             f"the engine {source.name!r} of {source.owner} does not import: {type(error).__name__}: {error}"
         ) from error
     return backend
+
+
+def _backend_in(module: ModuleType, name: str) -> type[Backend]:
+    """The class that the module defines for this engine."""
+    classes = (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Backend))
+    return next(each for each in classes if each.__module__ == module.__name__ and getattr(each, "name", "") == name)

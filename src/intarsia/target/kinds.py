@@ -79,7 +79,7 @@ _INDUCTOR = (
     ),
 )
 
-_ENGINES = (
+ENGINES = (
     engine_kind("onnxruntime", "ONNX Runtime", _ONNXRUNTIME, serves=("llvm", "cuda", "rocm", "webgpu")),
     engine_kind("openvino", "OpenVINO", _OPENVINO, serves=("llvm", "opencl")),
     engine_kind("mnn", "MNN", _MNN, serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
@@ -101,6 +101,7 @@ _ENGINES = (
     engine_kind("reference", "the evaluator of the onnx package: slow, and defines correct", is_reference=True),
     *ACCELERATORS,
 )
+"""Those that generate code for devices, in the order in which they are named."""
 _COMPOSITE = TargetKind(
     name="composite",
     meaning="several targets of one machine, most preferred first",
@@ -113,11 +114,11 @@ _COMPOSITE = TargetKind(
 
 
 def _with_engines(device: TargetKind) -> TargetKind:
-    serving = (engine for engine in _ENGINES if device.name in engine.serves and not engine.brings_device)
+    serving = (engine for engine in ENGINES if device.name in engine.serves and not engine.brings_device)
     return replace(device, engines=tuple(engine.name for engine in serving))
 
 
-_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *_ENGINES)
+_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *ENGINES)
 KINDS: Registry[TargetKind] = Registry("target kind", {kind.name: kind for kind in _BUILT_IN})
 """Every kind that can be described, by name."""
 

@@ -12,7 +12,7 @@ from intarsia.backends import registry
 from intarsia.backends.base import Availability
 from intarsia.errors import BackendUnavailableError
 
-BUILT_IN = ("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "reference")
+BUILT_IN = ("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "torch", "xla", "reference")
 
 
 @dataclass(frozen=True)

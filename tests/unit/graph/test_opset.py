@@ -21,10 +21,25 @@ def test_opset_and_ir_version_are_lowered_by_relabelling() -> None:
 
 
 def test_an_operator_that_changed_since_is_named() -> None:
-    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"], name="flatten")]
-    graph = load_model(model(nodes, [info("x")], [info("y", None)], {"s": np.array([3, 2])}))
-    with pytest.raises(ModelError, match=r"'flatten': Reshape changed in opset 21, and the reader knows only 20"):
-        graph.extract(["flatten"]).to_bytes(weights="inline", max_opset=20)
+    nodes = [helper.make_node("ReduceSum", ["x", "a"], ["y"], name="total")]
+    graph = load_model(model(nodes, [info("x")], [info("y", None)], {"a": np.array([1])}))
+    with pytest.raises(ModelError, match=r"'total': ReduceSum changed in opset 13, and the reader knows only 12"):
+        graph.extract(["total"]).to_bytes(weights="inline", max_opset=12)
+
+
+def test_an_operator_that_was_given_more_types_is_the_one_it_was() -> None:
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"]), helper.make_node("Shape", ["y"], ["z"])]
+    graph = load_model(model(nodes, [info("x")], [info("y", None), info("z", None, 7)], {"s": np.array([3, 2])}))
+    proto = onnx.ModelProto.FromString(graph.extract(graph.position).to_bytes(weights="inline", max_opset=20))
+    assert proto.opset_import[0].version == 20
+    onnx.checker.check_model(proto, full_check=True)
+
+
+def test_types_that_the_older_one_does_not_take_hinder() -> None:
+    nodes = [helper.make_node("Transpose", ["x"], ["y"])]
+    x, y = (info(name, (2, 3), onnx.TensorProto.INT4) for name in "xy")
+    with pytest.raises(ModelError, match="Transpose changed in opset 21"):
+        load_model(model(nodes, [x], [y])).extract(["Transpose_0"]).to_bytes(weights="inline", max_opset=20)
 
 
 def test_an_operator_inside_a_nested_graph_counts_too() -> None:

@@ -1,0 +1,46 @@
+"""What engines on the shared lowering have in common: what they refuse, and what an artifact of theirs holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from intarsia.backends.base import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
+from intarsia.backends.lowering.lower import lower, refusal
+from intarsia.backends.lowering.program import Instruction
+from intarsia.errors import CompileError
+
+if TYPE_CHECKING:
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+NOT_LOWERED = Gap(
+    what="operators that the shared lowering does not know, and what only running tells",
+    why=GapReason.NOT_IMPLEMENTED,
+    evidence="docs/engines.md: control flow, sequences, strings, random numbers; axes and shapes that are computed",
+)
+
+
+class LoweredBackend(Backend):
+    """Stores the program; what is left to an engine is to judge instructions, and to run them."""
+
+    natives: ClassVar[frozenset[str]] = frozenset()
+    """Operations beyond the primitives that the engine has as one."""
+
+    def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
+        """Why the engine cannot do an instruction on what these compute, or ``None``. Pure, as ``refusal``."""
+        raise NotImplementedError
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """By what the node is lowered to."""
+        return refusal(node, graph, self.natives, self.judge)
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Lower."""
+        with guard(CompileError, self.name):
+            program = lower(model, self.natives)
+        return EngineArtifact(
+            files=program.files(),
+            weights=tuple(program.weights),
+            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+        )

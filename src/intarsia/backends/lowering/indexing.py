@@ -1,0 +1,168 @@
+"""Operators that find elements by index, and those that put them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.program import Term, UnsupportedError
+from intarsia.backends.lowering.site import Rule, Site, axis_of
+
+
+def _counted(b: Builder, indices: Term, size: int) -> Term:
+    """Indices counted from the front, as int64."""
+    wide = b.cast(indices, "int64")
+    return b.where(b.compare("lt", wide, 0), b.binary("add", wide, size), wide)
+
+
+def _indices(site: Site, position: int, size: int) -> Term:
+    """An input's indices from the front; those known beforehand are counted there and then."""
+    name = site.node.inputs[position]
+    if name in site.graph.weights and prod(site.graph.weights[name].shape) <= 1 << 16:
+        known = site.known(position).astype(np.int64)
+        return site.builder.constant(np.where(known < 0, known + size, known))
+    return _counted(site.builder, site.operand(position), size)
+
+
+def _gather(site: Site) -> Term:
+    x = site.operand(0)
+    axis = axis_of(site.get("axis", 0), x.rank)
+    return site.builder.take(x, _indices(site, 1, x.shape[axis]), axis)
+
+
+def _gather_elements(site: Site) -> Term:
+    x = site.operand(0)
+    axis = axis_of(site.get("axis", 0), x.rank)
+    return site.builder.take_along(x, _indices(site, 1, x.shape[axis]), axis)
+
+
+def _scatter_elements(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    axis = axis_of(site.get("axis", 0), x.rank)
+    indices = _indices(site, 1, x.shape[axis])
+    return b.scatter_along(x, indices, site.operand(2), axis, site.get("reduction", "none"))
+
+
+def _flat(b: Builder, indices: Term, shape: tuple[int, ...]) -> Term:
+    """Rows of indices, one for each of the first dimensions, as one index into those made one."""
+    strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    wide = b.cast(indices, "int64")
+    sizes = b.constant(np.array(shape, np.int64))
+    counted = b.where(b.compare("lt", wide, 0), b.binary("add", wide, sizes), wide)
+    weighted = b.binary("mul", counted, b.constant(np.array(strides, np.int64)))
+    return b.reduce("sum", weighted, [indices.rank - 1], keep=False)
+
+
+def _gather_nd(site: Site) -> Term:
+    b, x, indices = site.builder, site.operand(0), site.operand(1)
+    batch = site.get("batch_dims", 0)
+    depth = indices.shape[-1]
+    lead, found = x.shape[batch : batch + depth], x.shape[batch + depth :]
+    if not depth:
+        raise UnsupportedError("indices of no dimension")
+    flat = _flat(b, indices, lead)
+    batches = prod(x.shape[:batch])
+    if batch:
+        each = b.reshape(flat, (batches, -1 if not flat.shape else prod(flat.shape) // max(1, batches)))
+        base = np.arange(batches, dtype=np.int64)[:, None] * prod(lead)
+        flat = b.binary("add", each, b.constant(base))
+    rows = b.reshape(x, (batches * prod(lead), *found))
+    return b.reshape(b.take(rows, b.reshape(flat, (prod(flat.shape),)), 0), site.shape_of_output())
+
+
+def _scatter_nd(site: Site) -> Term:
+    b, x, indices, updates = site.builder, site.operand(0), site.operand(1), site.operand(2)
+    depth = indices.shape[-1]
+    lead, rest = x.shape[:depth], prod(x.shape[depth:])
+    rows = prod(indices.shape[:-1])
+    flat = b.reshape(_flat(b, indices, lead), (rows, 1))
+    found = b.scatter_along(
+        b.reshape(x, (prod(lead), rest)),
+        b.expand(flat, (rows, rest)),
+        b.reshape(updates, (rows, rest)),
+        0,
+        site.get("reduction", "none"),
+    )
+    return b.reshape(found, x.shape)
+
+
+def _compress(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    axis = site.get("axis")
+    kept = np.flatnonzero(site.known(1)).astype(np.int64)
+    if axis is None:
+        return b.take(b.reshape(x, (prod(x.shape),)), b.constant(kept), 0)
+    return b.take(x, b.constant(kept), axis_of(axis, x.rank))
+
+
+def _one_hot(site: Site) -> Term:
+    b = site.builder
+    indices, values = site.operand(0), site.operand(2)
+    shape = site.shape_of_output()
+    axis = axis_of(site.get("axis", -1), len(shape))
+    depth = shape[axis]
+    places = _counted(b, b.reshape(indices, (*indices.shape[:axis], 1, *indices.shape[axis:])), depth)
+    along = np.arange(depth, dtype=np.int64).reshape([depth if place == axis else 1 for place in range(len(shape))])
+    hit = b.compare("eq", b.expand(places, shape), b.constant(along))
+    off, on = (b.reshape(b.part(values, 0, place, place + 1), ()) for place in range(2))
+    return b.where(hit, on, off)
+
+
+def _reverse_sequence(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    lengths = site.known(1).astype(np.int64)
+    time, batch = site.get("time_axis", 0), site.get("batch_axis", 1)
+    steps = np.tile(np.arange(x.shape[time], dtype=np.int64), (x.shape[batch], 1))
+    for row, length in zip(steps, lengths, strict=True):
+        row[:length] = row[:length][::-1]
+    order = steps if batch < time else steps.T
+    shape = [size if axis in (time, batch) else 1 for axis, size in enumerate(x.shape)]
+    return b.take_along(x, b.expand(b.constant(order.reshape(shape)), x.shape), time)
+
+
+def _top_k(site: Site) -> list[Term]:
+    b, x = site.builder, site.operand(0)
+    axis = axis_of(site.get("axis", -1), x.rank)
+    count = site.numbers(1)[0]
+    order = b.part(b.argsort(x, axis, bool(site.get("largest", 1))), axis, 0, count)
+    return [b.take_along(x, order, axis), order]
+
+
+def _arg(name: str) -> Rule:
+    def rule(site: Site) -> Term:
+        b, x = site.builder, site.operand(0)
+        axis, keep = axis_of(site.get("axis", 0), x.rank), bool(site.get("keepdims", 1))
+        if not site.get("select_last_index", 0):
+            return b.arg(name, x, axis, keep)
+        from_behind = b.arg(name, b.flip(x, axis), axis, keep)
+        return b.binary("sub", b.scalar(x.shape[axis] - 1, from_behind), from_behind)
+
+    return rule
+
+
+def _hardmax(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    axis = axis_of(site.get("axis", -1), x.rank)
+    along = np.arange(x.shape[axis], dtype=np.int64)
+    along = along.reshape([x.shape[axis] if place == axis else 1 for place in range(x.rank)])
+    hit = b.compare("eq", b.expand(b.arg("max", x, axis, True), x.shape), b.constant(along))
+    return b.cast(hit, x.dtype)
+
+
+RULES: Mapping[str, Rule] = {
+    "ArgMax": _arg("max"),
+    "ArgMin": _arg("min"),
+    "Compress": _compress,
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "Hardmax": _hardmax,
+    "OneHot": _one_hot,
+    "ReverseSequence": _reverse_sequence,
+    "ScatterElements": _scatter_elements,
+    "ScatterND": _scatter_nd,
+    "TopK": _top_k,
+}

@@ -1,0 +1,229 @@
+"""Products of matrices, convolutions, pools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.composites import per_channel, product, square
+from intarsia.backends.lowering.program import Term, UnsupportedError
+from intarsia.backends.lowering.site import Rule, Site
+from intarsia.backends.lowering.sums import einsum
+
+
+def _matmul(site: Site) -> Term:
+    return product(site.builder, site.operand(0), site.operand(1))
+
+
+def _gemm(site: Site) -> Term:
+    b = site.builder
+    x, y = site.operand(0), site.operand(1)
+    x = b.transpose(x, (1, 0)) if site.get("transA", 0) else x
+    y = b.transpose(y, (1, 0)) if site.get("transB", 0) else y
+    found = b.matmul(x, y)
+    if (alpha := site.get("alpha", 1.0)) != 1.0:
+        found = b.binary("mul", found, alpha)
+    more, beta = site.optional(2), site.get("beta", 1.0)
+    if more is None:
+        return found
+    return b.binary("add", found, more if beta == 1.0 else b.binary("mul", more, beta))
+
+
+def _einsum(site: Site) -> Term:
+    return einsum(site.builder, site.get("equation"), site.operands())
+
+
+def window_of(site: Site, sizes: Sequence[int], kernel: Sequence[int], out: Sequence[int]) -> dict[str, list[int]]:
+    """Strides, dilations and padding; the padding that ``auto_pad`` asks for is worked out."""
+    rank = len(kernel)
+    strides = list(site.get("strides") or [1] * rank)
+    dilations = list(site.get("dilations") or [1] * rank)
+    pads = list(site.get("pads") or [0] * 2 * rank)
+    auto = site.get("auto_pad", "NOTSET")
+    if auto.startswith("SAME"):
+        for axis in range(rank):
+            reach = (out[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1
+            total = max(0, reach - sizes[axis])
+            less = total // 2
+            pads[axis], pads[axis + rank] = (total - less, less) if auto == "SAME_LOWER" else (less, total - less)
+    elif auto == "VALID":
+        pads = [0] * 2 * rank
+    return {"strides": strides, "dilations": dilations, "before": pads[:rank], "after": pads[rank:]}
+
+
+def convolved(site: Site, x: Term, w: Term, bias: Term | None = None) -> Term:
+    """The convolution that the node's attributes describe."""
+    shape = site.shape_of_output()
+    if x.rank < 3:
+        raise UnsupportedError("a convolution over no dimension")
+    window = window_of(site, x.shape[2:], w.shape[2:], shape[2:])
+    return site.builder.conv(x, w, bias, shape, **window, groups=site.get("group", 1))
+
+
+def _conv(site: Site) -> Term:
+    return convolved(site, site.operand(0), site.operand(1), site.optional(2))
+
+
+def _conv_transpose(site: Site) -> Term:
+    b, x, w = site.builder, site.operand(0), site.operand(1)
+    shape = site.shape_of_output()
+    kernel = w.shape[2:]
+    rank = len(kernel)
+    strides = list(site.get("strides") or [1] * rank)
+    dilations = list(site.get("dilations") or [1] * rank)
+    more = list(site.get("output_padding") or [0] * rank)
+    pads = list(site.get("pads") or [0] * 2 * rank)
+    full = [(x.shape[2 + a] - 1) * strides[a] + dilations[a] * (kernel[a] - 1) + 1 for a in range(rank)]
+    auto = site.get("auto_pad", "NOTSET")
+    if auto.startswith("SAME") or site.get("output_shape"):
+        for axis in range(rank):
+            total = full[axis] + more[axis] - shape[2 + axis]
+            less = total // 2
+            pads[axis], pads[axis + rank] = (less, total - less) if auto == "SAME_UPPER" else (total - less, less)
+    after = [pads[axis + rank] - more[axis] for axis in range(rank)]
+    window = {"strides": strides, "dilations": dilations, "before": pads[:rank], "after": after}
+    if any(full[a] - window["before"][a] - after[a] != shape[2 + a] for a in range(rank)):
+        raise UnsupportedError("a transposed convolution of another size than its padding leaves")
+    found = b.conv_transpose(x, w, shape, **window, groups=site.get("group", 1))
+    bias = site.optional(2)
+    return found if bias is None else b.binary("add", found, per_channel(b, bias, x.rank))
+
+
+def _pool_window(site: Site, x: Term) -> dict[str, Any]:
+    shape = site.shape_of_output()
+    kernel = list(site.get("kernel_shape"))
+    window = window_of(site, x.shape[2:], kernel, shape[2:])
+    for axis, size in enumerate(x.shape[2:]):
+        reach = (shape[2 + axis] - 1) * window["strides"][axis] + window["dilations"][axis] * (kernel[axis] - 1) + 1
+        # Where sizes are rounded up the last window reaches behind the padding; where down, not to its end.
+        window["after"][axis] = reach - size - window["before"][axis]
+    return {"kernel": kernel, **window}
+
+
+def _pooled(b: Builder, name: str, x: Term, shape: Sequence[int], window: dict[str, Any]) -> Term:
+    """A negative padding behind is cut off first."""
+    cut = [min(0, after) for after in window["after"]]
+    x = b.slice(x, [0] * x.rank, [*x.shape[:2], *(size + less for size, less in zip(x.shape[2:], cut, strict=True))])
+    after = [max(0, after) for after in window["after"]]
+    return b.pool(name, x, shape, **{**window, "after": after})
+
+
+def _max_pool(site: Site) -> Term:
+    if site.wants(1):
+        raise UnsupportedError("the indices of a MaxPool")
+    x = site.operand(0)
+    return _pooled(site.builder, "max", x, site.shape_of_output(), _pool_window(site, x))
+
+
+def _counts(site: Site, x: Term, window: dict[str, Any]) -> np.ndarray:
+    """How many elements count in each window."""
+    shape = site.shape_of_output()
+    rank = len(shape) - 2
+    declared = window_of(site, x.shape[2:], window["kernel"], shape[2:])
+    counts = np.ones((), np.float32)
+    for axis in range(rank):
+        first, last = 0, x.shape[2 + axis]
+        if site.get("count_include_pad", 0):
+            first, last = -declared["before"][axis], last + declared["after"][axis]
+        starts = np.arange(shape[2 + axis]) * window["strides"][axis] - window["before"][axis]
+        taps = starts[:, None] + np.arange(window["kernel"][axis]) * window["dilations"][axis]
+        along = ((taps >= first) & (taps < last)).sum(1).astype(np.float32)
+        counts = counts[..., None] * along
+    if not counts.all():
+        raise UnsupportedError("a window that lies in the padding")
+    return counts
+
+
+def _average_pool(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    window = _pool_window(site, x)
+    counts = _counts(site, x, window)
+    total = _pooled(b, "sum", x, site.shape_of_output(), window)
+    if (counts == counts.flat[0]).all():
+        return b.binary("div", total, float(counts.flat[0]))
+    return b.binary("div", total, b.cast(b.constant(counts), x.dtype))
+
+
+def _lp_pool(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    p = site.get("p", 2)
+    powers = b.binary("pow", b.unary("abs", x), p)
+    total = _pooled(b, "sum", powers, site.shape_of_output(), _pool_window(site, x))
+    return b.binary("pow", total, 1 / p)
+
+
+def _global(name: str, site: Site) -> Term:
+    x = site.operand(0)
+    return site.builder.reduce(name, x, range(2, x.rank))
+
+
+def _global_lp(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    p = site.get("p", 2)
+    return b.binary("pow", b.reduce("sum", b.binary("pow", b.unary("abs", x), p), range(2, x.rank)), 1 / p)
+
+
+def _lrn(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    size = site.get("size")
+    before = (size - 1) // 2
+    around = [(0, 0)] * x.rank
+    around[1] = (before, size - 1 - before)
+    squares = b.pad(square(b, x), [each[0] for each in around], [each[1] for each in around], "constant")
+    total = b.part(squares, 1, 0, x.shape[1])
+    for shift in range(1, size):
+        total = b.binary("add", total, b.part(squares, 1, shift, shift + x.shape[1]))
+    scale = b.binary("add", b.binary("mul", total, site.get("alpha", 1e-4) / size), site.get("bias", 1.0))
+    return b.binary("div", x, b.binary("pow", scale, site.get("beta", 0.75)))
+
+
+def _col2im(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    image, block = site.numbers(1), site.numbers(2)
+    rank = len(image)
+    window = window_of(site, image, block, image)
+    channels = x.shape[1] // prod(block)
+    counts = [
+        (image[a] + window["before"][a] + window["after"][a] - window["dilations"][a] * (block[a] - 1) - 1)
+        // window["strides"][a]
+        + 1
+        for a in range(rank)
+    ]
+    grid = [np.arange(block[a])[:, None] * window["dilations"][a] + np.arange(counts[a]) * window["strides"][a]
+            for a in range(rank)]  # fmt: skip
+    padded = [image[a] + window["before"][a] + window["after"][a] for a in range(rank)]
+    flat = np.zeros((*block, *counts), np.int64)
+    for a in range(rank):
+        shape = [1] * (2 * rank)
+        shape[a], shape[rank + a] = block[a], counts[a]
+        flat = flat * padded[a] + grid[a].reshape(shape)
+    rows = x.shape[0] * channels
+    updates = b.reshape(x, (rows, prod(block) * prod(counts)))
+    places = b.expand(b.constant(flat.reshape(1, -1)), updates.shape)
+    zero = b.expand(b.scalar(0, x), (rows, prod(padded)))
+    summed = b.reshape(b.scatter_along(zero, places, updates, 1, "add"), (x.shape[0], channels, *padded))
+    starts = [0, 0, *window["before"]]
+    stops = [x.shape[0], channels, *(before + size for before, size in zip(window["before"], image, strict=True))]
+    return b.slice(summed, starts, stops)
+
+
+RULES: Mapping[str, Rule] = {
+    "AveragePool": _average_pool,
+    "Col2Im": _col2im,
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "Einsum": _einsum,
+    "Gemm": _gemm,
+    "GlobalAveragePool": partial(_global, "mean"),
+    "GlobalLpPool": _global_lp,
+    "GlobalMaxPool": partial(_global, "max"),
+    "LRN": _lrn,
+    "LpPool": _lp_pool,
+    "MatMul": _matmul,
+    "MaxPool": _max_pool,
+}

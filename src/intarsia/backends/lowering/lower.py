@@ -1,0 +1,105 @@
+"""The lowering: a sub-graph to a `Program`, or the reason why a node cannot be lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from intarsia.backends.lowering import (
+    attention,
+    elementwise,
+    grid,
+    indexing,
+    layers,
+    losses,
+    quantised,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+)
+from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.program import LEAVES, Instruction, Program, Term, UnsupportedError
+from intarsia.backends.lowering.site import Rule, Site
+from intarsia.errors import ModelError
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node, SubModel
+
+_FAMILIES = (attention, elementwise, grid, indexing, layers, losses, quantised, recurrent, reduction, resize, shape)
+RULES: Mapping[str, Rule] = MappingProxyType(dict(chain.from_iterable(family.RULES.items() for family in _FAMILIES)))
+"""How each operator of ONNX is lowered."""
+
+Judge = Callable[[Instruction, tuple[Instruction, ...]], str | None]
+"""Why an engine cannot do an instruction on what these instructions compute, or ``None``."""
+
+
+def lower(model: SubModel, natives: frozenset[str] = frozenset()) -> Program:
+    """The program of a sub-graph.
+
+    Args:
+        model: The sub-graph; each of its nodes was accepted.
+        natives: Operations beyond the primitives that the engine has as one.
+
+    Raises:
+        ModelError: A node cannot be lowered.
+    """
+    builder = Builder(natives)
+    terms: dict[str, Term] = {}
+    for value in model.inputs:
+        terms[value.name] = builder.input(value.name, value.dtype or "", value.shape or ())
+    for weight in model.weights.values():
+        terms[weight.name] = builder.weight(weight.name, weight.dtype, weight.shape)
+    for node in model.nodes:
+        try:
+            terms.update(_lowered(builder, node, model.graph, terms))
+        except UnsupportedError as error:
+            raise ModelError(f"node {node.id!r} cannot be lowered: {error}") from error
+    return builder.program({value.name: terms[value.name] for value in model.outputs})
+
+
+def refusal(node: Node, graph: Graph, natives: frozenset[str], judge: Judge) -> str | None:
+    """Why a node cannot be lowered, or why an engine cannot do what it is lowered to; ``None`` if all is well."""
+    builder = Builder(natives)
+    try:
+        terms = {name: _leaf(builder, graph, name) for name in node.reads}
+        _lowered(builder, node, graph, terms)
+    except UnsupportedError as error:
+        return f"{node.op_type}: {error}"
+    made = builder.instructions
+    reasons = (judge(each, tuple(made[number] for number in each.reads)) for each in made if each.name not in LEAVES)
+    return next(filter(None, reasons), None)
+
+
+def _leaf(builder: Builder, graph: Graph, name: str) -> Term:
+    value = graph.values[name]
+    if value.dtype is None or value.shape is None:
+        raise UnsupportedError(f"the type or shape of {name} is not known")
+    make = builder.weight if value.is_weight else builder.input
+    return make(name, value.dtype, value.shape)
+
+
+def _lowered(builder: Builder, node: Node, graph: Graph, terms: Mapping[str, Term]) -> dict[str, Term]:
+    rule = RULES.get(node.op_type) if node.domain == "" else None
+    if rule is None:
+        raise UnsupportedError("it has no lowering")
+    results = rule(Site(builder=builder, node=node, graph=graph, terms=terms))
+    several = (results,) if isinstance(results, Term) else tuple(results)
+    found = {}
+    for name, term in zip(node.outputs, several, strict=False):
+        if name:
+            found[name] = _checked(term, graph, name)
+    if len(found) < sum(name != "" for name in node.outputs):
+        raise UnsupportedError("one of its outputs has no lowering")
+    return found
+
+
+def _checked(term: Term | None, graph: Graph, name: str) -> Term:
+    """What was lowered is what shape inference says: else the rule was wrong, and the node is refused."""
+    value = graph.values[name]
+    if term is None or (term.dtype, term.shape) != (value.dtype, value.shape):
+        made = "nothing" if term is None else f"{term.dtype}{list(term.shape)}"
+        raise UnsupportedError(f"{name} is {value.dtype}{value.shape}, and is lowered to {made}")
+    return term

@@ -1,0 +1,126 @@
+"""Resize: along each dimension a product with a matrix of weights, or a choice of rows for nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+
+from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.program import Term, UnsupportedError
+from intarsia.backends.lowering.site import Rule, Site, axes_of
+
+
+@cache
+def _places(mode: str, size: int, out: int, scale: float) -> np.ndarray:
+    """Where each new element lies among the old ones."""
+    x = np.arange(out, dtype=np.float64)
+    exact = scale * size
+    match mode:
+        case "align_corners":
+            return x * 0 if exact == 1 else x * (size - 1) / (exact - 1)
+        case "asymmetric":
+            return x / scale
+        case "half_pixel":
+            return (x + 0.5) / scale - 0.5
+        case "half_pixel_symmetric":
+            return size / 2 * (1 - out / exact) + (x + 0.5) / scale - 0.5
+        case "pytorch_half_pixel":
+            return x * 0 - 0.5 if exact == 1 else (x + 0.5) / scale - 0.5
+    raise UnsupportedError(f"the coordinates {mode}")
+
+
+def _nearest(places: np.ndarray, size: int, mode: str) -> np.ndarray:
+    rounded = {
+        "round_prefer_floor": np.ceil(places - 0.5),
+        "round_prefer_ceil": np.floor(places + 0.5),
+        "floor": np.floor(places),
+        "ceil": np.ceil(places),
+    }[mode]
+    rows: np.ndarray = np.clip(rounded, 0, size - 1).astype(np.int64)
+    return rows
+
+
+def _linear(distance: np.ndarray) -> np.ndarray:
+    shares: np.ndarray = np.clip(1 - np.abs(distance), 0, 1)
+    return shares
+
+
+def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
+    x = np.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((x - 5) * x + 8) * x * a - 4 * a
+    shares: np.ndarray = np.where(x <= 1, near, np.where(x < 2, far, 0))
+    return shares
+
+
+def _weights(site: Site, places: np.ndarray, size: int, scale: float) -> np.ndarray:
+    """For each new element the share that each old one has in it."""
+    is_cubic = site.get("mode") == "cubic"
+    narrow = min(scale, 1.0) if site.get("antialias", 0) else 1.0
+    reach = int(np.ceil((2 if is_cubic else 1) / narrow)) + 1
+    base = np.floor(places).astype(np.int64)
+    taps = base[:, None] + np.arange(-reach, reach + 1)
+    distance = (taps - places[:, None]) * narrow
+    shares = _cubic(distance, site.get("cubic_coeff_a", -0.75)) if is_cubic else _linear(distance)
+    if site.get("exclude_outside", 0):
+        shares = np.where((taps >= 0) & (taps < size), shares, 0)
+    if narrow < 1 or site.get("exclude_outside", 0):
+        shares = shares / shares.sum(1, keepdims=True)
+    found = np.zeros((len(places), size))
+    rows = np.broadcast_to(np.arange(len(places))[:, None], taps.shape)
+    np.add.at(found, (rows, np.clip(taps, 0, size - 1)), shares)
+    return found
+
+
+def _multiplied(b: Builder, x: Term, weights: np.ndarray, axis: int) -> Term:
+    matrix = b.cast(b.constant(weights.astype(np.float32)), x.dtype)
+    if x.rank >= 2 and axis == x.rank - 2:
+        return b.matmul(matrix, x)
+    order = [place for place in range(x.rank) if place != axis] + [axis]
+    moved = b.transpose(x, order)
+    flat = b.reshape(moved, (1, *moved.shape)) if x.rank == 1 else moved
+    found = b.matmul(flat, b.transpose(matrix, (1, 0)))
+    found = b.reshape(found, (*moved.shape[:-1], len(weights)))
+    return b.transpose(found, np.argsort(order).tolist())
+
+
+def _scales(site: Site, x: Term, out: tuple[int, ...]) -> list[float]:
+    scales = [1.0] * x.rank
+    axes = axes_of(site.get("axes"), x.rank)
+    if site.has(2) and site.known(2).size:
+        given = [float(scale) for scale in site.known(2).reshape(-1)]
+    else:
+        sizes = site.numbers(3)
+        given = [size / x.shape[axis] for size, axis in zip(sizes, axes, strict=True)]
+        policy = site.get("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch":
+            given = [(min if policy == "not_larger" else max)(given)] * len(given)
+    for axis, scale in zip(site.get("axes") or range(x.rank), given, strict=True):
+        scales[axis] = scale
+    return scales
+
+
+def _resize(site: Site) -> Term:
+    b, x = site.builder, site.operand(0)
+    out, mode = site.shape_of_output(), site.get("mode", "nearest")
+    coordinates = site.get("coordinate_transformation_mode", "half_pixel")
+    if mode == "nearest" and site.get("antialias", 0):
+        raise UnsupportedError("nearest neighbours without aliasing")
+    if mode != "nearest" and not x.is_float:
+        raise UnsupportedError(f"interpolation of {x.dtype}")
+    for axis, scale in enumerate(_scales(site, x, out)):
+        size = x.shape[axis]
+        if scale == 1.0 and size == out[axis]:
+            continue
+        places = _places(coordinates, size, out[axis], scale)
+        if mode == "nearest":
+            rows = _nearest(places, size, site.get("nearest_mode", "round_prefer_floor"))
+            x = b.take(x, b.constant(rows), axis)
+        else:
+            x = _multiplied(b, x, _weights(site, places, size, scale), axis)
+    return b.unary("identity", x) if x is site.operand(0) else x
+
+
+RULES: Mapping[str, Rule] = {"Resize": _resize}

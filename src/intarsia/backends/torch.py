@@ -1,0 +1,179 @@
+"""PyTorch, operator by operator. What it runs is the shared lowering; each primitive is a call or two of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib import metadata, util
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from intarsia.backends import openmp
+from intarsia.backends.base import (
+    Availability,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Slot,
+    Traits,
+    following,
+    guard,
+    guarded,
+    signatures,
+    thread_count,
+)
+from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
+from intarsia.backends.lowering.interpreter import Interpreter, Tensor
+from intarsia.backends.lowering.lower import lower
+from intarsia.backends.lowering.program import CONSTANT, Instruction, Program
+from intarsia.backends.node_facts import words
+from intarsia.backends.torch_kernels import kernel_of, tensor_over
+from intarsia.errors import LoadError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import SubModel
+    from intarsia.target import Target
+
+_NAME = "torch"
+_FLOATS = words("float16 bfloat16 float32 float64")
+_WHOLE = words("int8 int16 int32 int64 uint8")
+_TYPES = _FLOATS | _WHOLE | {"bool"}
+
+
+class TorchBackend(LoweredBackend):
+    """Runs a program from Python, one call of PyTorch after the other."""
+
+    name = _NAME
+    extra = _NAME
+    natives = words("relu sigmoid softmax log_softmax gelu hard_swish leaky_relu layer_norm conv_bias")
+    licence = "BSD-3-Clause"
+    traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True, dtypes=_TYPES)
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(
+            what="uint16, uint32, uint64",
+            why=GapReason.UPSTREAM,
+            evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
+        ),
+        NOT_LOWERED,
+    )
+
+    def probe(self) -> Availability:
+        """Version and presence of the wheel; the engine itself is not loaded."""
+        try:
+            if util.find_spec("torch") is None:
+                raise metadata.PackageNotFoundError("torch")
+            version = metadata.version("torch")
+        except (ImportError, ValueError, metadata.PackageNotFoundError):
+            return Availability(usable=False, reason="torch is not installed", mend="pip install 'intarsia[torch]'")
+        return Availability(usable=True, version=version, devices=("cpu",))
+
+    def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
+        """How long the threads of GNU's OpenMP spin."""
+        return openmp.ENVIRONMENT[settings.spin]
+
+    def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
+        """By element type, and by number of dimensions where layers are written for some."""
+        types = {each.dtype, *(read.dtype for read in reads)}
+        strange = sorted(types - _TYPES)
+        if strange:
+            return f"torch has no {each.name} of {strange[0]}"
+        if each.name in _FLOAT_ONLY and each.dtype not in _FLOATS:
+            return f"torch has no {each.name} of {each.dtype}"
+        if each.name.startswith(("conv", "pool")) and not 3 <= len(reads[0].shape) <= 5:
+            return f"torch has no {each.name} over {len(reads[0].shape) - 2} dimensions"
+        if 0 in each.shape or any(0 in read.shape for read in reads):
+            return None if prod(each.shape) == 0 else f"torch is not asked for a {each.name} of nothing"
+        return None
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Lay the weights under tensors, and compute what depends on nothing else."""
+        with guard(LoadError, self.name):
+            import torch
+
+            torch.set_num_threads(thread_count(target, settings))
+            return Interpreted(self.name, Program.of_files(artifact.files), weights, artifact.meta)
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """The program as text, and ``model.onnx``: PyTorch has no file that holds a graph without running it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        program, path = folder / "program.txt", folder / "model.onnx"
+        program.write_text(f"{lower(model, self.natives)}\n", encoding="utf-8")
+        model.save(path)
+        return (program, path)
+
+
+def prepared(program: Program, weights: Mapping[str, np.ndarray], inputs: Sequence[str]) -> Interpreter:
+    """A program over these weights, to be called with tensors for the inputs."""
+    import torch
+
+    arrays = {
+        **{place: weights[name] for name, place in program.weights.items()},
+        **{place: program.constants[name] for name, place in program.leaves(CONSTANT).items()},
+    }
+    with torch.inference_mode():
+        known = {place: tensor_over(array) for place, array in arrays.items()}
+        return Interpreter(program, kernel_of, [program.inputs.get(name) for name in inputs], known)
+
+
+class Interpreted(Executable):
+    """A program with its tensors."""
+
+    def __init__(
+        self,
+        engine: str,
+        program: Program,
+        weights: Mapping[str, np.ndarray],
+        meta: Mapping[str, Any],
+    ) -> None:
+        self.inputs = signatures(meta["inputs"])
+        self.outputs = signatures(meta["outputs"])
+        self._engine = engine
+        self._weights = weights
+        self._run: Interpreter | None = prepared(program, weights, [value.name for value in self.inputs])
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Tensors over the buffers; results are copied to theirs."""
+        import torch
+
+        given: list[Tensor] = [None] * len(self.inputs)
+        wanted: list[Tensor] = [None] * len(self.outputs)
+        run = self._run
+        assert run is not None, "bound before it is closed"
+
+        @torch.inference_mode()  # type: ignore[untyped-decorator]
+        def call() -> None:
+            for place, result in zip(wanted, run(*given), strict=True):
+                place.copy_(result)
+
+        with guard(LoadError, self._engine):
+            places = [
+                (partial(_put, side, number), buffers[value.name])
+                for values, buffers, side in ((self.inputs, inputs, given), (self.outputs, outputs, wanted))
+                for number, value in enumerate(values)
+            ]
+            bound = following(places, call)
+        return guarded(bound, self._engine, (self._weights,))
+
+    def close(self) -> None:
+        """Drop the tensors; calls bound to them keep them alive until they are dropped too."""
+        self._run = None
+        self._weights = {}
+
+
+def _put(side: list[Tensor], number: int, array: np.ndarray) -> None:
+    side[number] = tensor_over(array)
+
+
+_FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum matmul_float")

@@ -1,0 +1,117 @@
+"""Every case of the onnx package's generator on an engine: what it accepts, and whether its answers are right.
+
+What an engine refuses is run nevertheless: a right answer there is one that its rules give away.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+from intarsia.backends import registry
+from tests.conformance.arrays import load_arrays, save_arrays
+from tests.conformance.node_cases import NodeCase
+from tests.conformance.process import EngineProcess
+
+FOLDER = Path(__file__).parent / "data" / "engines"
+
+
+class Outcome(StrEnum):
+    """What came of a case."""
+
+    PASSED = "passed"
+    """Accepted, and right."""
+    FAILED = "failed"
+    """Accepted, and then an error or wrong."""
+    MISSED = "missed"
+    """Refused, though the engine answers rightly."""
+    REFUSED = "refused"
+    """Refused, and the engine fails or answers wrongly; or what goes in or out is no tensor."""
+    NEWER = "newer"
+    """Refused, and of an operator set that the engine does not know and that cannot be lowered."""
+    UNREAD = "unread"
+    """The model is refused before any engine is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What came of the cases on one engine.
+
+    Attributes:
+        engine: Its name.
+        version: Its version.
+        outcomes: By the case's name.
+        why: Of each failed case, what went wrong.
+    """
+
+    engine: str
+    version: str
+    outcomes: Mapping[str, Outcome]
+    why: Mapping[str, str]
+
+    @classmethod
+    def load(cls, file: Path) -> Self:
+        """From the file that `store` wrote."""
+        data = json.loads(file.read_text(encoding="utf-8"))
+        outcomes = {name: Outcome(outcome) for outcome, names in data["cases"].items() for name in names}
+        return cls(engine=file.stem, version=data["version"], outcomes=outcomes, why=data["why"])
+
+    def store(self, folder: Path) -> None:
+        """Write a file."""
+        cases = {
+            outcome.value: [name for name, each in self.outcomes.items() if each is outcome] for outcome in Outcome
+        }
+        data = {"version": self.version, "cases": cases, "why": dict(self.why)}
+        (folder / f"{self.engine}.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+def outcome_of(process: EngineProcess, case: NodeCase, folder: Path) -> tuple[Outcome, str]:
+    """What comes of a case on an engine, and why if it fails."""
+    model, feeds, results = folder / "model.onnx", folder / "feeds.npz", folder / "results.npz"
+    model.write_bytes(case.model)
+    asked = process.ask({"do": "ask", "model": str(model)})
+    if "unread" in asked:
+        return Outcome.UNREAD, asked["unread"]
+    if "error" in asked:
+        return Outcome.FAILED, asked["error"]
+    is_refused = bool(asked["refused"])
+    refused = Outcome.NEWER if asked["newer"] else Outcome.REFUSED
+    if case.inputs is None or case.outputs is None:
+        return (refused, "") if is_refused else (Outcome.FAILED, "accepts what is no tensor")
+    save_arrays(feeds, case.inputs)
+    request = {"do": "run", "anyway": True, "model": str(model), "feeds": [str(feeds)], "results": str(results)}
+    answer = process.ask(request)
+    why = _fault(answer, case, results)
+    if is_refused:
+        return (refused, "") if why else (Outcome.MISSED, "")
+    return (Outcome.FAILED, why) if why else (Outcome.PASSED, "")
+
+
+def _fault(answer: Mapping[str, Any], case: NodeCase, results: Path) -> str:
+    if "error" in answer:
+        return str(answer["error"])
+    found = {name.removeprefix("0/"): array for name, array in load_arrays(results).items() if name.startswith("0/")}
+    return "; ".join(case.faults(found))
+
+
+def run(engine: str, cases: Iterable[NodeCase]) -> Record:
+    """All cases on one engine."""
+    outcomes, why = {}, {}
+    with TemporaryDirectory() as folder, EngineProcess(engine) as process:
+        for case in cases:
+            outcome, reason = outcome_of(process, case, Path(folder))
+            outcomes[case.name] = outcome
+            if outcome is Outcome.FAILED:
+                why[case.name] = reason[:300]
+    return Record(engine=engine, version=registry.probe(engine).version or "", outcomes=outcomes, why=why)
+
+
+def records() -> tuple[Record, ...]:
+    """What is on file, in the order of the registry."""
+    files = {file.stem: file for file in FOLDER.glob("*.json")}
+    return tuple(Record.load(files[name]) for name in registry.names() if name in files)
