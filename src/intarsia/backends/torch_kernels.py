@@ -254,7 +254,7 @@ def _activation(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
         case "leaky_relu":
             return partial(functional.leaky_relu, negative_slope=each.attributes["alpha"])
         case _:
-            return functional.hardswish
+            return partial(functional.hardswish)
 
 
 def _layer_norm(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
