@@ -24,7 +24,6 @@ class NodeCase:
     Attributes:
         name: Unique, as the package calls it, without ``test_``.
         operators: What the model is made of, most of them once.
-        opset: Of the default domain; 0 if it has none.
         model: The ONNX file.
         inputs: In the model's order; ``None`` if one of them is no tensor.
         outputs: Likewise.
@@ -32,7 +31,6 @@ class NodeCase:
 
     name: str
     operators: tuple[str, ...]
-    opset: int
     model: bytes
     inputs: dict[str, np.ndarray] | None
     outputs: dict[str, np.ndarray] | None
@@ -81,7 +79,6 @@ def _case(found: Any) -> NodeCase:
     return NodeCase(
         name=found.name.removeprefix("test_"),
         operators=tuple(dict.fromkeys(_operator(node) for node in graph.node)),
-        opset=max((each.version for each in found.model.opset_import if each.domain in ("", "ai.onnx")), default=0),
         model=found.model.SerializeToString(),
         inputs=_arrays([value for value in graph.input if value.name not in weights], inputs),
         outputs=_arrays(graph.output, outputs),

@@ -11,7 +11,7 @@ import ctypes
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
@@ -36,6 +36,7 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.ncnn_lowering import Border, lower, refusal
 from intarsia.backends.ncnn_lowering.stream import Source, chunks, describe
+from intarsia.backends.wheel import installed
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
 
@@ -71,9 +72,7 @@ class NcnnBackend(Backend):
 
     def probe(self) -> Availability:
         """Looks for the package without loading it: its OpenMP reads its policy when it is loaded."""
-        if util.find_spec("ncnn") is None:
-            return Availability(usable=False, reason="ncnn is not installed", mend="pip install 'intarsia[ncnn]'")
-        return Availability(usable=True, version=metadata.version("ncnn"), devices=("cpu",))
+        return installed("ncnn", self.extra)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """The reason that the node's own lowering gives."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +31,7 @@ from intarsia.backends.base import (
     thread_count,
 )
 from intarsia.backends.node_facts import words
+from intarsia.backends.wheel import installed
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
@@ -135,15 +136,7 @@ class OnnxRuntimeBackend(Backend):
 
     def probe(self) -> Availability:
         """Version and presence of the wheel; the engine itself is not loaded."""
-        try:
-            if util.find_spec("onnxruntime") is None:
-                raise metadata.PackageNotFoundError("onnxruntime")
-            version = _version()
-        except (ImportError, ValueError, metadata.PackageNotFoundError):
-            return Availability(
-                usable=False, reason="onnxruntime is not installed", mend="pip install 'intarsia[onnxruntime]'"
-            )
-        return Availability(usable=True, version=version, devices=("cpu",))
+        return installed("onnxruntime", self.extra, version=_version)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By domain, kernel table and the cases known to come out wrong."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +27,9 @@ from intarsia.backends.base import (
     signatures,
     thread_count,
 )
+from intarsia.backends.memory import writable
 from intarsia.backends.node_facts import words
+from intarsia.backends.wheel import installed
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
 
@@ -119,15 +119,7 @@ class OpenVinoBackend(Backend):
 
     def probe(self) -> Availability:
         """Version and presence of the wheel; the engine itself is not loaded."""
-        try:
-            if util.find_spec("openvino") is None:
-                raise metadata.PackageNotFoundError("openvino")
-            version = metadata.version("openvino")
-        except (ImportError, ValueError, metadata.PackageNotFoundError):
-            return Availability(
-                usable=False, reason="openvino is not installed", mend="pip install 'intarsia[openvino]'"
-            )
-        return Availability(usable=True, version=version, devices=("cpu",))
+        return installed("openvino", self.extra)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""
@@ -306,13 +298,3 @@ def _part_inputs_from_outputs(model: Any) -> None:
 
 def _tensor(array: Any) -> Any:
     return _engine().Tensor(writable(array), shared_memory=True)
-
-
-def writable(array: np.ndarray) -> np.ndarray:
-    """The same memory without the read-only mark. OpenVINO shares no array that bears it, though it only reads."""
-    import numpy as np
-
-    if array.flags.writeable or not array.nbytes:
-        return array
-    memory = (ctypes.c_ubyte * array.nbytes).from_address(array.ctypes.data)
-    return np.ndarray(array.shape, dtype=array.dtype, buffer=memoryview(memory))

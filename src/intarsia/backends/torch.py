@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib import metadata, util
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,9 +27,10 @@ from intarsia.backends.base import (
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import lower
-from intarsia.backends.lowering.program import CONSTANT, Instruction, Program
+from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.node_facts import words
 from intarsia.backends.torch_kernels import kernel_of, tensor_over
+from intarsia.backends.wheel import installed
 from intarsia.errors import LoadError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ _NAME = "torch"
 _FLOATS = words("float16 bfloat16 float32 float64")
 _WHOLE = words("int8 int16 int32 int64 uint8")
 _TYPES = _FLOATS | _WHOLE | {"bool"}
+_FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum")
 
 
 class TorchBackend(LoweredBackend):
@@ -65,13 +66,7 @@ class TorchBackend(LoweredBackend):
 
     def probe(self) -> Availability:
         """Version and presence of the wheel; the engine itself is not loaded."""
-        try:
-            if util.find_spec("torch") is None:
-                raise metadata.PackageNotFoundError("torch")
-            version = metadata.version("torch")
-        except (ImportError, ValueError, metadata.PackageNotFoundError):
-            return Availability(usable=False, reason="torch is not installed", mend="pip install 'intarsia[torch]'")
-        return Availability(usable=True, version=version, devices=("cpu",))
+        return installed("torch", self.extra)
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin."""
@@ -118,13 +113,10 @@ def prepared(program: Program, weights: Mapping[str, np.ndarray], inputs: Sequen
     """A program over these weights, to be called with tensors for the inputs."""
     import torch
 
-    arrays = {
-        **{place: weights[name] for name, place in program.weights.items()},
-        **{place: program.constants[name] for name, place in program.leaves(CONSTANT).items()},
-    }
+    arrays = program.known | {place: weights[name] for name, place in program.weights.items()}
     with torch.inference_mode():
         known = {place: tensor_over(array) for place, array in arrays.items()}
-        return Interpreter(program, kernel_of, [program.inputs.get(name) for name in inputs], known)
+        return Interpreter(program, kernel_of, [program.inputs[name] for name in inputs], known)
 
 
 class Interpreted(Executable):
@@ -174,6 +166,3 @@ class Interpreted(Executable):
 
 def _put(side: list[Tensor], number: int, array: np.ndarray) -> None:
     side[number] = tensor_over(array)
-
-
-_FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum matmul_float")

@@ -20,7 +20,7 @@ def tensor_over(array: np.ndarray) -> Tensor:
     import numpy as np
     import torch
 
-    from intarsia.backends.openvino import writable
+    from intarsia.backends.memory import writable
 
     if not array.nbytes:
         return torch.empty(array.shape, dtype=_dtype(array.dtype.name))

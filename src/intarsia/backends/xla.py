@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,8 +22,9 @@ from intarsia.backends.base import (
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
-from intarsia.backends.lowering.program import CONSTANT, Instruction, Program
+from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.node_facts import words
+from intarsia.backends.wheel import installed
 from intarsia.backends.xla_kernels import kernel_of
 from intarsia.errors import CompileError, LoadError
 
@@ -55,13 +55,7 @@ class XlaBackend(LoweredBackend):
 
     def probe(self) -> Availability:
         """Version and presence of the wheel; the engine itself is not loaded."""
-        try:
-            if util.find_spec("jaxlib") is None:
-                raise metadata.PackageNotFoundError("jax")
-            version = metadata.version("jax")
-        except (ImportError, ValueError, metadata.PackageNotFoundError):
-            return Availability(usable=False, reason="jax is not installed", mend="pip install 'intarsia[xla]'")
-        return Availability(usable=True, version=version, devices=("cpu",))
+        return installed("jax", self.extra, module="jaxlib")
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Look for no other devices, and take as many threads as the plan has: XLA reads ``NPROC`` for that."""
@@ -138,10 +132,9 @@ def _traced(program: Program, inputs: list[str]) -> Any:
     from intarsia.graph.dtypes import numpy_dtype
 
     given = [*(program.inputs[name] for name in inputs), *program.weights.values()]
-    constants = {place: program.constants[name] for name, place in program.leaves(CONSTANT).items()}
 
     def run(*tensors: Any) -> list[Any]:
-        known = {place: jax.numpy.asarray(array) for place, array in constants.items()}
+        known = {place: jax.numpy.asarray(array) for place, array in program.known.items()}
         return Interpreter(program, kernel_of, given, known)(*tensors)
 
     leaves = [program.instructions[place] for place in given]

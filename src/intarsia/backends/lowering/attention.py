@@ -56,7 +56,7 @@ def _mask(site: Site, q: Term, columns: int, offset: int) -> Term | None:
             mask = b.where(mask, b.scalar(0, q), nothing)
         missing = columns - mask.shape[-1]
         if missing > 0:
-            mask = b.pad(mask, [0] * mask.rank, [0] * (mask.rank - 1) + [missing], "constant", float("-inf"))
+            mask = b.pad(mask, [0] * mask.rank, [0] * (mask.rank - 1) + [missing], float("-inf"))
     if site.has(6):
         seen: Term | None = _padded_band(site, q.shape[2], columns)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.base import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
@@ -27,9 +28,9 @@ class LoweredBackend(Backend):
     natives: ClassVar[frozenset[str]] = frozenset()
     """Operations beyond the primitives that the engine has as one."""
 
+    @abstractmethod
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """Why the engine cannot do an instruction on what these compute, or ``None``. Pure, as ``refusal``."""
-        raise NotImplementedError
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By what the node is lowered to."""

@@ -15,7 +15,6 @@ import numpy as np
 from intarsia.backends.lowering.program import CONSTANT, INPUT, WEIGHT, Instruction, Program, Term, UnsupportedError
 
 Number = float | int | bool
-BOOL = "bool"
 
 
 class Builder:
@@ -70,9 +69,9 @@ class Builder:
 
     # Element by element
 
-    def unary(self, name: str, x: Term, dtype: str | None = None) -> Term:
-        """One operand; the result is of its type unless another is said."""
-        return self.emit(name, (x,), dtype or x.dtype, x.shape)
+    def unary(self, name: str, x: Term) -> Term:
+        """One operand; the result is of its type."""
+        return self.emit(name, (x,), x.dtype, x.shape)
 
     def binary(self, name: str, a: Term, b: Term | Number, dtype: str | None = None) -> Term:
         """Two operands of one type, broadcast as numpy does."""
@@ -83,7 +82,7 @@ class Builder:
 
     def compare(self, name: str, a: Term, b: Term | Number) -> Term:
         """As `binary`, to flags."""
-        return self.binary(name, a, b, BOOL)
+        return self.binary(name, a, b, "bool")
 
     def where(self, condition: Term, a: Term, b: Term) -> Term:
         """``a`` where the condition holds, else ``b``."""
@@ -146,12 +145,12 @@ class Builder:
         shape[axis] = sum(term.shape[axis] for term in terms)
         return self.emit("concat", terms, terms[0].dtype, shape, axis=axis)
 
-    def pad(self, x: Term, before: Sequence[int], after: Sequence[int], mode: str, value: Number = 0) -> Term:
-        """More elements at both ends of each dimension: ``constant``, ``reflect`` or ``edge``; none is negative."""
+    def pad(self, x: Term, before: Sequence[int], after: Sequence[int], value: Number = 0) -> Term:
+        """More elements of this value at both ends of each dimension; none of the numbers is negative."""
         if not any(before) and not any(after):
             return x
         shape = [size + a + b for size, a, b in zip(x.shape, before, after, strict=True)]
-        told = {"before": list(before), "after": list(after), "mode": mode, "value": value}
+        told = {"before": list(before), "after": list(after), "value": value}
         return self.emit("pad", (x,), x.dtype, shape, **told)
 
     # By index; every index is int64 and lies within the dimension
@@ -207,7 +206,7 @@ class Builder:
         """
         if bias is None or "conv_bias" in self.natives:
             return self.emit("conv", (x, w) if bias is None else (x, w, bias), x.dtype, shape, **window)
-        along = self.reshape(bias, [bias.shape[0] if axis == 1 else 1 for axis in range(x.rank)])
+        along = self.reshape(bias, along_axis(bias.shape[0], 1, x.rank))
         return self.binary("add", self.emit("conv", (x, w), x.dtype, shape, **window), along)
 
     def conv_transpose(self, x: Term, w: Term, shape: Sequence[int], **window: Any) -> Term:
@@ -231,6 +230,11 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise UnsupportedError(f"shapes {', '.join(map(str, map(list, shapes)))} together") from None
+
+
+def along_axis(size: int, axis: int, rank: int) -> list[int]:
+    """The shape of a vector that stands along one dimension of so many."""
+    return [size if place == axis else 1 for place in range(rank)]
 
 
 def reduced(shape: Sequence[int], axes: Sequence[int], keep: bool) -> tuple[int, ...]:

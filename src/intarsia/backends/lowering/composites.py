@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.builder import Builder, along_axis
 from intarsia.backends.lowering.program import Term
 
 
@@ -27,7 +27,7 @@ def reciprocal(b: Builder, x: Term) -> Term:
 
 
 def square(b: Builder, x: Term) -> Term:
-    """X times itself."""
+    """The product of x with itself."""
     return b.binary("mul", x, x)
 
 
@@ -60,7 +60,7 @@ def clip(b: Builder, x: Term, low: Term | float | None, high: Term | float | Non
 
 
 def normalised(b: Builder, x: Term, axes: Sequence[int], epsilon: float) -> tuple[Term, Term, Term]:
-    """X with mean 0 and variance 1 over some dimensions; the mean, and the reciprocal of the deviation."""
+    """Mean 0 and variance 1 over some dimensions; the mean that was, and the reciprocal of the deviation."""
     mean = b.reduce("mean", x, axes)
     centred = b.binary("sub", x, mean)
     variance = b.reduce("mean", square(b, centred), axes)
@@ -70,7 +70,7 @@ def normalised(b: Builder, x: Term, axes: Sequence[int], epsilon: float) -> tupl
 
 def per_channel(b: Builder, vector: Term, rank: int, axis: int = 1) -> Term:
     """A vector that stands along one dimension of so many."""
-    return b.reshape(vector, [vector.shape[0] if place == axis else 1 for place in range(rank)])
+    return b.reshape(vector, along_axis(vector.shape[0], axis, rank))
 
 
 def product(b: Builder, x: Term, y: Term) -> Term:

@@ -7,13 +7,13 @@ from math import prod
 
 import numpy as np
 
-from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.builder import Builder, along_axis
 from intarsia.backends.lowering.program import Term, UnsupportedError
 from intarsia.backends.lowering.site import Rule, Site, axis_of
 
 
-def _counted(b: Builder, indices: Term, size: int) -> Term:
-    """Indices counted from the front, as int64."""
+def _counted(b: Builder, indices: Term, size: Term | int) -> Term:
+    """Indices into so many elements, counted from the front, as int64."""
     wide = b.cast(indices, "int64")
     return b.where(b.compare("lt", wide, 0), b.binary("add", wide, size), wide)
 
@@ -49,9 +49,7 @@ def _scatter_elements(site: Site) -> Term:
 def _flat(b: Builder, indices: Term, shape: tuple[int, ...]) -> Term:
     """Rows of indices, one for each of the first dimensions, as one index into those made one."""
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
-    wide = b.cast(indices, "int64")
-    sizes = b.constant(np.array(shape, np.int64))
-    counted = b.where(b.compare("lt", wide, 0), b.binary("add", wide, sizes), wide)
+    counted = _counted(b, indices, b.constant(np.array(shape, np.int64)))
     weighted = b.binary("mul", counted, b.constant(np.array(strides, np.int64)))
     return b.reduce("sum", weighted, [indices.rank - 1], keep=False)
 
@@ -66,7 +64,7 @@ def _gather_nd(site: Site) -> Term:
     flat = _flat(b, indices, lead)
     batches = prod(x.shape[:batch])
     if batch:
-        each = b.reshape(flat, (batches, -1 if not flat.shape else prod(flat.shape) // max(1, batches)))
+        each = b.reshape(flat, (batches, prod(flat.shape) // max(1, batches)))
         base = np.arange(batches, dtype=np.int64)[:, None] * prod(lead)
         flat = b.binary("add", each, b.constant(base))
     rows = b.reshape(x, (batches * prod(lead), *found))
@@ -98,6 +96,13 @@ def _compress(site: Site) -> Term:
     return b.take(x, b.constant(kept), axis_of(axis, x.rank))
 
 
+def _equal_place(b: Builder, indices: Term, axis: int) -> Term:
+    """Where an element's own place along a dimension is the index that it holds."""
+    size = indices.shape[axis]
+    places = np.arange(size, dtype=np.int64).reshape(along_axis(size, axis, indices.rank))
+    return b.compare("eq", indices, b.constant(places))
+
+
 def _one_hot(site: Site) -> Term:
     b = site.builder
     indices, values = site.operand(0), site.operand(2)
@@ -105,8 +110,7 @@ def _one_hot(site: Site) -> Term:
     axis = axis_of(site.get("axis", -1), len(shape))
     depth = shape[axis]
     places = _counted(b, b.reshape(indices, (*indices.shape[:axis], 1, *indices.shape[axis:])), depth)
-    along = np.arange(depth, dtype=np.int64).reshape([depth if place == axis else 1 for place in range(len(shape))])
-    hit = b.compare("eq", b.expand(places, shape), b.constant(along))
+    hit = _equal_place(b, b.expand(places, shape), axis)
     off, on = (b.reshape(b.part(values, 0, place, place + 1), ()) for place in range(2))
     return b.where(hit, on, off)
 
@@ -146,10 +150,7 @@ def _arg(name: str) -> Rule:
 def _hardmax(site: Site) -> Term:
     b, x = site.builder, site.operand(0)
     axis = axis_of(site.get("axis", -1), x.rank)
-    along = np.arange(x.shape[axis], dtype=np.int64)
-    along = along.reshape([x.shape[axis] if place == axis else 1 for place in range(x.rank)])
-    hit = b.compare("eq", b.expand(b.arg("max", x, axis, True), x.shape), b.constant(along))
-    return b.cast(hit, x.dtype)
+    return b.cast(_equal_place(b, b.expand(b.arg("max", x, axis, True), x.shape), axis), x.dtype)
 
 
 RULES: Mapping[str, Rule] = {

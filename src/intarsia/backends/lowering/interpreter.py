@@ -18,14 +18,14 @@ class Interpreter:
     """The steps that are left once all is computed that depends on known tensors alone."""
 
     def __init__(
-        self, program: Program, kernel_of: KernelOf, given: Sequence[int | None], known: Mapping[int, Tensor]
+        self, program: Program, kernel_of: KernelOf, given: Sequence[int], known: Mapping[int, Tensor]
     ) -> None:
         """Prepare.
 
         Args:
             program: What to run.
             kernel_of: Makes a kernel.
-            given: Places of the leaves that each call hands over; ``None`` for one that nothing reads.
+            given: Places of the leaves that each call hands over.
             known: Tensors of the other leaves, by place.
         """
         self._given = given
@@ -48,8 +48,7 @@ class Interpreter:
         """The outputs for these leaves. Memory is let go of as soon as nothing reads it any more."""
         values = list(self._values)
         for place, tensor in zip(self._given, given, strict=True):
-            if place is not None:
-                values[place] = tensor
+            values[place] = tensor
         for (kernel, reads, place), done in zip(self._steps, self._done, strict=True):
             values[place] = kernel(*[values[number] for number in reads])
             for number in done:

@@ -174,7 +174,7 @@ def _lrn(site: Site) -> Term:
     before = (size - 1) // 2
     around = [(0, 0)] * x.rank
     around[1] = (before, size - 1 - before)
-    squares = b.pad(square(b, x), [each[0] for each in around], [each[1] for each in around], "constant")
+    squares = b.pad(square(b, x), [each[0] for each in around], [each[1] for each in around])
     total = b.part(squares, 1, 0, x.shape[1])
     for shift in range(1, size):
         total = b.binary("add", total, b.part(squares, 1, shift, shift + x.shape[1]))

@@ -91,15 +91,19 @@ class Program:
     @property
     def inputs(self) -> dict[str, int]:
         """Places of the inputs, by name."""
-        return self.leaves(INPUT)
+        return self._leaves(INPUT)
 
     @property
     def weights(self) -> dict[str, int]:
         """Places of the weights, by name."""
-        return self.leaves(WEIGHT)
+        return self._leaves(WEIGHT)
 
-    def leaves(self, kind: str) -> dict[str, int]:
-        """Places of all leaves of a kind, by name."""
+    @property
+    def known(self) -> dict[int, np.ndarray]:
+        """The constants, by place."""
+        return {place: self.constants[name] for name, place in self._leaves(CONSTANT).items()}
+
+    def _leaves(self, kind: str) -> dict[str, int]:
         return {each.attributes["name"]: n for n, each in enumerate(self.instructions) if each.name == kind}
 
     def files(self) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from intarsia.backends.lowering.builder import Builder
-from intarsia.backends.lowering.composites import clip, product
+from intarsia.backends.lowering.composites import clip, per_channel, product
 from intarsia.backends.lowering.layers import convolved
 from intarsia.backends.lowering.program import Term, UnsupportedError
 from intarsia.backends.lowering.site import Rule, Site, axis_of
@@ -104,7 +104,7 @@ def _rescaled(site: Site, total: Term, scales: tuple[int, int, int], zero: int, 
     b = site.builder
     x, y, out = (b.cast(site.operand(place), "float64") for place in scales)
     if channels is not None and prod(y.shape) > 1:
-        y = b.reshape(y, [y.shape[0] if axis == channels else 1 for axis in range(total.rank)])
+        y = per_channel(b, y, total.rank, channels)
     elif prod(y.shape) == 1:
         y = b.reshape(y, ())
     x, out = (b.reshape(each, ()) if prod(each.shape) == 1 else each for each in (x, out))

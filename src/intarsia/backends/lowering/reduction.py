@@ -83,7 +83,7 @@ def _cumulated(name: str) -> Rule:
         if site.get("exclusive", 0):
             before = [int(place == axis) for place in range(x.rank)]
             kept = b.part(found, axis, 0, x.shape[axis] - 1)
-            found = b.pad(kept, before, [0] * x.rank, "constant", 0 if name == "sum" else 1)
+            found = b.pad(kept, before, [0] * x.rank, 0 if name == "sum" else 1)
         return b.flip(found, axis) if site.get("reverse", 0) else found
 
     return rule

@@ -52,14 +52,14 @@ def _slice(site: Site) -> Term:
     return site.builder.slice(x, *zip(*ranges, strict=True)) if ranges else x
 
 
-def padded(b: Builder, x: Term, before: Sequence[int], after: Sequence[int], mode: str, value: float = 0) -> Term:
+def padded(b: Builder, x: Term, before: Sequence[int], after: Sequence[int], value: float = 0) -> Term:
     """Padding that may be negative: what is cut off is cut off first."""
     starts = [max(0, -a) for a in before]
     stops = [size - max(0, -a) for size, a in zip(x.shape, after, strict=True)]
     if any(stop < start for start, stop in zip(starts, stops, strict=True)):
         raise UnsupportedError("a padding that cuts off more than there is")
     cut = b.slice(x, starts, stops)
-    return b.pad(cut, [max(0, a) for a in before], [max(0, a) for a in after], mode, value)
+    return b.pad(cut, [max(0, a) for a in before], [max(0, a) for a in after], value)
 
 
 def _pad(site: Site) -> Term:
@@ -72,18 +72,17 @@ def _pad(site: Site) -> Term:
         before[axis], after[axis] = pads[place], pads[place + len(axes)]
     if mode == "constant":
         if not site.has(2) or site.node.inputs[2] in site.graph.weights:
-            return padded(b, x, before, after, mode, site.known(2).reshape(-1)[0].item() if site.has(2) else 0)
+            return padded(b, x, before, after, site.known(2).reshape(-1)[0].item() if site.has(2) else 0)
         if prod(site.shape_of_output()) > MOST_KNOWN:
             raise UnsupportedError("a large padding with a value that only running tells")
         widths = [(max(0, one), max(0, other)) for one, other in zip(before, after, strict=True)]
         shape = [size - sum(pair) for size, pair in zip(site.shape_of_output(), widths, strict=True)]
         inside = b.constant(np.pad(np.ones(shape, bool), widths))
-        return b.where(inside, padded(b, x, before, after, mode), b.reshape(site.operand(2), ()))
+        return b.where(inside, padded(b, x, before, after), b.reshape(site.operand(2), ()))
     # The other modes are rows of the tensor itself, taken again.
-    how = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}[mode]
     for axis in range(x.rank):
         if before[axis] or after[axis]:
-            x = _repeated(b, x, axis, before[axis], after[axis], how)
+            x = _repeated(b, x, axis, before[axis], after[axis], mode)
     return x
 
 
@@ -169,7 +168,7 @@ def _center_crop_pad(site: Site) -> Term:
         more = size - x.shape[axis]
         before[axis] = more // 2 if more > 0 else -(-more // 2)
         after[axis] = more - before[axis]
-    return padded(b, x, before, after, "constant")
+    return padded(b, x, before, after)
 
 
 RULES: Mapping[str, Rule] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.interpreter import Interpreter, Kernel
-from intarsia.backends.lowering.program import CONSTANT, Instruction, Program
+from intarsia.backends.lowering.program import Instruction, Program
 
 
 def doubled() -> Program:
@@ -35,8 +35,7 @@ def test_what_depends_on_constants_alone_is_computed_once() -> None:
         return add
 
     program = doubled()
-    known = {place: program.constants[name] for name, place in program.leaves(CONSTANT).items()}
-    run = Interpreter(program, kernel_of, [program.inputs["x"]], known)
+    run = Interpreter(program, kernel_of, [program.inputs["x"]], program.known)
     assert len(calls) == 1
     for start in (0.0, 5.0):
         x = np.full(2, start, np.float32)

@@ -9,7 +9,7 @@ import pytest
 
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import RULES, lower, refusal
-from intarsia.backends.lowering.program import CONSTANT, Program
+from intarsia.backends.lowering.program import Program
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference import evaluate
 from tests.conformance.cases import Case, f32, i64, one
@@ -28,10 +28,7 @@ def refusals(graph: Graph, natives: frozenset[str] = NOTHING) -> list[str]:
 
 
 def run(program: Program, graph: Graph, feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    known = {
-        **{place: graph.weights[name].array() for name, place in program.weights.items()},
-        **{place: program.constants[name] for name, place in program.leaves(CONSTANT).items()},
-    }
+    known = program.known | {place: graph.weights[name].array() for name, place in program.weights.items()}
     given = {name: place for name, place in program.inputs.items() if name in feeds}
     results = Interpreter(program, kernel_of, list(given.values()), known)(*(feeds[name] for name in given))
     return dict(zip(program.outputs, results, strict=True))
