@@ -85,12 +85,13 @@ def ask(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     with EngineProcess(engine) as process:
 
         def send(stage: str, case: Case) -> dict[str, Any]:
-            return _send(process, stage, case, folder)
+            return sent(process, stage, case, folder)
 
         yield send
 
 
-def _send(process: EngineProcess, stage: str, case: Case, folder: Path) -> dict[str, Any]:
+def sent(process: EngineProcess, stage: str, case: Case, folder: Path) -> dict[str, Any]:
+    """What the engine's process answers to a case."""
     model, results = folder / "model.onnx", folder / "results.npz"
     model.write_bytes(case.model())
     results.unlink(missing_ok=True)

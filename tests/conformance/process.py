@@ -8,6 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,8 +20,9 @@ SECONDS = 120.0
 class EngineProcess:
     """One engine in a process of its own, which is started when it is first asked, and again after it died."""
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, environment: Mapping[str, str] = os.environ) -> None:
         self.engine = engine
+        self._environment = environment
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._pump: threading.Thread | None = None
@@ -62,14 +64,14 @@ class EngineProcess:
 
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None:
-            path = os.pathsep.join(filter(None, [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH")]))
+            path = os.pathsep.join(filter(None, [str(ROOT / "src"), str(ROOT), self._environment.get("PYTHONPATH")]))
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.conformance.worker", self.engine],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
                 cwd=ROOT,
-                env=os.environ | {"PYTHONPATH": path},
+                env={**self._environment, "PYTHONPATH": path},
             )
             self._answers = queue.SimpleQueue()
             self._pump = threading.Thread(target=_pump, args=(self._process, self._answers), daemon=True)

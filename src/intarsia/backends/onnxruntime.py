@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
@@ -268,6 +269,8 @@ def _is_late(value: np.ndarray | Slot) -> bool:
 
 
 def _engine() -> Any:
+    # Read once, when the library starts. `disable_telemetry_events` alone comes after the first event was sent.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()
