@@ -210,7 +210,7 @@ def answer(backend: Backend, request: Mapping[str, Any]) -> dict[str, Any]:
     What is refused is run nevertheless if the request says ``anyway``.
     """
     try:
-        graph: Graph = load_model(Path(request["model"]).read_bytes())
+        graph: Graph = load_model(request["model"])
     except IntarsiaError as error:
         return {"unread": str(error)}
     capability = backend.capability(graph, Target(backend.name))

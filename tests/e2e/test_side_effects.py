@@ -24,7 +24,7 @@ def test_a_compile_keeps_to_itself(tiny: Path, tmp_path: Path) -> None:
     own = {"HOME": str(home), "TMPDIR": str(tmp_path / "temporary"), "PYTHONDONTWRITEBYTECODE": "1"}
     for verb in (("compile", tiny, "--budget", 2, "-o", artifact), ("run", artifact, "--random")):
         line, environment = command(*verb)
-        watched = as_user(environment) | own | watching(built(tmp_path), log)
+        watched = {**as_user(environment), **own, **watching(built(tmp_path), log)}
         done = subprocess.run(line, env=watched, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     written = [effect.place for effect in effects(log) if effect.kind == "write"]

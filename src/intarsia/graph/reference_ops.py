@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -95,8 +95,9 @@ class Conv(OpRun):
         if x.shape[1] != w.shape[1] * groups or w.shape[0] % groups:
             raise ValueError(f"{groups} groups do not fit an input of shape {x.shape} and weights of shape {w.shape}")
         columns = np.stack(list(windows.elements(windows.padded(x, 0, 0))), axis=2)
-        columns = columns.reshape(x.shape[0], groups, -1, int(np.prod(windows.counts)))
-        y = w.reshape(groups, w.shape[0] // groups, -1) @ columns
+        reads = prod(w.shape[1:])  # said in full: no size follows from an array without elements
+        columns = columns.reshape(x.shape[0], groups, reads, prod(windows.counts))
+        y = w.reshape(groups, w.shape[0] // groups, reads) @ columns
         y = y.reshape(x.shape[0], w.shape[0], *windows.counts)
         if b is not None:
             y = y + b.reshape(-1, *(1,) * len(windows.counts))
@@ -114,10 +115,10 @@ class ConvTranspose(OpRun):
         strides = tuple(attributes.get("strides") or (1,) * len(kernel))
         dilations = tuple(attributes.get("dilations") or (1,) * len(kernel))
         ranges = _spread(x.shape[2:], kernel, strides, dilations, attributes)
-        columns = np.swapaxes(w.reshape(groups, w.shape[0] // groups, -1), 1, 2) @ x.reshape(
-            x.shape[0], groups, w.shape[0] // groups, -1
-        )
-        columns = columns.reshape(x.shape[0], groups * w.shape[1], -1, *x.shape[2:])
+        share = w.shape[0] // groups
+        parts = x.reshape(x.shape[0], groups, share, prod(x.shape[2:]))
+        columns = np.swapaxes(w.reshape(groups, share, prod(w.shape[1:])), 1, 2) @ parts
+        columns = columns.reshape(x.shape[0], groups * w.shape[1], prod(kernel), *x.shape[2:])
         reached = (
             (n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(x.shape[2:], strides, kernel, dilations, strict=True)
         )

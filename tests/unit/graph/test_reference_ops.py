@@ -237,3 +237,9 @@ def test_padding_by_a_value_on_some_axes() -> None:
     x = _random(2, 3, 4)
     given_ = (x, np.array([1, 2]), np.array(7, np.float32), np.array([-1]))
     assert np.array_equal(_ours("Pad", *given_), _theirs("Pad", *given_))
+
+
+@pytest.mark.parametrize(("op_type", "shape"), [("Conv", (0, 4, 3, 3)), ("ConvTranspose", (0, 4, 7, 7))])
+def test_a_batch_of_none_has_a_shape(op_type: str, shape: tuple[int, ...]) -> None:
+    found = _ours(op_type, _random(0, 4, 5, 5), _random(4, 2, 3, 3), group=2, kernel_shape=[3, 3])
+    assert found.shape == shape
