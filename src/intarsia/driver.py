@@ -66,6 +66,7 @@ def compile(
     shapes: Shapes | None = None,
     seed: int = 0,
     prune: bool = True,
+    custom_ops: Iterable[str | os.PathLike[str]] = (),
     progress: Watcher = unwatched,
 ) -> CompiledModel:
     """Find, by measuring, which engine should run which part of the model here, and build it.
@@ -86,6 +87,8 @@ def compile(
         seed: Of the inputs that are measured and checked with.
         prune: Leave out what cannot win by what is known so far. Without, the search is a check on that, and takes
             many times longer.
+        custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
+            model is planned. The artifact names the libraries; it does not hold them.
         progress: Told of every step.
 
     Returns:
@@ -106,6 +109,7 @@ def compile(
         plan=_read_plan(plan),
         threads=threads,
         shapes=shapes,
+        custom_ops=_libraries(custom_ops),
     )
     ranges = ranges_of(shapes or {})
     records = Store(Path(store) if store is not None else default_store())
@@ -124,7 +128,7 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
             if job.missing:
                 raise MissingStageError(job.plan_text, job.missing)
             progress(Progress(stage="reference"))
-            work.prepare(job.graph, _borders(job), request.search.seed)
+            work.prepare(job.graph, _borders(job), request.search.seed, job.teller)
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
             singles = tune_singles(job.problem, measurer, progress)
             collage = _collage(job, measurer, singles, deadline, progress)
@@ -208,6 +212,13 @@ def build(model: Any, partitioning: Partitioning, target: Any = None, **settings
     """
     plan = PlanFile(partitions=partitioning.partitions)
     return compile(model, target, partition="manual", plan=plan, **settings)
+
+
+def _libraries(given: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    paths = tuple(str(Path(path).resolve()) for path in given)
+    if absent := [path for path in paths if not Path(path).is_file()]:
+        raise ConfigError(f"the library of custom operators {absent[0]} is not there")
+    return paths
 
 
 def _constraints(given: Constraints | None) -> tuple[Constraint, ...]:

@@ -315,6 +315,20 @@ class Backend(ABC):
         """
         return None
 
+    def observe(
+        self,
+        model: SubModel,
+        names: Sequence[str],
+        feeds: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Sequence[np.ndarray] | None:
+        """Run a model once and tell values inside it, of whatever type and shape; ``None`` if it cannot.
+
+        For operators that ONNX does not define: nobody but the engine knows what comes out of them.
+        """
+        return None
+
     def openmp_files(self) -> tuple[Path, Path] | None:
         """The library that computes and its libgomp, where its OpenMP regions may run on threads of others."""
         return None

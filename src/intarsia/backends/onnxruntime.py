@@ -34,7 +34,7 @@ from intarsia.backends.base import (
 from intarsia.backends.node_facts import words
 from intarsia.backends.wheel import installed
 from intarsia.config.settings import Spin
-from intarsia.errors import CompileError, LoadError
+from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,11 +124,6 @@ class OnnxRuntimeBackend(Backend):
             evidence="Failed to construct locale with name:en_US.UTF-8, which containers lack",
         ),
         Gap(
-            what="operators of other domains",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="custom operator libraries are not registered",
-        ),
-        Gap(
             what="4-bit values between engines",
             why=GapReason.NOT_IMPLEMENTED,
             evidence="ORT packs two in a byte, numpy holds one; as weights they are taken",
@@ -141,7 +136,7 @@ class OnnxRuntimeBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By domain, kernel table and the cases known to come out wrong."""
-        return onnxruntime_rules.refusal(node, graph)
+        return onnxruntime_rules.refusal(node, graph, has_custom_ops=bool(target["custom-ops"]))
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Serialise; ORT optimises while it loads, which is fast and depends on the machine it runs on."""
@@ -205,6 +200,22 @@ class OnnxRuntimeBackend(Backend):
         held = {name: weights[name] for name in artifact.weights}
         opened = partial(open_session, artifact.files["model.onnx"], held)
         return kernel_times(opened, session_options(options_of(target, settings)), feeds, runs)
+
+    def observe(
+        self,
+        model: SubModel,
+        names: Sequence[str],
+        feeds: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Sequence[np.ndarray]:
+        """With all rewrites off, so that the values are there to be told."""
+        plain = target.with_options({"optimization-level": "disable"})
+        with guard(ExecutionError, _NAME):
+            options = session_options(options_of(plain, settings))
+            artifact = self.compile(model.with_outputs(names), target, settings)
+            held = {name: model.weights[name].array() for name in artifact.weights}
+            return list(open_session(artifact.files["model.onnx"], held, options).run(list(names), dict(feeds)))
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """Two levels: the blocked layout that ``all`` adds can cost more than it gives (onnxruntime#26992)."""
@@ -291,7 +302,8 @@ def _version() -> str:
 def options_of(target: Target, settings: RunSettings) -> dict[str, Any]:
     """What to set on ``SessionOptions`` for a target, JSON-able."""
     level, mode = target["optimization-level"], target["execution-mode"]
-    return option_values(level, thread_count(target, settings), settings.spin, mode)
+    values = option_values(level, thread_count(target, settings), settings.spin, mode)
+    return {**values, "custom_ops_libraries": list(target["custom-ops"] or ())}
 
 
 def option_values(level: str, threads: int, spin: Spin, mode: str = "sequential") -> dict[str, Any]:
@@ -316,7 +328,16 @@ def session_options(values: Mapping[str, Any]) -> Any:
     options.execution_mode = getattr(ort.ExecutionMode, values["execution_mode"])
     for key, value in values["session_config"].items():
         options.add_session_config_entry(key, value)
+    for library in values.get("custom_ops_libraries", ()):
+        options.register_custom_ops_library(_present(library))
     return options
+
+
+def _present(library: str) -> str:
+    """Raises an error that says what to do, where ONNX Runtime's says which system call failed."""
+    if not Path(library).is_file():
+        raise LoadError(_NAME, f"the library of custom operators {library} is not there; put it back, or compile anew")
+    return library
 
 
 def open_session(content: bytes, held: Mapping[str, np.ndarray], options: Any) -> Any:

@@ -112,11 +112,14 @@ _NO_TENSOR_FIRST = words(
 """Operators with a kernel whose first input is no tensor."""
 
 
-def refusal(node: Node, graph: Graph) -> str | None:
-    """Why ONNX Runtime does not take this node, or ``None``."""
+def refusal(node: Node, graph: Graph, *, has_custom_ops: bool = False) -> str | None:
+    """Why ONNX Runtime does not take this node, or ``None``; with libraries it may know operators of any domain."""
     for domain, op_type in ((node.domain, node.op_type), *inner_operators(node)):
-        if domain not in _DOMAINS:
-            return f"onnxruntime knows no operators of the domain {domain!r}"
+        if domain not in _DOMAINS and not has_custom_ops:
+            return (
+                f"onnxruntime knows no operators of the domain {domain!r}; if a library brings them, name it with "
+                "--custom-ops"
+            )
         if domain in _OWN and op_type not in KERNELS and op_type not in _NO_TENSOR_FIRST:
             return f"onnxruntime has no CPU kernel for {op_type}"
     if node.domain not in _OWN:

@@ -110,6 +110,13 @@ search_options = (
     ),
     click.option("--plan", metavar="FILE", type=FILE, help="Plan file that --partition manual replays."),
     click.option("--constraints", metavar="FILE", type=FILE, help="File that says what runs on which device."),
+    click.option(
+        "--custom-ops",
+        metavar="LIB",
+        type=FILE,
+        multiple=True,
+        help="Library that brings operators of its own to ONNX Runtime.",
+    ),
     click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search."),
 )
 

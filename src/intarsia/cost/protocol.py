@@ -113,12 +113,29 @@ class Profile(Message):
     runs: int
 
 
+class Observe(Message):
+    """Run the whole graph on a target with inputs of a seed, and write values inside it to a folder."""
+
+    verb: Literal["observe"] = "observe"
+    target: str
+    names: tuple[str, ...]
+    seed: int
+    folder: str
+
+
 class Inspect(Message):
     """Run a fragment of one piece with its engine's own profiler on, and tell of so many runs."""
 
     verb: Literal["inspect"] = "inspect"
     fragment: Fragment
     runs: int
+
+
+class Observed(Message):
+    """Answer to `Observe`: element type and shape of each value, ``None`` if the engine tells nothing."""
+
+    verb: Literal["observed"] = "observed"
+    types: dict[str, tuple[str, tuple[int, ...]]] | None
 
 
 class Measured(Message):
@@ -169,8 +186,8 @@ class Failed(Message):
     reason: str
 
 
-Request = Annotated[Measure | Inspect | Write | Open | Round | Profile, Field(discriminator="verb")]
-Answer = Annotated[Measured | NodeTimes | Written | Opened | Times | Failed, Field(discriminator="verb")]
+Request = Annotated[Measure | Observe | Inspect | Write | Open | Round | Profile, Field(discriminator="verb")]
+Answer = Annotated[Measured | Observed | NodeTimes | Written | Opened | Times | Failed, Field(discriminator="verb")]
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

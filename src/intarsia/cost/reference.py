@@ -8,21 +8,25 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from intarsia.cost.foreign import foreign_arrays
 from intarsia.cost.recorded import record_values, recorded_names
 from intarsia.errors import IntarsiaError
 from intarsia.graph import Graph
 from intarsia.graph.reference import evaluate
 from intarsia.runtime.feeds import graph_feeds
+from intarsia.target import Target
 
 log = logging.getLogger(__name__)
 KEEP_BYTES = 4 << 30
 
 
-def reference_values(cache: Path, graph: Graph, borders: Collection[str], seed: int) -> Path:
+def reference_values(
+    cache: Path, graph: Graph, borders: Collection[str], seed: int, teller: Target | None = None
+) -> Path:
     """The folder that holds the seeded inputs, the outputs and the named border values.
 
-    A model that the evaluator cannot run (custom operators, say) has only its inputs there; what engines answer for it
-    then goes unchecked, and the report says so.
+    What operators that ONNX does not define compute is taken from the engine of ``teller``. A model that the evaluator
+    still cannot run has only its inputs there; what engines answer for it then goes unchecked, and the report says so.
     """
     folder = cache / f"{graph.content_hash()}-{seed}"
     wanted = {*borders, *graph.outputs}
@@ -30,7 +34,8 @@ def reference_values(cache: Path, graph: Graph, borders: Collection[str], seed: 
         feeds = graph_feeds(graph, seed)
         record_values(folder, feeds)
         try:
-            record_values(folder, evaluate(graph, feeds, keep=borders))
+            given = {} if teller is None else foreign_arrays(graph, teller, seed)
+            record_values(folder, evaluate(graph, feeds, keep=borders, given=given))
         except IntarsiaError as error:
             log.warning("the reference cannot run this model, so results go unchecked: %s", error)
     _touch(folder)

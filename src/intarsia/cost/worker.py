@@ -20,6 +20,7 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.config.settings import RunSettings
 from intarsia.cost.node_times import node_times
 from intarsia.cost.pace import Pace
 from intarsia.cost.protocol import (
@@ -31,6 +32,8 @@ from intarsia.cost.protocol import (
     Measure,
     Measured,
     NodeTimes,
+    Observe,
+    Observed,
     Open,
     Opened,
     Profile,
@@ -40,11 +43,12 @@ from intarsia.cost.protocol import (
     Write,
     Written,
 )
-from intarsia.cost.recorded import VALUES, recorded_values
+from intarsia.cost.recorded import VALUES, record_values, recorded_values
 from intarsia.cost.sampling import Effort, Samples, sample, sample_stream
 from intarsia.cost.statistics import median
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.graph import Graph, open_graph
+from intarsia.graph.dtypes import STRING
 from intarsia.runtime import (
     Build,
     Executor,
@@ -60,8 +64,10 @@ from intarsia.runtime import (
 from intarsia.runtime.compiled import CompiledPieces
 from intarsia.runtime.embedded import EmbeddedExecutor
 from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.feeds import graph_feeds
 from intarsia.runtime.pipeline import load_streams
 from intarsia.runtime.verify import verify_plan
+from intarsia.target import Target
 
 PR_SET_PDEATHSIG = 1
 
@@ -102,6 +108,8 @@ class Worker:
         match request:
             case Measure():
                 return self._measure(request)
+            case Observe():
+                return self._observe(request)
             case Inspect():
                 return self._inspect(request)
             case Write():
@@ -146,6 +154,19 @@ class Worker:
                 return load_s, error, sample_stream(stream, effort, self._pace)
         finally:
             streams.close()
+
+    def _observe(self, request: Observe) -> Observed:
+        target, model = Target(request.target), self._graph.extract(self._graph.position)
+        feeds = graph_feeds(self._graph, request.seed)
+        backend = registry.get(target.kind.name)
+        settings = RunSettings(threads=1)
+        with applied(load_environment([backend.name], settings)):
+            arrays = backend.observe(model, request.names, feeds, target, settings)
+        if arrays is None:
+            return Observed(types=None)
+        values = dict(zip(request.names, arrays, strict=True))
+        record_values(Path(request.folder), values)
+        return Observed(types={name: (_dtype_name(array), array.shape) for name, array in values.items()})
 
     def _inspect(self, request: Inspect) -> NodeTimes:
         plan = self._plan(request.fragment)
@@ -220,6 +241,10 @@ class Worker:
         if self._opened is None:
             raise MismatchError("no artifact was opened")
         return self._opened
+
+
+def _dtype_name(array: np.ndarray) -> str:
+    return STRING if array.dtype.hasobject else array.dtype.name
 
 
 def _milliseconds(spent: Sequence[int], steps: Iterable[int]) -> float:

@@ -14,6 +14,7 @@ from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
 from intarsia.graph import Graph
+from intarsia.target import Target
 
 
 class Workspace:
@@ -29,10 +30,10 @@ class Workspace:
                 shutil.rmtree(left, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
 
-    def prepare(self, graph: Graph, borders: Collection[str], seed: int) -> None:
+    def prepare(self, graph: Graph, borders: Collection[str], seed: int, teller: Target | None = None) -> None:
         """Save the graph, and have the reference's values for its inputs, outputs and borders at hand."""
         graph.save(self.folder)
-        values = reference_values(self._store.folder / "reference", graph, borders, seed)
+        values = reference_values(self._store.folder / "reference", graph, borders, seed, teller)
         (self.folder / VALUES).symlink_to(values, target_is_directory=True)
 
     def keep_only(self, file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain
 from math import prod
@@ -16,7 +16,7 @@ from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of
 from intarsia.graph.build import build
 from intarsia.graph.constants import content, lift_constants
 from intarsia.graph.defaults import state_defaults
-from intarsia.graph.dtypes import STRING, dtype_name, element_bytes, is_packed, numpy_dtype
+from intarsia.graph.dtypes import STRING, dtype_name, elem_type_of, element_bytes, is_packed, numpy_dtype
 from intarsia.graph.fold import fold_and_infer
 from intarsia.graph.graph import Graph
 from intarsia.graph.naming import own_outputs, state_names
@@ -26,14 +26,19 @@ from intarsia.graph.read import ModelSource, read_model
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.graph.tidy import drop_dead, drop_idle
 
+Types = Mapping[str, tuple[str, tuple[int, ...] | None]]
+"""Element type of values by name, and their shape where that is always the same."""
 
-def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
+
+def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types | None = None) -> Graph:
     """Read and normalise a model.
 
     Args:
         source: A path, the bytes of a file, or a model in memory, which is left as it is.
         shapes: Sizes for inputs (``{"input": (1, 3, 224, 224)}``) or named dimensions (``{"N": 1}``). A dimension
             with a range (``{"N": "1..8"}``) stays open, and the graph's ``sizes`` say the middle of the range.
+
+        types: Of values that shape inference cannot tell, as those behind operators that ONNX does not define.
 
     Raises:
         ModelError: It cannot be read, or an input's shape is not known in full.
@@ -42,6 +47,7 @@ def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
     model = read_model(source)
     RemoveInitializersFromInputsPass()(model)
     bind_dimensions(model, shapes or {})
+    _state_types(model, types or {})
     try:
         for step in _STEPS:
             step(model)
@@ -52,6 +58,14 @@ def load_model(source: ModelSource, shapes: Shapes | None = None) -> Graph:
     graph = _frozen(model)
     sizes = {name: range_.middle for name, range_ in ranges_of(shapes or {}).items()}
     return graph.with_metadata({SIZES_KEY: dump_sizes(sizes)}) if sizes else graph
+
+
+def _state_types(model: ir.Model, types: Types) -> None:
+    for value in (output for node in model.graph for output in node.outputs):
+        if value.name and value.name in types:
+            dtype, shape = types[value.name]
+            value.dtype = ir.DataType(elem_type_of(dtype))
+            value.shape = None if shape is None else ir.Shape(shape)
 
 
 def _inline_functions(model: ir.Model) -> None:

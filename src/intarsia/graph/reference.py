@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    graph: Graph | SubModel, feeds: Mapping[str, np.ndarray], keep: Collection[str] = ()
+    graph: Graph | SubModel,
+    feeds: Mapping[str, np.ndarray],
+    keep: Collection[str] = (),
+    given: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> dict[str, np.ndarray]:
     """Compute the outputs.
 
@@ -26,6 +30,7 @@ def evaluate(
         graph: A graph, or a piece of one.
         feeds: An array for each input.
         keep: Names of further values to return. All others are freed after their last use.
+        given: Values that are known. A node all of whose outputs are is not computed.
 
     Raises:
         FeedError: An input is missing, or ``keep`` names a value that is not computed here.
@@ -38,14 +43,16 @@ def evaluate(
         inputs, outputs = (tuple(value.name for value in values) for values in (graph.inputs, graph.outputs))
     if missing := [name for name in inputs if name not in feeds]:
         raise FeedError(f"no array for input {', '.join(missing)}")
-    return _run(model, {name: feeds[name] for name in inputs}, list(dict.fromkeys((*outputs, *keep))))
+    return _run(model, {name: feeds[name] for name in inputs}, list(dict.fromkeys((*outputs, *keep))), given)
 
 
-def _run(model: SubModel, live: dict[str, np.ndarray], wanted: list[str]) -> dict[str, np.ndarray]:
+def _run(
+    model: SubModel, live: dict[str, np.ndarray], wanted: list[str], given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     uses = Counter(wanted)
     uses.update(name for node in model.nodes for name in node.reads)
     for node in model.nodes:
-        made = zip(node.outputs, _outputs(model, node, live), strict=True)
+        made = zip(node.outputs, _given(node, given) or _outputs(model, node, live), strict=True)
         live.update((name, array) for name, array in made if name and uses[name])
         for name in node.reads:
             uses[name] -= 1
@@ -54,6 +61,11 @@ def _run(model: SubModel, live: dict[str, np.ndarray], wanted: list[str]) -> dic
     if absent := [name for name in wanted if name not in live and name not in model.weights]:
         raise FeedError(f"the graph computes no value {', '.join(absent)}")
     return {name: live[name] if name in live else model.weights[name].array() for name in wanted}
+
+
+def _given(node: Node, given: Mapping[str, np.ndarray]) -> list[np.ndarray] | None:
+    found = [given[name] for name in node.outputs if name in given]
+    return found if len(found) == len(node.outputs) else None
 
 
 def _outputs(model: SubModel, node: Node, live: Mapping[str, np.ndarray]) -> list[np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -45,6 +45,11 @@ class SubModel:
         Free of names and ids, so equal blocks of a network have equal fingerprints.
         """
         return fingerprint(self)
+
+    def with_outputs(self, names: Iterable[str]) -> SubModel:
+        """The same piece, with further values that it computes among its outputs."""
+        known = {value.name for value in self.outputs}
+        return replace(self, outputs=(*self.outputs, *(self.graph.values[name] for name in names if name not in known)))
 
     def to_bytes(
         self,

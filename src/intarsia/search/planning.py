@@ -15,6 +15,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
+from intarsia.cost.foreign import foreign_types
 from intarsia.cost.repro import Origin
 from intarsia.devices import (
     MODEL_KEY,
@@ -28,6 +29,7 @@ from intarsia.devices import (
 from intarsia.errors import ConfigError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.foreign import foreign_values
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.partition import (
@@ -46,7 +48,7 @@ from intarsia.partition import (
 from intarsia.runtime import thread_budget
 from intarsia.search.missing import missing_engines, missing_stages
 from intarsia.search.problem import Problem
-from intarsia.search.team import Engine, Team, absence, leaves, present
+from intarsia.search.team import Engine, Team, absence, leaves, present, tells, with_custom_ops
 from intarsia.target import Target, VirtualDevice
 
 MAX_ATOMS = 64
@@ -66,6 +68,7 @@ class Request:
         plan: The plan file, for ``manual``.
         threads: Threads that compute at one time.
         shapes: What binds the model's symbolic dimensions. One with a range stays open; it is planned at the middle.
+        custom_ops: Paths of libraries with operators of their own, for every target that takes such.
     """
 
     model: Any
@@ -75,6 +78,7 @@ class Request:
     plan: PlanFile | None = None
     threads: int | None = None
     shapes: Shapes | None = None
+    custom_ops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,7 @@ class Compilation:
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
         missing: Why the plan cannot be compiled here, one sentence each.
+        teller: The target that tells what operators compute that ONNX does not define, where the model has some.
     """
 
     graph: Graph
@@ -104,6 +109,7 @@ class Compilation:
     devices: DevicePlan | None
     absent: Mapping[str, str]
     missing: tuple[str, ...]
+    teller: Target | None
 
     @property
     def plan_text(self) -> str:
@@ -142,10 +148,11 @@ def plan_compilation(request: Request) -> Compilation:
     graph = load_model(request.model, request.shapes)
     run = _run_settings(request)
     config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
+    described = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
+    graph, teller = _typed(graph, request, described)
     wishes = _wishes(graph, request)
     devices = _device_plan(graph, config, wishes)
     graph = _carrying(graph, config, wishes)
-    described = engines(config, registry.usable(), stand_ins=True)
     missing = (*missing_stages(config), *missing_engines(described, request.plan, devices))
     team, given, missing = _divided(graph, config, described, missing, request, devices)
     return Compilation(
@@ -159,6 +166,7 @@ def plan_compilation(request: Request) -> Compilation:
         devices=devices,
         absent={str(target): why for target in leaves(described) if (why := absence(target)) is not None},
         missing=tuple(dict.fromkeys(missing)),
+        teller=teller,
     )
 
 
@@ -170,6 +178,18 @@ def atoms_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]
         return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
     sized = estimated(graph)
     return segments(sized, MAX_ATOMS, partial(work, sized))
+
+
+def _typed(graph: Graph, request: Request, described: Iterable[Engine]) -> tuple[Graph, Target | None]:
+    """The graph with the types of what ONNX does not define, and who told them."""
+    if not foreign_values(graph):
+        return graph, None
+    teller = next((target for target in leaves(present(described)) if tells(target)), None)
+    if teller is None:
+        return graph, None
+    types = foreign_types(graph, teller)
+    untyped = any(graph.values[name].dtype is None or graph.values[name].shape is None for name in types)
+    return (load_model(request.model, request.shapes, types) if untyped else graph), teller
 
 
 def _driven(config: CompilationConfig, shapes: Shapes) -> CompilationConfig:

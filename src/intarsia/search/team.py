@@ -11,15 +11,17 @@ from functools import cache
 from types import MappingProxyType
 
 from intarsia.backends import registry
+from intarsia.backends.base import Backend
 from intarsia.backends.described import described_capability
 from intarsia.config import CompilationConfig, NestedEngine
 from intarsia.devices import DevicePlan
-from intarsia.errors import BackendUnavailableError
+from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
 from intarsia.partition import Capability, nested_capability, restrict
 from intarsia.target import Target
 
 Engine = Target | NestedEngine
+_CUSTOM_OPS = "custom-ops"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,34 @@ def present(engines: Iterable[Engine]) -> tuple[Engine, ...]:
         elif inner := present(engine.engines):
             found.append(replace(engine, engines=inner))
     return tuple(found)
+
+
+def with_custom_ops(engines: Iterable[Engine], libraries: tuple[str, ...]) -> tuple[Engine, ...]:
+    """The engines, each target that takes libraries of operators with these beside those it states.
+
+    Raises:
+        ConfigError: There are libraries, and none takes any.
+    """
+    engines = tuple(engines)
+    if not libraries:
+        return engines
+    if not any(_CUSTOM_OPS in target.kind.options for target in leaves(engines)):
+        raise ConfigError("--custom-ops names a library, and no target here takes one; add onnxruntime to --target")
+    return tuple(_with_libraries(engine, libraries) for engine in engines)
+
+
+def tells(target: Target) -> bool:
+    """Whether its engine tells what operators compute that ONNX does not define."""
+    return type(registry.get(target.kind.name)).observe is not Backend.observe
+
+
+def _with_libraries(engine: Engine, libraries: tuple[str, ...]) -> Engine:
+    if not isinstance(engine, Target):
+        return replace(engine, engines=tuple(_with_libraries(inner, libraries) for inner in engine.engines))
+    if _CUSTOM_OPS not in engine.kind.options:
+        return engine
+    known = engine.options.get(_CUSTOM_OPS, ())
+    return engine.with_options({_CUSTOM_OPS: [*known, *(each for each in libraries if each not in known)]})
 
 
 def absence(target: Target) -> str | None:

@@ -24,9 +24,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """What each run of the evaluator was asked to keep."""
     asked: list[set[str]] = []
 
-    def counted(graph: Graph, feeds: Mapping[str, np.ndarray], keep: Collection[str] = ()) -> dict[str, np.ndarray]:
+    def counted(
+        graph: Graph, feeds: Mapping[str, np.ndarray], keep: Collection[str], given: Mapping[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
         asked.append(set(keep))
-        return evaluate(graph, feeds, keep)
+        return evaluate(graph, feeds, keep, given)
 
     monkeypatch.setattr(reference, "evaluate", counted)
     return asked

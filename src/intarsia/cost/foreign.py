@@ -1,0 +1,70 @@
+"""What comes out of operators that ONNX does not define, from an engine that knows them.
+
+It is asked in a process of its own, since what computes them is anybody's library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from intarsia.config.settings import RunSettings
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.protocol import Failed, Observe, Observed
+from intarsia.cost.recorded import recorded_values
+from intarsia.errors import ModelError
+from intarsia.graph import Graph
+from intarsia.graph.foreign import foreign_values
+from intarsia.graph.normalise import Types
+from intarsia.runtime.environment import load_environment
+from intarsia.target import Target
+
+SEEDS = (0, 1)
+SETTINGS = RunSettings(threads=1)
+PATIENCE_S = 120.0
+
+
+def foreign_types(graph: Graph, target: Target) -> Types:
+    """Element types and shapes of what these operators compute on a target; none where its engine tells nothing.
+
+    Told are shapes on which runs with the inputs of two seeds agree, as they may depend on the inputs' values; and none
+    where sizes of the graph are open.
+
+    Raises:
+        ModelError: The engine cannot run the model.
+    """
+    first, second = (_observed(graph, target, seed)[0] for seed in SEEDS)
+    return {
+        name: (dtype, shape if second[name] == (dtype, shape) and not graph.sizes else None)
+        for name, (dtype, shape) in first.items()
+    }
+
+
+def foreign_arrays(graph: Graph, target: Target, seed: int) -> Mapping[str, np.ndarray]:
+    """What these operators compute on a target from the seeded inputs; texts are left out.
+
+    Raises:
+        ModelError: The engine cannot run the model.
+    """
+    return _observed(graph, target, seed)[1]
+
+
+def _observed(graph: Graph, target: Target, seed: int) -> tuple[Types, Mapping[str, np.ndarray]]:
+    names = foreign_values(graph)
+    with TemporaryDirectory() as folder:
+        saved, values = Path(folder, "graph"), Path(folder, "values")
+        graph.save(saved)
+        request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
+        with WorkerClient(saved, load_environment([target.kind.name], SETTINGS)) as worker:
+            answer = worker.ask(request, PATIENCE_S)
+        if isinstance(answer, Failed):
+            raise ModelError(
+                f"{str(target)!r} does not run this model, which has operators that ONNX does not define: "
+                f"{answer.reason}; if a library brings them, name it with --custom-ops"
+            )
+        assert isinstance(answer, Observed)
+        arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}
+    return answer.types or {}, arrays
