@@ -130,7 +130,7 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
             progress(Progress(stage="reference"))
             work.prepare(job.graph, _borders(job), request.search.seed, job.teller)
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
-            singles = tune_singles(job.problem, measurer, progress)
+            singles = tune_singles(job.problem, measurer, progress, deadline)
             collage = _collage(job, measurer, singles, deadline, progress)
             wanted = _wanted(job, measurer, singles, collage)
             stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)

@@ -54,7 +54,14 @@ class TorchBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid softmax log_softmax gelu hard_swish leaky_relu layer_norm conv_bias")
     licence = "BSD-3-Clause"
-    traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True, dtypes=_TYPES)
+    traits = Traits(
+        writes_in_place=False,
+        compiles_slowly=True,
+        compiles_once=True,
+        follows_ports=True,
+        spins=True,
+        dtypes=_TYPES,
+    )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
             what="uint16, uint32, uint64",

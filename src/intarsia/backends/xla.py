@@ -50,7 +50,9 @@ class XlaBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
-    traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=_TYPES | _NARROW)
+    traits = Traits(
+        writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES | _NARROW
+    )
     gaps: ClassVar[tuple[Gap, ...]] = (NOT_LOWERED,)
 
     def probe(self) -> Availability:

@@ -77,7 +77,9 @@ def _failures(report: Json) -> Iterator[Row]:
         failure = single.get("failure")
         if failure is not None:
             repro = f"; repro: {failure['repro']}" if failure["repro"] else ""
-            yield single["target"], NOTHING, NOTHING, f"failed at {failure['stage']}: {failure['reason']}{repro}"
+            # What a first look speaks against has not failed.
+            stage = failure["stage"] if failure["stage"] == "first look" else f"failed at {failure['stage']}"
+            yield single["target"], NOTHING, NOTHING, f"{stage}: {failure['reason']}{repro}"
     for absent in report.get("absent", ()):
         yield absent["target"], NOTHING, NOTHING, f"absent: {absent['reason']}"
 

@@ -268,12 +268,14 @@ def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine
 
 def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings, devices: DevicePlan | None) -> Problem:
     atoms = atoms_of(graph, prune=search.prune)
+    kinds = {target.kind.name for target in team.config.flatten()}
     return Problem(
         graph=graph,
         targets=team.targets,
         capabilities={target: team.capabilities[target] for target in team.targets},
         settings=search,
         threads=run.threads,
+        named=frozenset(target for target in team.targets if target.kind.name in kinds),
         atoms=atoms if devices is None else split_at_places(atoms, devices),
         places=None if devices is None else devices.places,
     )

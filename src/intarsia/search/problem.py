@@ -23,6 +23,7 @@ class Problem:
         settings: What the search may spend, and its seed.
         threads: Threads of every plan.
         atoms: The pieces that the search never cuts, in linear order.
+        named: Targets that the user named, rather than the device they run on.
         places: The device of each node, by id, where devices were planned: no partition spans two.
     """
 
@@ -32,6 +33,7 @@ class Problem:
     settings: SearchSettings
     threads: int
     atoms: tuple[tuple[str, ...], ...]
+    named: frozenset[Target] = frozenset()
     places: Places | None = None
 
     def whole(self, target: Target) -> tuple[Partition, ...]:

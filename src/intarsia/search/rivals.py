@@ -14,6 +14,7 @@ from intarsia.cost.record import Failure
 from intarsia.partition import Intervals, Partition
 from intarsia.search.collage import CollageResult
 from intarsia.search.entrants import left_out
+from intarsia.search.first_look import STAGE
 from intarsia.search.piece_costs import PieceCosts
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.shortest_path import Edge
@@ -198,7 +199,7 @@ class Rivals:
         if span is not None and any(self._costs.has_failed(target, *span) for target in self._variants[single.target]):
             return "failed on it"
         outcome = single.outcome
-        if isinstance(outcome, Failure) and outcome.stage != "capability":
+        if isinstance(outcome, Failure) and outcome.stage not in ("capability", STAGE):
             return f"failed on the whole model at {outcome.stage}: {outcome.reason}"
         if single.target in self._left_out:
             return self._left_out[single.target]

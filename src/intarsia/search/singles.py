@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.search.first_look import FirstLook
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.sharing import shared_out, total_work
 from intarsia.target import Target
@@ -43,17 +45,32 @@ class Single:
         return self.candidates[0].partitions[0].target if self.candidates else self.target
 
 
-def tune_singles(problem: Problem, measurer: Measurer, watch: Watcher) -> tuple[Single, ...]:
-    """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``."""
+def tune_singles(
+    problem: Problem, measurer: Measurer, watch: Watcher, deadline: Deadline = NO_END
+) -> tuple[Single, ...]:
+    """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
+
+    Those that compile slowly come last, and what a first look speaks against is not measured; see `first_look`.
+    """
     best_ms = math.inf
-    singles = []
+    look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
+    singles: list[Single] = []
     watch(Progress(stage="engines", done=0, total=len(problem.targets)))
-    for number, target in enumerate(problem.targets, start=1):
-        single = _tune(problem, measurer, target, HOPELESS * best_ms)
+    for number, target in enumerate(sorted(problem.targets, key=look.wants), start=1):
+        against = look.verdict(target, _best(singles)) if look.wants(target) else None
+        if against is None:
+            single = _tune(problem, measurer, target, HOPELESS * best_ms)
+        else:
+            single = Single(target=target, outcome=against)
         best_ms = min(best_ms, single.outcome.cost_ms)
         singles.append(single)
         watch(Progress(stage="engines", done=number, total=len(problem.targets), best_ms=best_ms, note=str(target)))
     return tuple(singles)
+
+
+def _best(singles: Iterable[Single]) -> Target | None:
+    working = [single for single in singles if single.candidates]
+    return min(working, key=lambda single: single.outcome.cost_ms).tuned if working else None
 
 
 def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: float) -> Single:

@@ -13,6 +13,7 @@ from tests.cli_fakes import REPORT, Fakes, invoke
 def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
     done = invoke(
         *("compile", "m.onnx", "--target", "mnn, ncnn", "--partition", "greedy", "--threads", "3", "--budget", "7.5"),
+        *("--custom-ops", "lib.so"),
         *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
         *("--constraints", "devices.yaml"),
     )
@@ -28,6 +29,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "threads": 3,
                 "budget": 7.5,
                 "store": Path("s.db"),
+                "custom_ops": (Path("lib.so"),),
                 "shapes": {"input": (1, 3, 8, 8), "N": 8},
                 "seed": 4,
                 "progress": unwatched,
@@ -49,6 +51,7 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "threads": None,
         "budget": 60.0,
         "store": None,
+        "custom_ops": (),
         "shapes": None,
         "seed": 0,
         "progress": unwatched,

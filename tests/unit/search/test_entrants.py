@@ -8,6 +8,7 @@ import pytest
 
 from intarsia.cost.record import Failure, Measurement
 from intarsia.search.entrants import BEHIND, left_out
+from intarsia.search.first_look import STAGE
 from intarsia.search.singles import Single
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
@@ -46,6 +47,13 @@ def test_an_engine_makes_way_for_the_one_that_adds_to_it(winograd: float | None,
 
 def test_of_an_engine_that_does_not_take_the_whole_model_nothing_is_known() -> None:
     assert found(openvino=10.0, mnn=None) == {}
+
+
+def test_what_a_first_look_speaks_against_takes_no_part() -> None:
+    looked = Single(target=Target("mnn"), outcome=Failure(stage=STAGE, reason="takes 4.0 times as long"))
+    assert left_out(PROBLEM, [single("openvino", 10.0), looked]) == {
+        Target("mnn"): "left out of the search: takes 4.0 times as long"
+    }
 
 
 def test_without_pruning_all_take_part() -> None:
