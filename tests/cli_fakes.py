@@ -17,6 +17,7 @@ import pytest
 from intarsia.backends.base import Availability, Signature
 from intarsia.cli.main import cli
 from intarsia.errors import ArtifactError
+from intarsia.target import Target
 
 SINGLES: list[dict[str, Any]] = [
     {
@@ -230,9 +231,14 @@ class Fakes:
         self.failure: Exception | None = None
         self.model = FakeModel()
         self.engines = {
-            "mnn": Availability(usable=True, version="3.6.1", devices=("cpu",)),
+            "mnn": Availability(usable=True, version="3.6.1", devices=("cpu", "vulkan:0")),
             "ncnn": Availability(usable=False, reason="not installed", mend="pip install 'intarsia[ncnn]'"),
             "odd": Availability(usable=False, reason="odd: its plug-in does not import: no module named 'odd'"),
+        }
+
+        self.devices = {
+            "cpu": (Target("llvm"),),
+            "vulkan": (Target("vulkan -device_name=llvmpipe -device_type=cpu"), Target("vulkan -device_name=iGPU")),
         }
 
     def _answer(self, answer: Any, model: Any, settings: dict[str, Any]) -> Any:
@@ -260,13 +266,23 @@ class Fakes:
         """Stand in for the real modules until the test ends."""
         machine = SimpleNamespace(architecture="x86_64", cpu="A CPU", cores=2, isa=("avx2",))
         artifact = {"Artifact": FakeArtifact, "CompiledModel": lambda opened: self.model}
-        registry = {"names": lambda: tuple(self.engines), "probe": lambda name: self.engines[name]}
+        registry = {
+            "names": lambda: tuple(self.engines),
+            "probe": lambda name: self.engines[name],
+            "devices": lambda name: self.engines[name].devices,
+        }
+        detect = {
+            "LOOKED_AT": ("cpu", "cuda", "vulkan"),
+            "devices_here": lambda type_: self.devices.get(type_, ()),
+            "lack": lambda type_: None if type_ in self.devices else f"this machine shows no {type_} device; mend it",
+        }
         contents: dict[str, dict[str, Any]] = {
             "intarsia.driver": {"compile": self.compile, "compare": self.compare},
             "intarsia.runtime": artifact
             | {"load": self.load, "export": self.export, "random_feeds": self.random_feeds}
             | {"this_machine": lambda: machine},
             "intarsia.backends.registry": registry,
+            "intarsia.target.detect": detect,
         }
         for name, members in contents.items():
             module = ModuleType(name)

@@ -53,7 +53,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
-    """Whether an engine is usable here, or why not and what mends it."""
+    """Whether an engine is usable here, or why not and what mends it.
+
+    ``devices`` are the device types that it runs on where there is such a device, which is not asked here: a driver
+    takes long to start. `intarsia.backends.registry.devices` looks.
+    """
 
     usable: bool
     version: str | None = None

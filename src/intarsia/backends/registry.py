@@ -85,10 +85,26 @@ def require(name: str) -> Availability:
     return found
 
 
+def devices(name: str) -> tuple[str, ...]:
+    """The devices of this machine that an engine runs on, as ``cpu`` and ``vulkan:0``."""
+    return tuple(label for type_ in probe(name).devices for label in _labels(type_))
+
+
 def refresh() -> None:
-    """Look for engines anew: packages were installed or removed since they were listed."""
+    """Look for engines and devices anew: packages were installed or removed since they were listed."""
+    from intarsia.target.detect import devices_here
+
     get.cache_clear()
+    devices_here.cache_clear()
     _plugins.cache_clear()
+
+
+def _labels(device_type: str) -> tuple[str, ...]:
+    from intarsia.target.detect import LOOKED_AT, devices_here
+
+    if device_type == "cpu" or device_type not in LOOKED_AT:
+        return (device_type,)
+    return tuple(f"{device_type}:{index}" for index in range(len(devices_here(device_type))))
 
 
 def _sources() -> dict[str, tuple[Source, ...]]:

@@ -10,7 +10,12 @@ from intarsia.backends.base import Availability
 
 
 def installed(
-    package: str, extra: str, *, module: str | None = None, version: Callable[[], str] | None = None
+    package: str,
+    extra: str,
+    *,
+    module: str | None = None,
+    version: Callable[[], str] | None = None,
+    devices: tuple[str, ...] = ("cpu",),
 ) -> Availability:
     """Its version if it is here, else the extra that installs it.
 
@@ -19,6 +24,7 @@ def installed(
         extra: Of ours.
         module: What is imported of it, where that is called otherwise.
         version: Tells its version, where several packages bring the module.
+        devices: Device types that it was built for.
     """
     try:
         if util.find_spec(module or package) is None:
@@ -26,4 +32,4 @@ def installed(
         found = (version or partial(metadata.version, package))()
     except (ImportError, ValueError, metadata.PackageNotFoundError):
         return Availability(usable=False, reason=f"{package} is not installed", mend=f"pip install 'intarsia[{extra}]'")
-    return Availability(usable=True, version=found, devices=("cpu",))
+    return Availability(usable=True, version=found, devices=devices)

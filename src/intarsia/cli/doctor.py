@@ -1,7 +1,8 @@
-"""``intarsia doctor``: each engine usable, or why not and what mends it."""
+"""``intarsia doctor``: the devices of this machine, and each engine usable on some, or why not and what mends it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -17,23 +18,40 @@ from intarsia.errors import BackendUnavailableError
 @verbose_option
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:
-    """Show which engines are usable here, and how to mend those that are not.
+    """Show which engines are usable here, on which devices, and how to mend what is not.
 
     Exits with 3 if none but the reference is usable.
     """
-    from intarsia.backends.registry import names, probe
+    from intarsia.backends.registry import devices, names, probe
     from intarsia.runtime import this_machine
 
-    engines = [{"name": name} | asdict(probe(name)) for name in names()]
+    engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in names()]
+    found = dict(_devices())
     machine = this_machine()
     if as_json:
         facts = {"architecture": machine.architecture, "cpu": machine.cpu, "cores": machine.cores}
-        print_json({"machine": facts | {"isa": list(machine.isa)}, "engines": engines})
+        print_json({"machine": facts | {"isa": list(machine.isa), "devices": found}, "engines": engines})
     else:
-        click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us\n")
-        print_table(("engine", "usable", "version", ""), [_row(engine) for engine in engines])
+        click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us")
+        for name, remark in found.items():
+            click.echo(f"{name}: {remark}")
+        click.echo()
+        print_table(("engine", "usable", "version", "runs on", ""), [_row(engine) for engine in engines])
     if not any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines):
         context.exit(BackendUnavailableError.exit_code)
+
+
+def _devices() -> Iterator[tuple[str, str]]:
+    """Each device beside the CPU with its name, or why there is none of a type."""
+    from intarsia.target.detect import LOOKED_AT, devices_here, lack
+
+    for type_ in LOOKED_AT:
+        reason = lack(type_)
+        if reason is not None:
+            yield type_, reason
+        for index, target in enumerate(devices_here(type_) if type_ != "cpu" else ()):
+            name = target.options.get("device_name") or target.options.get("model") or str(target)
+            yield f"{type_}:{index}", name + (", software" if target.options.get("device_type") == "cpu" else "")
 
 
 def _is_reference(name: str) -> bool:
@@ -44,4 +62,5 @@ def _is_reference(name: str) -> bool:
 
 def _row(engine: dict[str, Any]) -> tuple[str, ...]:
     remark = "; ".join(filter(None, (engine["reason"], engine["mend"])))
-    return engine["name"], "yes" if engine["usable"] else "no", engine["version"] or "", remark
+    usable = "yes" if engine["usable"] else "no"
+    return engine["name"], usable, engine["version"] or "", ", ".join(engine["devices"]), remark

@@ -19,6 +19,7 @@ from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
 from intarsia.partition import Capability, nested_capability, restrict
 from intarsia.target import Target
+from intarsia.target.detect import lack
 
 Engine = Target | NestedEngine
 _CUSTOM_OPS = "custom-ops"
@@ -120,7 +121,7 @@ def absence(target: Target) -> str | None:
     if kind.name not in registry.names():
         return f"no backend drives {kind.name!r} yet"
     try:
-        devices = {device.partition(":")[0] for device in registry.require(kind.name).devices}
+        devices = registry.require(kind.name).devices
     except BackendUnavailableError as error:
         return str(error)
     stated, here = target.features.architecture, _architecture_here()
@@ -128,7 +129,7 @@ def absence(target: Target) -> str | None:
         return f"{kind.name} compiles here for {here}, not for {stated}"
     if devices and target.device_type not in devices:
         return f"{kind.name} runs here on {', '.join(sorted(devices))}, not on {target.device_type}"
-    return None
+    return None if target.device_type == "cpu" else lack(target.device_type)
 
 
 @cache

@@ -51,6 +51,13 @@ def test_an_engine_is_absent_for_devices_and_architectures_that_it_does_not_run_
     assert foreign.endswith(", not for riscv")
 
 
+def test_an_engine_is_absent_where_there_is_no_device_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "require", lambda name: Availability(usable=True, devices=("cpu", "vulkan")))
+    monkeypatch.setattr("intarsia.search.team.lack", lambda type_: f"no {type_} here")
+    assert absence(Target("ncnn -base=vulkan")) == "no vulkan here"
+    assert absence(Target("ncnn")) is None
+
+
 def test_a_nested_configuration_keeps_what_is_present() -> None:
     inner = {"kind": "config", "targets": ["reference", "ethos-u", "c"]}
     gone = {"kind": "config", "targets": ["ethos-u", "c"]}

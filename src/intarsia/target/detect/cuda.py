@@ -1,25 +1,21 @@
-"""The GPUs that CUDA's driver shows, as ``cuda`` targets.
-
-The driver is asked in a process of its own: once started, it would break the processes that this one forks.
-"""
+"""The GPUs that CUDA's driver shows, as ``cuda`` targets."""
 
 from __future__ import annotations
 
 import ctypes
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from intarsia.target.detect.asking import asked
 from intarsia.target.target import Target
 
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/nvhost-gpu"))
 """One of these exists where there is such a GPU: a driver's, that of Windows' Linux, and a Jetson's."""
 
 _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
-_SECONDS = 30.0
 _MAJOR, _MINOR = 75, 76
 _ATTRIBUTES = {
     "max_threads_per_block": 1,
@@ -35,17 +31,7 @@ def detect_cuda() -> tuple[Target, ...]:
     """The GPUs in the order of their indices; none where there is no driver, or it does not start."""
     if sys.platform == "linux" and not any(file.exists() for file in _DEVICE_FILES):
         return ()
-    try:
-        answer = subprocess.run(
-            [sys.executable, "-c", f"from {__name__} import answer; answer()"],
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=True,
-        )
-        return tuple(Target(options) for options in json.loads(answer.stdout))
-    except (OSError, subprocess.SubprocessError, json.JSONDecodeError):
-        return ()
+    return asked(__name__)
 
 
 def ask_driver(driver: Any) -> Iterator[dict[str, Any]]:

@@ -85,6 +85,7 @@ def test_the_driver_is_asked_in_a_process_of_its_own(monkeypatch: pytest.MonkeyP
         return subprocess.CompletedProcess(command, 0, stdout=json.dumps([H200, H200]))
 
     monkeypatch.setattr(subprocess, "run", answer)
+    monkeypatch.setattr(detect, "detect_vulkan", tuple)
     assert detect_devices() == (Target(H200), Target(H200))
     assert from_device("cuda:1") == from_device("cuda", 1) == Target(H200)
     with pytest.raises(SpecError, match="no device cuda:2; it has 2, counted from 0"):
@@ -93,7 +94,7 @@ def test_the_driver_is_asked_in_a_process_of_its_own(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("_with_device_file")
 def test_that_process_really_runs() -> None:
-    assert all(target.kind.name == "cuda" for target in detect_devices())
+    assert all(target.kind.name == "cuda" for target in cuda.detect_cuda())
 
 
 @pytest.mark.usefixtures("_with_device_file")
@@ -106,20 +107,20 @@ def test_a_process_that_fails_shows_nothing(monkeypatch: pytest.MonkeyPatch, fai
         raise failure
 
     monkeypatch.setattr(subprocess, "run", fail)
-    assert detect_devices() == ()
+    assert cuda.detect_cuda() == ()
 
 
 def test_no_process_is_started_without_a_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cuda, "_DEVICE_FILES", (tmp_path / "none",))
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(subprocess, "run", None)
-    assert detect_devices() == ()
+    assert cuda.detect_cuda() == ()
 
 
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("vulkan", "'vulkan' cannot be looked at"),
+        ("opencl", "'opencl' cannot be looked at, only cpu, cuda and vulkan can"),
         ("cpu:1", "no device cpu:1; it has 1"),
         ("cuda:x", "after the colon stands its index"),
         ("cuda:", "no device cuda:0; it has none"),
