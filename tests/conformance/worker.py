@@ -1,6 +1,6 @@
 """The process in which one engine runs: requests as JSON lines on stdin, one answer each on stdout, arrays in files.
 
-Run as ``python -m tests.conformance.worker ENGINE``. An engine that crashes takes only this process with it.
+Run as ``python -m tests.conformance.worker TARGET``. An engine that crashes takes only this process with it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Port, Slot
+from intarsia.backends.base import BoundCall, EngineArtifact, Executable, Port, Slot
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ExecutionError, IntarsiaError
 from intarsia.graph import Graph, SubModel, load_model
@@ -33,9 +33,9 @@ SETTINGS = RunSettings(threads=2)
 Arrays = dict[str, np.ndarray]
 
 
-def run(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
+def run(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
     """Bind once, then run on the inputs of each turn, going back to the first at the end."""
-    executable, _ = _loaded(backend, model)
+    executable, _ = _loaded(target, model)
     inputs, outputs, call = _bound(executable, model)
     results: Arrays = {}
     mutated = []
@@ -52,11 +52,11 @@ def run(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[s
     return {"turns": len(turns), "mutated": sorted(set(mutated))}
 
 
-def contract(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
+def contract(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
     """Facts about the stages that no result shows."""
-    target = Target(backend.name)
-    first, artifact = _loaded(backend, model)
-    second, again = _loaded(backend, model)
+    backend = registry.get(target.kind.name)
+    first, artifact = _loaded(target, model)
+    second, again = _loaded(target, model)
     facts: dict[str, Any] = {
         "same_weights": artifact.weights == again.weights,
         "same_meta": json.dumps(artifact.meta) == json.dumps(again.meta),
@@ -76,12 +76,12 @@ def contract(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> d
     return facts
 
 
-def embed(backend: Backend, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
+def embed(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pieces on this engine inside the session of ONNX Runtime; then once more, with a piece that fails."""
     graph = model.graph
     pieces = [tuple(graph.nodes[graph.values[name].producer or 0].id for name in names) for names in EMBEDDED_OUTPUTS]
     inside = {id_ for piece in pieces for id_ in piece}
-    first = backend.variants(Target(backend.name))[0]
+    first = registry.get(target.kind.name).variants(target)[0]
     rest = [node.id for node in graph.nodes if node.id not in inside]
     # Three parts of the main engine's own, so that it takes part most often even where the pieces are its as well.
     parts: list[tuple[Target, Sequence[str]]] = [
@@ -162,8 +162,8 @@ def _follows(first: Executable, second: Executable, model: SubModel, request: Ma
     return all(same)
 
 
-def _loaded(backend: Backend, model: SubModel) -> tuple[Executable, EngineArtifact]:
-    target = Target(backend.name)
+def _loaded(target: Target, model: SubModel) -> tuple[Executable, EngineArtifact]:
+    backend = registry.get(target.kind.name)
     artifact = backend.compile(model, target, SETTINGS)
     weights = {name: model.weights[name].array() for name in artifact.weights}
     return backend.load(artifact, weights, target, SETTINGS), artifact
@@ -204,7 +204,7 @@ def _array(value: np.ndarray | Slot) -> np.ndarray:
     return array
 
 
-def answer(backend: Backend, request: Mapping[str, Any]) -> dict[str, Any]:
+def answer(target: Target, request: Mapping[str, Any]) -> dict[str, Any]:
     """One answer: ``refused`` with reasons, ``error``, or what the stage found.
 
     What is refused is run nevertheless if the request says ``anyway``.
@@ -213,14 +213,15 @@ def answer(backend: Backend, request: Mapping[str, Any]) -> dict[str, Any]:
         graph: Graph = load_model(request["model"])
     except IntarsiaError as error:
         return {"unread": str(error)}
-    capability = backend.capability(graph, Target(backend.name))
+    backend = registry.get(target.kind.name)
+    capability = backend.capability(graph, target)
     if request["do"] == "ask" or (capability.refusals and not request.get("anyway")):
         newer = any(backend.version_refusal(node, graph) for node in graph.nodes)
         return {"refused": dict(capability.refusals), "newer": newer}
     model = graph.extract(node.id for node in graph.nodes)
     stage = {"run": run, "contract": contract, "embed": embed}[request["do"]]
     try:
-        return stage(backend, model, request)
+        return stage(target, model, request)
     except IntarsiaError as error:
         return {"error": f"{type(error).__name__}: {error}"}
     except Exception as error:  # a foreign exception that got through is a fault of the backend, to be reported
@@ -231,10 +232,10 @@ def main() -> None:
     """Answer until stdin ends. Engines that print must not spoil the answers, so those get a stream of their own."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    backend = registry.get(sys.argv[1])
-    with applied(load_environment([backend.name], SETTINGS)):
+    target = Target(sys.argv[1])
+    with applied(load_environment([target.kind.name], SETTINGS)):
         for line in sys.stdin:
-            print(json.dumps(answer(backend, json.loads(line))), file=answers, flush=True)
+            print(json.dumps(answer(target, json.loads(line))), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from intarsia.backends import openmp
+from intarsia.backends import ncnn_vulkan, openmp
 from intarsia.backends.base import (
     Availability,
     Backend,
@@ -72,11 +72,14 @@ class NcnnBackend(Backend):
 
     def probe(self) -> Availability:
         """Looks for the package without loading it: its OpenMP reads its policy when it is loaded."""
-        return installed("ncnn", self.extra)
+        return installed("ncnn", self.extra, devices=("cpu", "vulkan"))
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
-        """The reason that the node's own lowering gives."""
-        return refusal(node, graph)
+        """The reason that the node's own lowering gives; on Vulkan, also that there is no kernel."""
+        reason = refusal(node, graph)
+        if reason is None and ncnn_vulkan.runs_on_vulkan(target):
+            return ncnn_vulkan.refusal(node, graph)
+        return reason
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """Without Winograd too: on small images it loses."""
@@ -87,7 +90,7 @@ class NcnnBackend(Backend):
     def follows_blocks(self, target: Target) -> bool:
         """Its packed channels are as wide as the vectors are; on x86, ONNX Runtime's blocks are the same."""
         packs = target["packing"] if target.kind.name == self.name else _DEFAULTS["packing"]
-        return bool(packs) and _IS_X86
+        return bool(packs) and _IS_X86 and not ncnn_vulkan.runs_on_vulkan(target)
 
     def openmp_files(self) -> tuple[Path, Path] | None:
         """The wheel's one module, and the libgomp that it carries. Its regions have no barriers."""
@@ -98,8 +101,8 @@ class NcnnBackend(Backend):
         return None
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
-        """How long the threads of GNU's OpenMP spin."""
-        return openmp.ENVIRONMENT[settings.spin]
+        """How long the threads of GNU's OpenMP spin, and how many a Vulkan device in software has."""
+        return {**openmp.ENVIRONMENT[settings.spin], **ncnn_vulkan.environment(settings)}
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Write the network; ncnn itself prepares the weights when it loads them."""
@@ -130,6 +133,8 @@ class NcnnBackend(Backend):
         with guard(LoadError, self.name):
             import ncnn
 
+            if ncnn_vulkan.runs_on_vulkan(target):
+                ncnn_vulkan.require_device(ncnn)
             engine = _Engine(ncnn, _options(target, settings))
             source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
             engine.load(artifact.files["model.param"].decode(), source)
@@ -346,7 +351,7 @@ def _options(target: Target, settings: RunSettings) -> dict[str, bool | int]:
     return {
         "num_threads": thread_count(target, settings),
         "lightmode": True,
-        "use_vulkan_compute": False,
+        "use_vulkan_compute": ncnn_vulkan.runs_on_vulkan(target),
         "use_winograd_convolution": bool(stated["winograd"]),
         "use_sgemm_convolution": bool(stated["sgemm"]),
         "use_packing_layout": bool(stated["packing"]),

@@ -63,7 +63,7 @@ def test_exported_files_are_ncnns_own(tmp_path: Path) -> None:
 )
 def test_spinning_is_a_matter_of_the_environment(spin: Spin, policy: str | None, rounds: str | None) -> None:
     wanted = BACKEND.environment(RunSettings(threads=2, spin=spin))
-    assert wanted == {"OMP_WAIT_POLICY": policy, "GOMP_SPINCOUNT": rounds}
+    assert wanted.items() >= {"OMP_WAIT_POLICY": policy, "GOMP_SPINCOUNT": rounds}.items()
 
 
 def test_winograd_is_tried_both_ways_unless_it_is_stated() -> None:

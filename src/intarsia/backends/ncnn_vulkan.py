@@ -1,0 +1,60 @@
+"""ncnn on a Vulkan device: which nodes have kernels there, and what else differs from the CPU.
+
+Values are brought to the device and back inside each call. What was tried is ncnn 1.0.20261020 on Mesa's lavapipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from intarsia.backends.ncnn_lowering.builder import Builder
+from intarsia.backends.ncnn_lowering.table import LOWERINGS
+from intarsia.backends.node_facts import words
+from intarsia.errors import LoadError
+
+if TYPE_CHECKING:
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node
+    from intarsia.target import Target
+
+_KERNELS = words(
+    "BatchNorm BinaryOp CELU Clip Concat Convolution Convolution1D ConvolutionDepthWise Crop Deconvolution "
+    "DeconvolutionDepthWise ELU Erf GELU Gemm GroupNorm HardSigmoid HardSwish InnerProduct InstanceNorm Interp LRN "
+    "LayerNorm MemoryData Mish PReLU Padding Permute PixelShuffle Pooling ReLU Reduction Reorg Reshape SELU Scale "
+    "Shrink Sigmoid Slice Softmax Softplus Split Swish TanH UnaryOp"
+)
+"""The layers that say ``support_vulkan`` of themselves. ncnn would run others on the CPU, between two copies."""
+_FAST_GELU = 0
+
+
+def runs_on_vulkan(target: Target) -> bool:
+    """Whether a target's networks run on a Vulkan device."""
+    return target.device_type == "vulkan"
+
+
+def refusal(node: Node, graph: Graph) -> str | None:
+    """Why a node that ncnn takes is not taken on Vulkan: the target's order says who else may have it."""
+    build = Builder(graph)
+    LOWERINGS[node.op_type](build, node)
+    for layer in build.layers:
+        if layer.type not in _KERNELS:
+            return f"ncnn's {layer.type} has no Vulkan kernel: it would run on the CPU"
+        if layer.type == "GELU" and not layer.params[_FAST_GELU]:
+            return "ncnn's GELU on Vulkan is its approximation by tanh, and 2e-4 off"
+    return None
+
+
+def require_device(ncnn: Any) -> None:
+    """Start ncnn's Vulkan instance; without a device, ncnn would run the network on the CPU and not say so.
+
+    Raises:
+        LoadError: There is no device.
+    """
+    if not ncnn.get_gpu_count():
+        raise LoadError("ncnn", "it finds no Vulkan device here; 'intarsia doctor' says what mends that")
+
+
+def environment(settings: RunSettings) -> Mapping[str, str | None]:
+    """For Mesa's device in software: as many threads as the plan has, and no cache in the home folder."""
+    return {"LP_NUM_THREADS": str(settings.threads), "MESA_SHADER_CACHE_DISABLE": "true"}
