@@ -21,6 +21,7 @@ from intarsia.partition.capability import Capability
 if TYPE_CHECKING:
     import numpy as np
 
+    from intarsia.backends.device_memory import DeviceMemory
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel, Value
     from intarsia.target import Target
@@ -93,6 +94,7 @@ class Traits:
     spins: bool = False
     compiles_slowly: bool = False
     compiles_once: bool = False
+    residents: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})
     max_opset: int | None = None
     max_ir: int | None = None
@@ -166,10 +168,17 @@ BoundCall = Callable[[], None]
 
 
 class Executable(ABC):
-    """A loaded sub-graph. ``bind`` once, call many times; ``close`` frees the engine's memory."""
+    """A loaded sub-graph. ``bind`` once, call many times; ``close`` frees the engine's memory.
+
+    Attributes:
+        inputs: What it reads.
+        outputs: What it writes.
+        memory: Of engines with the trait ``residents``: the device's memory, if that is not the host's.
+    """
 
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
+    memory: DeviceMemory | None = None
 
     @abstractmethod
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
@@ -177,8 +186,9 @@ class Executable(ABC):
 
         Arrays, and what a `Port` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
         arrays are page-aligned. Their *contents* change between calls; each call reads the inputs afresh and fills
-        every output. Ports only come to engines with the trait ``follows_ports``, other slots to those with
-        ``any_shape``. The call raises `ExecutionError` if the engine fails (see `guarded`).
+        every output. Ports only come to engines with the trait ``follows_ports``, residents to those that have a
+        ``memory``, which leave what they read as it is, and other slots to those with ``any_shape``. The call raises
+        `ExecutionError` if the engine fails (see `guarded`).
         """
 
     def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object

@@ -25,6 +25,9 @@ from intarsia.report.reasons import (
 MOST_MIXES = 3
 MOST_PARTS = 8
 """Rows before the rest is only counted, so that all fits one screen."""
+_FIGURES = ("nodes", "predicted", "measured", "share", "switch")
+_HOST = "cpu"
+"""The device of which nothing is said as long as all parts are there."""
 Json = Mapping[str, Any]
 Row = tuple[str, str, str, str]
 
@@ -93,6 +96,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
         click.echo(line)
     click.echo()
     _print_parts(report["partitions"], verbose=verbose)
+    _print_transfers(report.get("transfers", ()), verbose=verbose)
     click.echo()
     for line in figures(report):
         click.echo(line)
@@ -103,10 +107,12 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
 
 def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     shown = set(range(len(parts))) if verbose else _costliest(parts)
-    rows = [
+    placed = any((part.get("device") or _HOST) != _HOST for part in parts)
+    rows: list[tuple[str, ...]] = [
         (
             str(number + 1),
             part["target"],
+            *((part["device"] or _HOST,) if placed else ()),
             str(len(part["nodes"])),
             ms(part["predicted_ms"]),
             ms(part["measured_ms"]),
@@ -117,13 +123,36 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
         for number, part in enumerate(parts)
         if number in shown
     ]
-    header = ("part", "target", "nodes", "predicted", "measured", "share", "switch", "runner-up")
-    print_table(header, rows, numbers=header[2:7], one_line=not verbose)
+    header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, "runner-up")
+    print_table(header, rows, numbers=_FIGURES, one_line=not verbose)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
         click.echo(f"{len(parts) - len(shown)} more parts, {percent(rest)} together (--verbose)")
     if any(part.get("runners_up") for part in parts):
         click.echo("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
+
+
+def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
+    """What is brought to devices and back; nothing for a plan on the CPU."""
+    if not transfers:
+        return
+    shown = transfers if verbose else transfers[:MOST_PARTS]
+    rows = [
+        (
+            each["value"],
+            f"{each['source']} → {each['destination']}",
+            str(each["partition"]),
+            ", ".join(map(str, each["readers"])) or "the caller",
+            NOTHING if each["bytes"] is None else f"{each['bytes']:,}",
+            "in its call" if each["is_inside"] else ms(each["ms"]),
+        )
+        for each in shown
+    ]
+    header = ("transfer", "way", "part", "read by", "bytes", "took")
+    click.echo()
+    print_table(header, rows, numbers=header[4:], one_line=not verbose)
+    if len(shown) < len(transfers):
+        click.echo(f"{len(transfers) - len(shown)} more transfers (--verbose)")
 
 
 def _costliest(parts: Sequence[Json]) -> set[int]:

@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -26,6 +26,7 @@ from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round,
 from intarsia.cost.statistics import Interval, median, median_interval
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.plan import Plan
+from intarsia.runtime.transfers import HOST
 
 CONTROL = 0.02
 CONTROL_NAME = "control"
@@ -77,6 +78,7 @@ class Verdict:
         rounds_ms: For each contender that stayed, and for the control, one median a round at full speed, over all sets.
         set_sizes: How many of the rounds each set of processes made.
         profile_ms: For each contender, the milliseconds of its steps.
+        transfers_ms: For each contender, the milliseconds of the transfers that are not inside an engine's call.
         errors: For each contender, its largest error against the reference.
         failed: Contenders that did not make it, with stage and reason.
         is_void: Whether the control stayed out.
@@ -88,6 +90,7 @@ class Verdict:
     errors: Mapping[str, float | None]
     failed: Mapping[str, tuple[str, str]]
     is_void: bool
+    transfers_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def speedup(self, name: str, baseline: str) -> Interval:
         """Median over the rounds of the baseline's time divided by this one's, with its 95 % interval."""
@@ -201,7 +204,8 @@ def _verdict(
     fought = Verdict(
         rounds_ms={name: tuple(ms for done in sets for ms in done.rounds[name]) for name in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
-        profile_ms={name: sets[-1].profile[name] for name in names},
+        profile_ms={name: sets[-1].profile[name][0] for name in names},
+        transfers_ms={name: sets[-1].profile[name][1] for name in names},
         errors={name: sets[-1].errors[name] for name in names},
         failed=failed,
         is_void=len(sets) < _sets_wanted(running, effort),
@@ -230,7 +234,7 @@ def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Set:
     rounds: Mapping[str, tuple[float, ...]]
-    profile: Mapping[str, tuple[float, ...]]
+    profile: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
     errors: Mapping[str, float | None]
     failed: Mapping[str, tuple[str, str]]
 
@@ -245,7 +249,7 @@ def _one_set(
             errors = _open(workers, running)
             rounds = _rounds(workers, running, effort, rng, slowdown)
             profile = {
-                name: _profile(name, worker, slowdown) if len(running[name].plan.steps) > 1 else (median(rounds[name]),)
+                name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
             }
         except _FailedError as error:
@@ -303,27 +307,32 @@ def _rounds(
     return {name: tuple(times) for name, times in rounds.items()}
 
 
-def _times(name: str, worker: WorkerClient, request: Round | Profile) -> tuple[float, ...]:
+def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
     answer = worker.ask(request, PATIENCE_S)
     if not isinstance(answer, Times):
         raise _FailedError(name, answer)
-    return answer.ms
+    return answer
 
 
 def _median(name: str, worker: WorkerClient, turn: Round) -> float:
-    return median(_times(name, worker, turn))
+    return median(_times(name, worker, turn).ms)
 
 
 def _turn(name: str, worker: WorkerClient) -> Round:
-    ms = min(_times(name, worker, Round(warm=1, runs=2)))
+    ms = min(_times(name, worker, Round(warm=1, runs=2)).ms)
     return Round(warm=1, runs=1) if ms > ROUND_MS else Round(warm=WARM, runs=min(50, math.ceil(ROUND_MS / ms)))
 
 
-def _profile(name: str, worker: WorkerClient, slowdown: Slowdown) -> tuple[float, ...]:
+def _profile(
+    name: str, worker: WorkerClient, slowdown: Slowdown, plan: Plan, rounds_ms: Sequence[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Milliseconds of the steps, and of the transfers. A step on the host's memory that is alone has been timed."""
+    if len(plan.steps) == 1 and plan.steps[0].target.device_type == HOST:
+        return (median(rounds_ms),), ()
     before = slowdown()
-    steps_ms = _times(name, worker, Profile(runs=PROFILE_RUNS))
+    found = _times(name, worker, Profile(runs=PROFILE_RUNS))
     pace = (before + slowdown()) / 2
-    return tuple(ms / pace for ms in steps_ms)
+    return tuple(ms / pace for ms in found.ms), tuple(ms / pace for ms in found.transfers_ms)
 
 
 def _still_standing(running: Mapping[str, Contender], fought: Verdict, keep: str | None) -> dict[str, Contender]:

@@ -35,6 +35,9 @@ from intarsia.graph import Graph, Node
 from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.machine import this_machine
+from intarsia.runtime.transfers import HOST
+from intarsia.target import Target
+from intarsia.target.detect import devices_here
 
 PROTOCOL = 2
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
@@ -145,7 +148,7 @@ class Measurer:
                 "graph": self.graph.fingerprint_of(union),
                 "pieces": [[piece.target.key, sorted(position[node] for node in piece.nodes)] for piece in pieces],
                 "timed": timed if place is None else [timed, place],
-                **run_facts({piece.target.kind.name for piece in pieces}, settings),
+                **run_facts((piece.target for piece in pieces), settings),
             }
         )
 
@@ -243,10 +246,13 @@ def _order_digest(graph: Graph, nodes: Sequence[Node]) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
-def run_facts(engines: Iterable[str], settings: RunSettings) -> Mapping[str, Any]:
-    """The part of a key that says where and how something ran."""
+def run_facts(targets: Iterable[Target], settings: RunSettings) -> Mapping[str, Any]:
+    """The part of a key that says where and how something ran; of devices only those beside the CPU."""
+    several = tuple(targets)
+    devices = sorted({target.device_type for target in several} - {HOST})
     return {
-        "engines": {name: registry.probe(name).version for name in sorted(set(engines))},
+        "engines": {name: registry.probe(name).version for name in sorted({t.kind.name for t in several})},
+        **({"devices": {type_: [str(each) for each in devices_here(type_)] for type_ in devices}} if devices else {}),
         **settings.facts(),
         "bound": True,
         "machine": this_machine().fingerprint,

@@ -165,10 +165,11 @@ class Opened(Message):
 
 
 class Times(Message):
-    """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step)."""
+    """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step, and of each transfer by itself)."""
 
     verb: Literal["times"] = "times"
     ms: tuple[float, ...]
+    transfers_ms: tuple[float, ...] = ()
 
 
 class NodeTimes(Message):

@@ -218,7 +218,8 @@ class Worker:
     def _profile(self, request: Profile) -> Times:
         executor = self._executor()
         runs = [executor.timed_call() for _ in range(request.runs)]
-        return Times(ms=tuple(median([run[step] for run in runs]) / 1e6 for step in range(len(runs[0]))))
+        moved = [executor.timed_transfers() for _ in range(request.runs)] if executor.transfers else []
+        return Times(ms=_medians(runs), transfers_ms=_medians(moved))
 
     def _check(self, executor: Executor) -> float | None:
         """Feed recorded values and compare all that has a recorded answer; the worst error of the outputs."""
@@ -249,6 +250,11 @@ def _dtype_name(array: np.ndarray) -> str:
 
 def _milliseconds(spent: Sequence[int], steps: Iterable[int]) -> float:
     return sum(spent[step] for step in steps) / 1e6
+
+
+def _medians(runs: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    """The median of each place over the runs, in milliseconds of nanoseconds; nothing for no runs."""
+    return tuple(median(column) / 1e6 for column in zip(*runs, strict=True))
 
 
 def die_with_parent() -> None:

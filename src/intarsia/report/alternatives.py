@@ -17,7 +17,7 @@ def partitions_json(job: Compilation, decision: Decision, rivals: Rivals) -> lis
     return [
         {
             "target": str(partition.target),
-            "device": job.device_of(partition),
+            "device": job.device_of(partition) or partition.target.device_type,
             "config": str(job.config_of(partition)),
             "nodes": list(partition.nodes),
             "predicted_ms": chosen.predicted_ms[place],

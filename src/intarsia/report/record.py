@@ -11,6 +11,7 @@ from intarsia.cost.duel import CONTROL_NAME
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
+from intarsia.report.moved import transfers_json
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
 from intarsia.search import Candidate, CollageResult, Compilation, Decision, Mix, Single
@@ -48,6 +49,7 @@ def compile_report(
         "predicted_ms": chosen.total_ms,
         "prediction": _prediction(chosen.total_ms, times),
         "partitions": partitions_json(job, decision, rivals),
+        "transfers": transfers_json(job, decision),
         "openings": openings_json(chosen, rivals),
         "switches": switches(chosen.partitions),
         "spin": chosen.settings.spin.value,

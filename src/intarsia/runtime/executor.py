@@ -1,8 +1,8 @@
 """The ``graph`` executor: bound calls in order, on buffers that were planned once.
 
 A step writes where the next one reads, reads a feed where the caller has it, and leaves a large result where the caller
-gets it. The only copies are small results, the feeds and results of engines that keep to one address, and a private
-input for an engine that overwrites its inputs.
+gets it. The only copies are small results, the feeds and results of engines that keep to one address, a private
+input for an engine that overwrites its inputs, and the transfers to devices with memory of their own and back.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intarsia.backends.base import BoundCall, Executable, Port, Signature, Slot, Traits
+from intarsia.backends.base import BoundCall, Executable, Port, Slot, Traits
 from intarsia.errors import FeedError
 from intarsia.runtime.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.feeds import check_feeds
 from intarsia.runtime.outlet import LARGE_BYTES, Outlet
 from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.residents import Residents
 from intarsia.runtime.sections import moments
 
 Storage = np.ndarray | Slot
@@ -47,10 +48,13 @@ class Executor:
         self._storage = {**_allocate(plan, self._outlets), **self._outlets}
         self._feeds = _followed(plan, traits, self._storage)
         self._last: tuple[_Given, ...] = ()
+        self._residents = Residents(plan, executables, traits)
         self._calls: list[BoundCall] = []
         self._step_calls: list[tuple[BoundCall, ...]] = []
-        for step, executable, trait in zip(plan.steps, executables, traits, strict=True):
-            calls = self._bind(step.inputs, step.outputs, executable, trait)
+        host = {**self._storage, **self._feeds}
+        for place, (executable, trait) in enumerate(zip(executables, traits, strict=True)):
+            before, behind = self._residents.transfers(place, host)
+            calls = (*before, *self._bind(place, executable, trait), *behind)
             self._step_calls.append(calls)
             self._calls.extend(calls)
 
@@ -98,10 +102,25 @@ class Executor:
             before = after
         return spent
 
+    @property
+    def transfers(self) -> int:
+        """How many calls bring values to devices and back, beside what engines do inside their own."""
+        return len(self._residents.calls)
+
+    def timed_transfers(self) -> list[int]:
+        """Run all steps once, one after the other; the nanoseconds of each transfer that is not inside a call."""
+        spent = []
+        for call in self._calls:
+            before = time.perf_counter_ns()
+            call()
+            if call in self._residents.calls:
+                spent.append(time.perf_counter_ns() - before)
+        return spent
+
     def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
         """Run step by step; after each, copies of what it wrote, before a later step may reuse the memory."""
-        for step, calls in zip(self.plan.steps, self._step_calls, strict=True):
-            for call in calls:
+        for place, (step, calls) in enumerate(zip(self.plan.steps, self._step_calls, strict=True)):
+            for call in (*calls, *self._residents.left_there(place, self._storage)):
                 call()
             yield step, {value.name: np.array(self.value(value.name)) for value in step.outputs}
 
@@ -182,21 +201,18 @@ class Executor:
                 return False
         return True
 
-    def _bind(
-        self,
-        inputs: tuple[Signature, ...],
-        outputs: tuple[Signature, ...],
-        executable: Executable,
-        traits: Traits,
-    ) -> tuple[BoundCall, ...]:
-        reads = {value.name: self._feeds.get(value.name, self._storage[value.name]) for value in inputs}
+    def _bind(self, place: int, executable: Executable, traits: Traits) -> tuple[BoundCall, ...]:
+        step = self.plan.steps[place]
+        reads = {value.name: self._feeds.get(value.name, self._storage[value.name]) for value in step.inputs}
+        reads |= self._residents.read(place)
+        writes = {value.name: self._storage[value.name] for value in step.outputs}
         copies: list[BoundCall] = []
         if traits.mutates_inputs:
             shared = {name: array for name, array in reads.items() if isinstance(array, np.ndarray)}
             own = {name: allocate([_need(name, array)])[name] for name, array in shared.items()}
             copies = [partial(np.copyto, own[name], array) for name, array in shared.items()]
             reads |= own
-        return (*copies, executable.bind(reads, {value.name: self._storage[value.name] for value in outputs}))
+        return (*copies, executable.bind(reads, writes | self._residents.written(place)))
 
 
 def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:

@@ -224,7 +224,6 @@ class _Builder:
 
 def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort) -> Key:
     place = {node.id: node.index for node in graph.nodes}
-    engines = {partition.target.kind.name for c in field for partition in c.partitions}
     return Key(
         facts={
             "duel": [effort.processes, effort.rounds, effort.seconds],
@@ -238,6 +237,6 @@ def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort
                 }
                 for c in field
             ],
-            **run_facts(engines, field[0].settings),
+            **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),
         }
     )

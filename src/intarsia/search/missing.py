@@ -38,6 +38,8 @@ def missing_engines(described: Iterable[Engine], plan: PlanFile | None, devices:
     if not here:
         yield from filter(None, map(absence, named))
     for device in devices.devices if devices else ():
+        if device.index and device.device not in (None, "cpu"):
+            yield f"engines run on the first device of a type so far, and {str(device)!r} is another one"
         serving = [target for target in named if serves(target, device)]
         if not any(target in here for target in serving):
             yield from filter(None, map(absence, serving))

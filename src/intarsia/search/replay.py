@@ -34,7 +34,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
             "seed": problem.settings.seed,
             "prune": problem.settings.prune,
             **_device_facts(problem),
-            **run_facts({target.kind.name for target in targets}, settings),
+            **run_facts(targets, settings),
         }
     )
 

@@ -77,3 +77,37 @@ def test_verbose_tells_every_rival_every_reason_and_every_atom(capsys: pytest.Ca
 def test_an_old_report_is_shown_as_far_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(OLD, verbose=True)
     assert "it was compiled before runners-up were recorded" in capsys.readouterr().out
+
+
+MOVED: list[dict[str, Any]] = [
+    {"value": "x", "source": "cpu", "destination": "vulkan", "bytes": 4608, "partition": 1, "readers": [1, 2]}
+    | {"is_inside": False, "ms": 0.25},
+    {"value": "y", "source": "vulkan", "destination": "cpu", "bytes": None, "partition": 2, "readers": []}
+    | {"is_inside": True, "ms": None},
+]
+
+
+def test_devices_and_transfers_are_shown_where_there_are_some(capsys: pytest.CaptureFixture[str]) -> None:
+    parts = [part | {"device": device} for part, device in zip(PARTITIONS, ("vulkan", "cpu"), strict=True)]
+    print_outcome(REPORT | {"partitions": parts, "transfers": MOVED})
+    shown = capsys.readouterr().out.splitlines()
+    [header] = [line for line in shown if line.startswith("part ")]
+    assert header.split()[:4] == ["part", "target", "device", "nodes"]
+    start = next(place for place, line in enumerate(shown) if line.startswith("transfer "))
+    assert [line.split() for line in shown[start : start + 3]] == [
+        ["transfer", "way", "part", "read", "by", "bytes", "took"],
+        ["x", "cpu", "→", "vulkan", "1", "1,", "2", "4,608", "0.250"],
+        ["y", "vulkan", "→", "cpu", "2", "the", "caller", "-", "in", "its", "call"],
+    ]
+
+
+def test_a_plan_on_the_cpu_says_nothing_of_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(REPORT | {"partitions": [part | {"device": "cpu"} for part in PARTITIONS], "transfers": []})
+    shown = capsys.readouterr().out
+    assert "device" not in shown
+    assert "transfer" not in shown
+
+
+def test_transfers_that_do_not_fit_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(REPORT | {"transfers": MOVED * 6})
+    assert "4 more transfers (--verbose)" in capsys.readouterr().out

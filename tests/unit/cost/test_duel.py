@@ -42,7 +42,7 @@ def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
     named = {name: tuple(ms) for name, ms in rounds.items()}
     return _Set(
         rounds=named,
-        profile={name: (ms[-1],) for name, ms in named.items()},
+        profile={name: ((ms[-1],), ()) for name, ms in named.items()},
         errors=dict.fromkeys(named, 0.0),
         failed={failed: ("crash", "SIGSEGV")} if failed else {},
     )

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
+from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, Spin
 from intarsia.cost.duel import CONTROL_NAME, Verdict
 from intarsia.cost.record import Failure, Measurement
@@ -110,7 +113,7 @@ def test_where_each_part_comes_from() -> None:
     assert found["config"] == "onnxruntime, openvino, mnn"
     assert found["absent"] == [{"target": "tensorrt", "reason": "no backend drives it"}]
     assert found["devices"] is None
-    assert [(part["device"], part["config"]) for part in found["partitions"]] == [(None, found["config"])] * 2
+    assert [(part["device"], part["config"]) for part in found["partitions"]] == [("cpu", found["config"])] * 2
 
 
 def test_engines_with_their_times_or_failures() -> None:
@@ -181,3 +184,24 @@ def test_it_is_json_throughout() -> None:
     found = report()
     found["machine"]["isa"] = list(found["machine"]["isa"])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_what_is_brought_to_devices_and_back() -> None:
+    assert report()["transfers"] == []
+    moved = plan("collage", ORT, Target("ncnn -base=vulkan"))
+    found = report(replace(MIX, partitions=moved.partitions), verdict=replace(VERDICT, transfers_ms={"collage": ()}))
+    assert [part["device"] for part in found["partitions"]] == ["cpu", "vulkan"]
+    there, back = found["transfers"]
+    assert (there["source"], there["destination"], there["partition"], there["readers"]) == ("cpu", "vulkan", 2, [2])
+    assert (back["source"], back["destination"], back["partition"], back["readers"]) == ("vulkan", "cpu", 2, [])
+    # ncnn brings them inside its calls, so nobody has their time.
+    assert all(each["is_inside"] and each["ms"] is None for each in (there, back))
+
+
+def test_a_transfer_of_ours_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    traits = replace(registry.get("ncnn").traits, residents=True)
+    monkeypatch.setattr(type(registry.get("ncnn")), "traits", traits)
+    moved = plan("collage", ORT, Target("ncnn -base=vulkan"))
+    times = {"collage": (0.25, 0.5)}
+    found = report(replace(MIX, partitions=moved.partitions), verdict=replace(VERDICT, transfers_ms=times))
+    assert [each["ms"] for each in found["transfers"]] == [0.25, 0.5]
