@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-.PHONY: help demo test check lint types unit engines bench clean
+.PHONY: help demo test check lint types unit engines bench vulkan clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -17,7 +17,7 @@ help: ## list the targets
 demo: $(STAMP) ## compile a real network over all engines and print the table (at most 5 minutes)
 	$(BIN)/python -m benchmarks.demo
 
-test: $(STAMP) ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
+test: $(STAMP) vulkan ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
@@ -32,7 +32,7 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
 
-engines: $(STAMP) ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
+engines: $(STAMP) vulkan ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
 	$(BIN)/python -m tests.conformance
 
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
@@ -40,6 +40,15 @@ bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet mach
 	$(BIN)/python -m benchmarks.suite
 	$(BIN)/python -m benchmarks.road manual overhead
 	$(BIN)/python -m benchmarks.table
+
+# A Vulkan device in software, for the tests that want a device beside the CPU: as root on Debian or Ubuntu, where it is
+# not there yet. Elsewhere those tests skip, and `intarsia doctor` says what to install.
+vulkan:
+	@ls /usr/share/vulkan/icd.d/*.json >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+		echo "installing Mesa's Vulkan device in software"; \
+		timeout 600 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+			--no-install-recommends libvulkan1 mesa-vulkan-drivers' </dev/null >/dev/null 2>&1 || \
+		echo "it cannot be installed here; the tests that want it skip"; }
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo

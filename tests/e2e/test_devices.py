@@ -1,0 +1,144 @@
+"""Two engines on different devices in one plan: the CPU, and a Vulkan device, which may be Mesa's in software."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from intarsia.backends import registry
+from intarsia.driver import partition
+from intarsia.target import KINDS
+from intarsia.target.detect import lack
+from tests.e2e.conftest import Run
+
+pytestmark = [pytest.mark.e2e]
+
+ENGINES = [name for name in KINDS["vulkan"].engines if name in registry.names()]
+SHAPE = (1, 8, 12, 12)
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine that can be had for Vulkan and is here, if a device is."""
+    name: str = request.param
+    found = registry.probe(name)
+    if not found.usable:
+        pytest.skip(f"{name}: {found.reason}")
+    if "vulkan" not in found.devices:
+        pytest.skip(f"{name} runs here on {', '.join(found.devices)}")
+    reason = lack("vulkan")
+    if reason is not None:
+        pytest.skip(reason)
+    return name
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Path:
+    """Convolutions, and between them a Det, which no engine has on Vulkan; x and h are read on both sides of it."""
+    rng = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(rng.standard_normal((8, 8, 3, 3)).astype(np.float32) / 8, name) for name in ("w", "v")
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv_1", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["h"], name="relu"),
+        helper.make_node("Det", ["h"], ["d"], name="det"),
+        helper.make_node("Unsqueeze", ["d", "axes"], ["e"], name="widen"),
+        helper.make_node("Mul", ["h", "e"], ["m"], name="scale"),
+        helper.make_node("Add", ["m", "x"], ["s"], name="skip"),
+        helper.make_node("Conv", ["s", "v"], ["y"], name="conv_2", pads=[1, 1, 1, 1]),
+    ]
+    axes = numpy_helper.from_array(np.array([2, 3]), "axes")
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, SHAPE) for name in ("x", "y"))
+    graph = helper.make_graph(nodes, "test", [x], [y], [*weights, axes])
+    path = folder / "devices.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    return path
+
+
+def of_order(*devices: str, engine: str) -> str:
+    """A composite, most preferred first, served by two engines, so that less is measured."""
+    composite = {"kind": "composite", "devices": list(devices), "host": "llvm"}
+    return json.dumps({"targets": [composite], "libraries": [engine, "onnxruntime"]})
+
+
+@pytest.fixture(scope="module")
+def artifact(engine: str, model: Path, intarsia: Callable[..., Run]) -> Path:
+    """Compiled by the order Vulkan, then CPU."""
+    path = model.with_name(f"{engine}.intarsia")
+    target = of_order("vulkan", "llvm", engine=engine)
+    intarsia("compile", model, "--target", target, "--partition", "greedy", "--budget", 1, "-o", path, "--json").json()
+    return path
+
+
+def report_of(artifact: Path, intarsia: Callable[..., Run]) -> dict[str, Any]:
+    return intarsia("explain", artifact, "--json").json()
+
+
+@pytest.mark.slow
+def test_a_composite_obeys_its_order(engine: str, artifact: Path, intarsia: Callable[..., Run]) -> None:
+    parts = report_of(artifact, intarsia)["partitions"]
+    assert [(part["target"], part["device"]) for part in parts] == [
+        (f"{engine} -base=vulkan", "vulkan"),
+        ("onnxruntime", "cpu"),
+        (f"{engine} -base=vulkan", "vulkan"),
+    ]
+    assert "det" in parts[1]["nodes"]
+    assert {"conv_1", "relu"} <= set(parts[0]["nodes"])
+    assert {"conv_2"} <= set(parts[2]["nodes"])
+
+
+@pytest.mark.slow
+def test_both_devices_together_answer_as_onnx_runtime_does(
+    engine: str, artifact: Path, model: Path, intarsia: Callable[..., Run], tmp_path: Path
+) -> None:
+    import onnxruntime
+
+    x = np.random.default_rng(1).standard_normal(SHAPE).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    done = intarsia("run", artifact, "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path / "out")
+    assert done.code == 0, done.err
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    [wanted] = session.run(None, {"x": x})
+    found = np.load(tmp_path / "out" / "y.npy")
+    assert np.abs(found - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+@pytest.mark.slow
+def test_transfers_are_planned_shared_and_measured(engine: str, artifact: Path, intarsia: Callable[..., Run]) -> None:
+    transfers = report_of(artifact, intarsia)["transfers"]
+    crossings = [(t["value"], t["destination"], t["partition"], t["readers"]) for t in transfers]
+    shares = registry.get(engine).traits.residents
+    assert ("h", "cpu", 1, [2] if shares else [2, 3]) in crossings
+    assert ("x", "vulkan", 1, [1, 3] if shares else [1]) in crossings
+    assert ("y", "cpu", 3, []) in crossings
+    assert all(t["bytes"] == 4 * np.prod(SHAPE) for t in transfers if t["value"] in "xhy")
+    assert all(t["is_inside"] is not shares for t in transfers)
+    assert all((t["ms"] is not None) is shares for t in transfers)
+    shown = intarsia("explain", artifact)
+    assert "cpu → vulkan" in shown.out
+    assert "vulkan → cpu" in shown.out
+
+
+def test_the_other_order_leaves_nothing_to_the_device(engine: str, model: Path) -> None:
+    found = partition(model, of_order("llvm", "vulkan", engine=engine))
+    assert {part.target.device_type for part in found.partitions} == {"cpu"}
+
+
+@pytest.mark.slow
+def test_a_search_measures_the_device_too(
+    engine: str, model: Path, intarsia: Callable[..., Run], tmp_path: Path
+) -> None:
+    target = of_order("vulkan", "llvm", engine=engine)
+    report = intarsia(
+        "compile", model, "--target", target, "--budget", 2, "-o", tmp_path / "out.intarsia", "--json"
+    ).json()
+    assert any(atom["ms"][f"{engine} -base=vulkan"] for atom in report["atoms"])
+    assert report["max_rel_error"] < 1e-5
