@@ -14,10 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from intarsia.backends import registry
+from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.node_cases import NodeCase
 from tests.conformance.process import EngineProcess
 
+_ON = "@"
 FOLDER = Path(__file__).parent / "data" / "engines"
 
 
@@ -43,7 +45,7 @@ class Record:
     """What came of the cases on one engine.
 
     Attributes:
-        engine: Its name.
+        engine: Its name; on a device beside the CPU with that behind it, as ``ncnn@vulkan``.
         version: Its version.
         outcomes: By the case's name.
         why: Of each failed case, what went wrong.
@@ -100,18 +102,33 @@ def _fault(answer: Mapping[str, Any], case: NodeCase, results: Path) -> str:
 
 
 def run(engine: str, cases: Iterable[NodeCase]) -> Record:
-    """All cases on one engine."""
+    """All cases on one engine, called as records call it."""
     outcomes, why = {}, {}
-    with TemporaryDirectory() as folder, EngineProcess(engine) as process:
+    target = target_of(engine)
+    with TemporaryDirectory() as folder, EngineProcess(str(target)) as process:
         for case in cases:
             outcome, reason = outcome_of(process, case, Path(folder))
             outcomes[case.name] = outcome
             if outcome is Outcome.FAILED:
                 why[case.name] = reason[:300]
-    return Record(engine=engine, version=registry.probe(engine).version or "", outcomes=outcomes, why=why)
+    return Record(engine=engine, version=registry.probe(target.kind.name).version or "", outcomes=outcomes, why=why)
+
+
+def target_of(engine: str) -> Target:
+    """The target that a record is of."""
+    name, _, device = engine.partition(_ON)
+    return Target({"kind": name, "base": device} if device else name)
+
+
+def usable() -> tuple[str, ...]:
+    """What there are records of to be had here: each engine on the CPU, and on each other type of device."""
+    places = ((name, device.partition(":")[0]) for name in registry.usable() for device in registry.devices(name))
+    return tuple(dict.fromkeys(name if device == "cpu" else f"{name}{_ON}{device}" for name, device in places))
 
 
 def records() -> tuple[Record, ...]:
-    """What is on file, in the order of the registry."""
-    files = {file.stem: file for file in FOLDER.glob("*.json")}
-    return tuple(Record.load(files[name]) for name in registry.names() if name in files)
+    """What is on file, in the order of the registry, an engine's own file first."""
+    order = registry.names()
+    files = sorted(FOLDER.glob("*.json"), key=lambda file: file.stem)
+    known = [file for file in files if file.stem.partition(_ON)[0] in order]
+    return tuple(map(Record.load, sorted(known, key=lambda file: order.index(file.stem.partition(_ON)[0]))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from zlib import crc32
@@ -10,10 +9,11 @@ from zlib import crc32
 import pytest
 
 from intarsia.backends import registry
+from intarsia.search.team import absence
 from tests.conformance.node_cases import NodeCase, node_cases
 from tests.conformance.page import PAGE, page
 from tests.conformance.process import EngineProcess
-from tests.conformance.suite import FOLDER, Outcome, Record, outcome_of, records
+from tests.conformance.suite import Outcome, Record, outcome_of, records, target_of
 
 ONE_IN = 60
 """Of so many cases one is in the sample; which ones, their names say."""
@@ -24,21 +24,17 @@ def sample() -> tuple[NodeCase, ...]:
     return tuple(case for case in node_cases() if crc32(case.name.encode()) % ONE_IN == 0)
 
 
-@pytest.fixture
-def process(engine: str) -> Iterator[EngineProcess]:
-    with EngineProcess(engine) as process:
-        yield process
-
-
 @pytest.mark.engine
-def test_the_sample_comes_out_as_the_page_says(engine: str, process: EngineProcess, tmp_path: Path) -> None:
-    file = FOLDER / f"{engine}.json"
-    if not file.exists():
-        pytest.skip(f"{engine} is not on the page")
-    record = Record.load(file)
-    if record.version != registry.probe(engine).version:
-        pytest.skip(f"the page is of {engine} {record.version}")
-    found = {case.name: outcome_of(process, case, tmp_path) for case in sample()}
+@pytest.mark.parametrize("record", records(), ids=lambda record: record.engine)
+def test_the_sample_comes_out_as_the_page_says(record: Record, tmp_path: Path) -> None:
+    target = target_of(record.engine)
+    reason = absence(target)
+    if reason is not None:
+        pytest.skip(reason)
+    if record.version != registry.probe(target.kind.name).version:
+        pytest.skip(f"the page is of {record.engine} {record.version}")
+    with EngineProcess(str(target)) as process:
+        found = {case.name: outcome_of(process, case, tmp_path) for case in sample()}
     assert {name: outcome for name, (outcome, _) in found.items()} == {
         case.name: record.outcomes[case.name] for case in sample()
     }
