@@ -17,6 +17,8 @@ import pytest
 from intarsia.backends import registry
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference import evaluate
+from intarsia.target import Target
+from intarsia.target.detect import lack
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.boundary_cases import BOUNDARY_CASES, EMBEDDING_NET
 from tests.conformance.cases import Case
@@ -24,6 +26,7 @@ from tests.conformance.convolution_cases import CONVOLUTION_CASES
 from tests.conformance.operator_cases import OPERATOR_CASES
 from tests.conformance.process import EngineProcess
 from tests.conformance.rows.row import Row, read_rows
+from tests.conformance.suite import everywhere, target_of
 
 REQUIRED = frozenset(filter(None, os.environ.get("INTARSIA_REQUIRE_BACKENDS", "").split(",")))
 """Engines whose absence is a failure. Read when the suite is collected, before tests lose sight of such variables."""
@@ -66,23 +69,33 @@ def own_rows() -> tuple[Row, ...]:
     return (*read_rows(OWN_ROWS), *read_rows(VARIATIONS))
 
 
-@pytest.fixture(scope="session", params=registry.names())
-def engine(request: pytest.FixtureRequest) -> str:
-    """The name of each engine that is usable here."""
-    name: str = request.param
+@pytest.fixture(scope="session", params=everywhere())
+def target(request: pytest.FixtureRequest) -> Target:
+    """Each engine that is usable here, on the CPU and on each other type of device that it was built for."""
+    place = target_of(request.param)
+    name = place.kind.name
     found = registry.probe(name)
     if not found.usable:
         if name in REQUIRED:
             pytest.fail(f"{name} is required: {found.reason}")
         pytest.skip(f"{name}: {found.reason}")
-    return name
+    reason = lack(place.device_type)
+    if reason is not None:
+        pytest.skip(f"{name}: {reason}")
+    return place
 
 
 @pytest.fixture(scope="session")
-def ask(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+def engine(target: Target) -> str:
+    """The name of the target's engine."""
+    return target.kind.name
+
+
+@pytest.fixture(scope="session")
+def ask(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Sends a case to the engine's own process; the answer has the arrays of each turn under ``results``."""
-    folder = tmp_path_factory.mktemp(engine)
-    with EngineProcess(engine) as process:
+    folder = tmp_path_factory.mktemp(target.kind.name)
+    with EngineProcess(str(target)) as process:
 
         def send(stage: str, case: Case) -> dict[str, Any]:
             return sent(process, stage, case, folder)

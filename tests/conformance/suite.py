@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from intarsia.backends import registry
+from intarsia.search.team import absence
 from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.node_cases import NodeCase
@@ -120,10 +121,15 @@ def target_of(engine: str) -> Target:
     return Target({"kind": name, "base": device} if device else name)
 
 
+def everywhere() -> tuple[str, ...]:
+    """What records there may be of: each engine on the CPU, and on each other type of device it was built for."""
+    places = ((name, device) for name in registry.names() for device in registry.probe(name).devices or ("cpu",))
+    return tuple(name if device == "cpu" else f"{name}{_ON}{device}" for name, device in places)
+
+
 def usable() -> tuple[str, ...]:
-    """What there are records of to be had here: each engine on the CPU, and on each other type of device."""
-    places = ((name, device.partition(":")[0]) for name in registry.usable() for device in registry.devices(name))
-    return tuple(dict.fromkeys(name if device == "cpu" else f"{name}{_ON}{device}" for name, device in places))
+    """Those that can be had here."""
+    return tuple(engine for engine in everywhere() if absence(target_of(engine)) is None)
 
 
 def records() -> tuple[Record, ...]:

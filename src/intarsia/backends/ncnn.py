@@ -68,6 +68,7 @@ class NcnnBackend(Backend):
         Gap(what="LSTM", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
         Gap(what="GRU", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
         Gap(what="Conv[3-D]", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+        *ncnn_vulkan.GAPS,
     )
 
     def probe(self) -> Availability:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from intarsia.backends.base import Gap, GapReason
 from intarsia.backends.ncnn_lowering.builder import Builder
 from intarsia.backends.ncnn_lowering.table import LOWERINGS
 from intarsia.backends.node_facts import words
@@ -26,6 +27,26 @@ _KERNELS = words(
 )
 """The layers that say ``support_vulkan`` of themselves. ncnn would run others on the CPU, between two copies."""
 _FAST_GELU = 0
+GAPS = (
+    Gap(what="Gelu[vulkan]", why=GapReason.UPSTREAM, evidence="2e-4 off in the node test gelu_default_2"),
+    Gap(what="MatMul[vulkan]", why=GapReason.UPSTREAM, evidence="the layer's support_vulkan is false"),
+    Gap(what="MaxPool[1-D, vulkan]", why=GapReason.UPSTREAM, evidence="the layer's support_vulkan is false"),
+    Gap(
+        what="values that stay on the device",
+        why=GapReason.UPSTREAM,
+        evidence="the package's Extractor takes and gives Mat alone, no VkMat",
+    ),
+    Gap(
+        what="a cap on the threads of a device in software",
+        why=GapReason.UPSTREAM,
+        evidence="Mesa reads LP_NUM_THREADS once in a process, whatever a target's -threads or a branch's share says",
+    ),
+    Gap(
+        what="silence",
+        why=GapReason.UPSTREAM,
+        evidence="create_gpu_instance lists the devices on standard error, and nothing turns that off",
+    ),
+)
 
 
 def runs_on_vulkan(target: Target) -> bool:
