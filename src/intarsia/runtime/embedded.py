@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from intarsia.backends.base import BoundCall, Executable, PieceBlocks, Port, Signature, Traits
-from intarsia.runtime.buffers import Need, allocate
+from intarsia.backends.buffers import Need, allocate
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.plan import Plan, Step

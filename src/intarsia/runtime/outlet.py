@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from intarsia.backends.base import Port
-from intarsia.runtime.buffers import Need, allocate
+from intarsia.backends.buffers import Need, allocate
 
 LARGE_BYTES = 2**16
 """Less than this is copied faster than a caller who keeps it is given other memory."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from intarsia.runtime.buffers import Need
+from intarsia.backends.buffers import Need
 from intarsia.runtime.outlet import Outlet
 
 NEED = Need(name="y", dtype=np.dtype(np.float32), shape=(2, 3), first=0, last=0)

@@ -1,4 +1,4 @@
-"""One block of page-aligned memory for all values of a plan, planned once and reused.
+"""One block of page-aligned memory for all values of a plan, planned once and reused. Engines plan theirs with it too.
 
 Values whose lifetimes do not overlap share bytes: the largest value is placed first, each at the lowest offset that is
 free for the whole of its life (greedy by size; Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.runtime.buffers import PAGE, Need, allocate, place
+from intarsia.backends.buffers import PAGE, Need, allocate, place
 
 
 def need(name: str, elements: int, first: int, last: int) -> Need:
