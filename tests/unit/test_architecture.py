@@ -45,6 +45,8 @@ ENGINE_PACKAGES = {
     "ncnn": "ncnn",
     "torch": "torch",
     "jax": "xla",
+    "tvm": "tvm",
+    "tvm_ffi": "tvm",
 }
 """Importable name of an engine -> the file under ``backends/`` that may load it, with those called after it."""
 
