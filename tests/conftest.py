@@ -35,3 +35,6 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regenerate", action="store_true", help="write the transcripts under tests/golden anew")
     parser.addoption("--cases", metavar="FILE", help="case file of tests/conformance/test_rows.py, instead of its own")
+    parser.addoption(
+        "--records", metavar="FOLDER", help="where the node cases of an engine that is not ours are on file"
+    )

@@ -132,9 +132,9 @@ def usable() -> tuple[str, ...]:
     return tuple(engine for engine in everywhere() if absence(target_of(engine)) is None)
 
 
-def records() -> tuple[Record, ...]:
+def records(folder: Path = FOLDER) -> tuple[Record, ...]:
     """What is on file, in the order of the registry, an engine's own file first."""
     order = registry.names()
-    files = sorted(FOLDER.glob("*.json"), key=lambda file: file.stem)
+    files = sorted(folder.glob("*.json"), key=lambda file: file.stem)
     known = [file for file in files if file.stem.partition(_ON)[0] in order]
     return tuple(map(Record.load, sorted(known, key=lambda file: order.index(file.stem.partition(_ON)[0]))))

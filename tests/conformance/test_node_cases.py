@@ -19,13 +19,18 @@ ONE_IN = 60
 """Of so many cases one is in the sample; which ones, their names say."""
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "record" in metafunc.fixturenames:
+        folder = Path(metafunc.config.getoption("records") or FOLDER)
+        metafunc.parametrize("record", records(folder), ids=lambda record: record.engine)
+
+
 @cache
 def sample() -> tuple[NodeCase, ...]:
     return tuple(case for case in node_cases() if crc32(case.name.encode()) % ONE_IN == 0)
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("record", records(), ids=lambda record: record.engine)
 def test_the_sample_comes_out_as_the_page_says(record: Record, tmp_path: Path) -> None:
     target = target_of(record.engine)
     reason = absence(target)
@@ -40,13 +45,11 @@ def test_the_sample_comes_out_as_the_page_says(record: Record, tmp_path: Path) -
     }
 
 
-@pytest.mark.parametrize("record", records(), ids=lambda record: record.engine)
 def test_nothing_fails_after_it_was_accepted(record: Record) -> None:
     assert record.why == {}
     assert Outcome.FAILED not in record.outcomes.values()
 
 
-@pytest.mark.parametrize("record", records(), ids=lambda record: record.engine)
 def test_every_case_is_on_file(record: Record) -> None:
     assert sorted(record.outcomes) == [case.name for case in node_cases()]
 
