@@ -58,7 +58,10 @@ KIND = engine_kind(
 )
 
 _TYPES = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
-_CAST = words("bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int4 uint4")
+_CAST = words(
+    "bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn",
+    "int2 uint2 int4 uint4",
+)
 """Types that are only cast: ml_dtypes brings them to NumPy, and not all of its functions."""
 
 
