@@ -13,7 +13,7 @@ from intarsia.search.team import absence
 from tests.conformance.node_cases import NodeCase, node_cases
 from tests.conformance.page import PAGE, page
 from tests.conformance.process import EngineProcess
-from tests.conformance.suite import Outcome, Record, outcome_of, records, target_of
+from tests.conformance.suite import FOLDER, Outcome, Record, outcome_of, records, target_of
 
 ONE_IN = 60
 """Of so many cases one is in the sample; which ones, their names say."""

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from intarsia.backends.base import BoundCall, Executable, Port, Slot, Traits
-from intarsia.errors import FeedError
 from intarsia.backends.buffers import Need, allocate
+from intarsia.errors import FeedError
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.feeds import check_feeds
 from intarsia.runtime.outlet import LARGE_BYTES, Outlet

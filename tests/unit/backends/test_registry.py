@@ -11,8 +11,9 @@ import pytest
 from intarsia.backends import registry
 from intarsia.backends.base import Availability
 from intarsia.errors import BackendUnavailableError
+from intarsia.target.kinds import ENGINES
 
-BUILT_IN = ("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "torch", "xla", "reference")
+BUILT_IN = tuple(kind.name for kind in ENGINES if (registry.FOLDER / f"{kind.name.replace('-', '_')}.py").exists())
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
 
 def test_ours_are_there_without_installation(plugins: list[Point]) -> None:
     assert registry.names() == BUILT_IN
+    assert (BUILT_IN[0], BUILT_IN[-1]) == ("onnxruntime", "reference")
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
