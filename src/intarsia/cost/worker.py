@@ -218,7 +218,7 @@ class Worker:
     def _profile(self, request: Profile) -> Times:
         executor = self._executor()
         runs = [executor.timed_call() for _ in range(request.runs)]
-        moved = [executor.timed_transfers() for _ in range(request.runs)] if executor.transfers else []
+        moved = [executor.timed_transfers() for _ in range(request.runs)] if executor.transfer_count else []
         return Times(ms=_medians(runs), transfers_ms=_medians(moved))
 
     def _check(self, executor: Executor) -> float | None:

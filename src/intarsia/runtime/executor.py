@@ -103,7 +103,7 @@ class Executor:
         return spent
 
     @property
-    def transfers(self) -> int:
+    def transfer_count(self) -> int:
         """How many calls bring values to devices and back, beside what engines do inside their own."""
         return len(self._residents.calls)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -12,18 +13,21 @@ from hypothesis import strategies as st
 
 from intarsia.config import RunSettings
 from intarsia.cost import duel as module
+from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.duel import (
     CONTROL_NAME,
     Contender,
     Effort,
     Verdict,
+    _profile,
     _Set,
     _still_standing,
     _with_control,
     duel,
 )
 from intarsia.cost.progress import Progress
+from intarsia.cost.protocol import Profile, Times
 from intarsia.runtime import Plan, Step
 from intarsia.target import Target
 
@@ -230,3 +234,23 @@ def test_with_the_control_out_faster_means_by_more_than_twice_that(b: float, is_
     fought = verdict((6, 6), a=[10.0] * 12, b=[b] * 12, control=[10.6] * 12)
     assert fought.control == pytest.approx(10 / 10.6)
     assert replace(fought, is_void=True).is_faster("b", "a") is is_faster
+
+
+class Profiled:
+    """A worker that tells what the steps and the transfers took, at half its speed."""
+
+    def ask(self, request: Profile, timeout_s: float) -> Times:
+        return Times(ms=(2.0, 4.0), transfers_ms=(1.0,))
+
+
+def test_steps_and_transfers_are_put_down_to_full_speed() -> None:
+    steps = tuple(
+        Step(target=Target(target), nodes=(target,), inputs=(), outputs=())
+        for target in ("reference", "ncnn -base=vulkan")
+    )
+    worker = cast("WorkerClient", Profiled())
+    plan = replace(contender("mix").plan, steps=steps)
+    assert _profile("mix", worker, lambda: 2.0, plan, [9.0]) == ((1.0, 2.0), (0.5,))
+    # One step on the CPU was timed by the rounds; one on a device has transfers.
+    assert _profile("alone", worker, lambda: 2.0, replace(plan, steps=steps[:1]), [9.0, 7.0, 8.0]) == ((8.0,), ())
+    assert _profile("there", worker, lambda: 2.0, replace(plan, steps=steps[1:]), [9.0])[1] == (0.5,)

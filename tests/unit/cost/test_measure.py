@@ -132,6 +132,21 @@ def test_a_key_moves_with_the_version_of_the_engine(keys: Measurer, monkeypatch:
     assert digest(keys, [block(keys.graph, 0)]) != before
 
 
+def test_a_key_moves_with_the_devices_that_a_piece_ran_on_and_with_no_others(
+    keys: Measurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def digests(*devices: Target) -> tuple[str, str]:
+        monkeypatch.setattr("intarsia.cost.measure.devices_here", lambda type_: devices)
+        pieces = [block(keys.graph, 0, target=Target("ncnn -base=vulkan")), block(keys.graph, 0)]
+        there, on_the_cpu = (digest(keys, [piece]) for piece in pieces)
+        return there, on_the_cpu
+
+    first = digests(Target("vulkan -device_name=one -driver_version=1"))
+    second = digests(Target("vulkan -device_name=one -driver_version=2"))
+    assert first[0] != second[0]
+    assert first[1] == second[1]
+
+
 def test_a_failure_is_recorded_with_its_script(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
     client.answer = Failed(stage="crash", reason="the process was killed by SIGSEGV")
     failure = measurer(graph, tmp_path).cost(block(graph, 0), SETTINGS)

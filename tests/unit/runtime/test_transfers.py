@@ -117,7 +117,7 @@ def test_what_crosses_is_what_was_planned() -> None:
         found = executor.run(feed(number))["v3"]
         assert (found == expected([names for _, names in SHARED], number)["v3"]).all()
         assert card.crossed == {"up": 2 * turn, "down": 2 * turn}
-    assert executor.transfers == 4
+    assert executor.transfer_count == 4
     assert len(executor.timed_transfers()) == 4
 
 
