@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from intarsia.backends import registry
+from intarsia.target import KINDS
 
 SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
 
@@ -36,19 +39,21 @@ ORDER = (
 """A folder may import those before it, never those after it. The package's own ``__init__`` stands above all."""
 
 GRAPH_LIBRARIES = frozenset({"onnx", "onnx_ir", "onnxscript"})
-ENGINE_PACKAGES = {
-    "onnxruntime": "onnxruntime",
-    "openvino": "openvino",
-    "MNN": "mnn",
-    "_mnncengine": "mnn",
-    "_tools": "mnn",
-    "ncnn": "ncnn",
-    "torch": "torch",
-    "jax": "xla",
-    "tvm": "tvm",
-    "tvm_ffi": "tvm",
-}
-"""Importable name of an engine -> the file under ``backends/`` that may load it, with those called after it."""
+PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ENGINES = tuple(kind.name.replace("-", "_") for kind in KINDS.values() if kind.is_external)
+"""What the files of engines are called, some with ``_support`` and the like behind."""
+IMPORTED = {"protobuf": "google", "pyyaml": "yaml"}
+"""Packages that are imported by another name than they are installed by."""
+
+
+def _packages(requirements: Iterable[str]) -> frozenset[str]:
+    """What requirements install, as it is imported."""
+    names = [re.split(r"[^\w-]", text)[0] for text in requirements]
+    return frozenset(IMPORTED.get(name, name.replace("-", "_")) for name in names)
+
+
+OURS = frozenset({*sys.stdlib_module_names, "intarsia", *_packages(PROJECT["dependencies"])})
+"""What may be imported anywhere: the standard library, and what Intarsia depends on. All else is an engine's."""
 
 LONGEST_FILE = 600
 BANNED_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
@@ -167,21 +172,57 @@ def _library_fault(inside: Path, each: Import) -> str | None:
     if library in GRAPH_LIBRARIES and folder != "graph":
         lazily = inside == Path("backends/reference.py") and each.module.startswith("onnx.reference")
         return None if lazily and not each.at_load else f"only graph/ imports {library}"
-    if library in ENGINE_PACKAGES:
-        engine = ENGINE_PACKAGES[library]
-        if inside.parent != Path("backends") or not f"{inside.stem}_".startswith(f"{engine}_"):
-            return f"only backends/{engine}.py imports {library}"
-        if each.at_load:
-            return f"{library} is imported when the file is; import it in the function that needs it"
+    if library in OURS:
+        return None
+    engine = _engine_of(inside)
+    if engine is None:
+        return f"only the files of engines import {library}"
+    if library in ENGINES and library != engine and library not in _extra(engine):
+        return f"only backends/{library}.py imports {library}"
+    if each.at_load:
+        return f"{library} is imported when the file is; import it in the function that needs it"
     return None
+
+
+def _engine_of(inside: Path) -> str | None:
+    """The engine that a file is of."""
+    if inside.parts[0] != "backends":
+        return None
+    stem = inside.parts[1].removesuffix(".py")
+    return next((name for name in ENGINES if f"{stem}_".startswith(f"{name}_")), None)
+
+
+def _extra(engine: str) -> frozenset[str]:
+    return _packages(PROJECT["optional-dependencies"].get(engine.replace("_", "-"), ()))
+
+
+def named_engines(root: Path) -> Iterator[str]:
+    """Every string that is the name of an engine, outside the table of kinds and the files of engines."""
+    for path in sorted(root.rglob("*.py")):
+        inside = path.relative_to(root)
+        if inside.parts[0] == "target" or _engine_of(inside) is not None:
+            continue
+        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(part, ast.Constant) and part.value in ENGINES and not KINDS[str(part.value)].is_reference:
+                yield f"{inside}:{part.lineno}: names the engine {part.value!r}"
 
 
 def test_the_house_keeps_its_rules() -> None:
     assert faults(SOURCE) == []
 
 
+def test_nothing_but_its_own_file_and_its_kind_names_an_engine() -> None:
+    assert list(named_engines(SOURCE)) == []
+
+
+def test_a_list_of_engines_is_found(tmp_path: Path) -> None:
+    for name in ("driver.py", "backends/ncnn_support.py", "target/kinds.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('FIRST = ("reference", "ncnn")\n', encoding="utf-8")
+    assert list(named_engines(tmp_path)) == ["driver.py:1: names the engine 'ncnn'"]
+
+
 def test_every_engine_is_registered_and_has_an_extra() -> None:
-    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     written = {
         path.stem: part.name
         for path in (SOURCE / "backends").glob("*.py")
@@ -189,7 +230,7 @@ def test_every_engine_is_registered_and_has_an_extra() -> None:
         if isinstance(part, ast.ClassDef) and any(ast.unparse(base).endswith("Backend") for base in part.bases)
     }
     assert {name: type(registry.get(name)).__name__ for name in written} == written
-    assert set(project["optional-dependencies"]) == {*written, "cpu", "bench", "dev"} - {"reference"}
+    assert set(PROJECT["optional-dependencies"]) == {*written, "cpu", "bench", "dev"} - {"reference"}
 
 
 def test_the_order_names_no_folder_twice() -> None:
@@ -220,7 +261,8 @@ PLANTED = {
         "from importlib import import_module\nscript = import_module('onnxscript')",
     ),
     "only backends/ncnn.py imports ncnn": ("backends/mnn.py", "def f() -> None:\n    import ncnn"),
-    "only backends/mnn.py imports _tools": ("graph/model.py", "def f() -> None:\n    import _tools"),
+    "only the files of engines import _tools": ("graph/model.py", "def f() -> None:\n    import _tools"),
+    "only the files of engines import requests": ("backends/base.py", "def f() -> None:\n    import requests"),
     "ncnn is imported when the file is; import it in the function that needs it": ("backends/ncnn.py", "import ncnn"),
     "the module has no docstring": ("spec/kind.py", None),
     "'utils' says nothing about what it holds": ("spec/utils.py", ""),
@@ -249,7 +291,7 @@ def test_a_planted_breach_is_found(tmp_path: Path, fault: str) -> None:
         ("backends/openvino.py", "def f() -> None:\n    import openvino"),
         ("backends/openvino.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import openvino"),
         ("backends/reference.py", "def f() -> None:\n    from onnx.reference import ReferenceEvaluator"),
-        ("graph/model.py", "import onnx\nimport onnx_ir\nimport onnxscript"),
+        ("graph/model.py", "import onnx\nimport onnx_ir"),
         ("runtime/artifact.py", "from intarsia import __version__"),
         ("__init__.py", "from intarsia import driver"),
         ("backends/base.py", "from intarsia.backends import registry"),
