@@ -14,7 +14,7 @@ from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120.0
-"""After which a request counts as hanging."""
+"""After which a request counts as hanging, unless it says otherwise."""
 
 
 class EngineProcess:
@@ -27,14 +27,14 @@ class EngineProcess:
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._pump: threading.Thread | None = None
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
         """The worker's answer; ``error`` if it died or did not answer in time."""
         process = self._started()
         assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
-            line = self._answers.get(timeout=SECONDS)
+            line = self._answers.get(timeout=seconds)
         except (queue.Empty, BrokenPipeError):
             line = ""
         if line:
@@ -42,7 +42,7 @@ class EngineProcess:
             return answer
         hung = process.poll() is None
         self.stop()
-        return {"error": f"gave no answer in {SECONDS:g} s" if hung else f"died with exit status {process.returncode}"}
+        return {"error": f"gave no answer in {seconds:g} s" if hung else f"died with exit status {process.returncode}"}
 
     def stop(self) -> None:
         """End the process."""
