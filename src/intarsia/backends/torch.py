@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,8 +27,7 @@ from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction, Program
-from intarsia.backends.node_facts import words
-from intarsia.backends.torch_kernels import kernel_of, tensor_over
+from intarsia.backends.torch_kernels import NATIVES, TYPES, kernel_of, lack, tensor_over
 from intarsia.backends.wheel import installed
 from intarsia.errors import LoadError
 
@@ -41,10 +39,6 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 _NAME = "torch"
-_FLOATS = words("float16 bfloat16 float32 float64")
-_WHOLE = words("int8 int16 int32 int64 uint8")
-_TYPES = _FLOATS | _WHOLE | {"bool"}
-_FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum")
 
 
 class TorchBackend(LoweredBackend):
@@ -52,7 +46,7 @@ class TorchBackend(LoweredBackend):
 
     name = _NAME
     extra = _NAME
-    natives = words("relu sigmoid softmax log_softmax gelu hard_swish leaky_relu layer_norm conv_bias")
+    natives = NATIVES
     licence = "BSD-3-Clause"
     traits = Traits(
         writes_in_place=False,
@@ -60,7 +54,7 @@ class TorchBackend(LoweredBackend):
         compiles_once=True,
         follows_ports=True,
         spins=True,
-        dtypes=_TYPES,
+        dtypes=TYPES,
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
@@ -81,17 +75,7 @@ class TorchBackend(LoweredBackend):
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By element type, and by number of dimensions where layers are written for some."""
-        types = {each.dtype, *(read.dtype for read in reads)}
-        strange = sorted(types - _TYPES)
-        if strange:
-            return f"torch has no {each.name} of {strange[0]}"
-        if each.name in _FLOAT_ONLY and each.dtype not in _FLOATS:
-            return f"torch has no {each.name} of {each.dtype}"
-        if each.name.startswith(("conv", "pool")) and not 3 <= len(reads[0].shape) <= 5:
-            return f"torch has no {each.name} over {len(reads[0].shape) - 2} dimensions"
-        if 0 in each.shape or any(0 in read.shape for read in reads):
-            return None if prod(each.shape) == 0 else f"torch is not asked for a {each.name} of nothing"
-        return None
+        return lack(self.name, each, reads)
 
     def load(
         self,
@@ -105,7 +89,9 @@ class TorchBackend(LoweredBackend):
             import torch
 
             torch.set_num_threads(thread_count(target, settings))
-            return Interpreted(self.name, Program.of_files(artifact.files), weights, artifact.meta)
+            program = Program.of_files(artifact.files)
+            run = prepared(program, weights, [name for name, *_ in artifact.meta["inputs"]])
+            return TensorCall(self.name, run, artifact.meta, owner=weights)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """The program as text, and ``model.onnx``: PyTorch has no file that holds a graph without running it."""
@@ -121,26 +107,30 @@ def prepared(program: Program, weights: Mapping[str, np.ndarray], inputs: Sequen
     import torch
 
     arrays = program.known | {place: weights[name] for name, place in program.weights.items()}
-    with torch.inference_mode():
+    with torch.no_grad():
         known = {place: tensor_over(array) for place, array in arrays.items()}
         return Interpreter(program, kernel_of, [program.inputs[name] for name in inputs], known)
 
 
-class Interpreted(Executable):
-    """A program with its tensors."""
+class TensorCall(Executable):
+    """What takes tensors and gives tensors, between buffers."""
 
     def __init__(
-        self,
-        engine: str,
-        program: Program,
-        weights: Mapping[str, np.ndarray],
-        meta: Mapping[str, Any],
+        self, engine: str, run: Callable[..., Sequence[Tensor]], meta: Mapping[str, Any], owner: object = None
     ) -> None:
+        """Prepare.
+
+        Args:
+            engine: Its name.
+            run: Takes a tensor for each input, in order.
+            meta: Of the artifact.
+            owner: Of memory that ``run`` knows only by pointer.
+        """
         self.inputs = signatures(meta["inputs"])
         self.outputs = signatures(meta["outputs"])
         self._engine = engine
-        self._weights = weights
-        self._run: Interpreter | None = prepared(program, weights, [value.name for value in self.inputs])
+        self._run: Callable[..., Sequence[Tensor]] | None = run
+        self._owner = owner
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Tensors over the buffers; results are copied to theirs."""
@@ -163,12 +153,12 @@ class Interpreted(Executable):
                 for number, value in enumerate(values)
             ]
             bound = following(places, call)
-        return guarded(bound, self._engine, (self._weights,))
+        return guarded(bound, self._engine, (self._owner,))
 
     def close(self) -> None:
-        """Drop the tensors; calls bound to them keep them alive until they are dropped too."""
+        """Drop it; calls bound to it keep it alive until they are dropped too."""
         self._run = None
-        self._weights = {}
+        self._owner = None
 
 
 def _put(side: list[Tensor], number: int, array: np.ndarray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,29 @@ from intarsia.backends.node_facts import words
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+_FLOATS = words("float16 bfloat16 float32 float64")
+TYPES = _FLOATS | words("int8 int16 int32 int64 uint8 bool")
+"""Element types that PyTorch computes in throughout."""
+NATIVES = words("relu sigmoid softmax log_softmax gelu hard_swish leaky_relu layer_norm conv_bias")
+"""Operations beyond the primitives that PyTorch has as one."""
+_FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum")
+
+
+def lack(engine: str, each: Instruction, reads: Sequence[Instruction]) -> str | None:
+    """Why PyTorch cannot do an instruction on what these compute, or ``None``; in the name of an engine over it."""
+    types = {each.dtype, *(read.dtype for read in reads)}
+    strange = sorted(types - TYPES)
+    if strange:
+        return f"{engine} has no {each.name} of {strange[0]}"
+    if each.name in _FLOAT_ONLY and each.dtype not in _FLOATS:
+        return f"{engine} has no {each.name} of {each.dtype}"
+    if each.name.startswith(("conv", "pool")) and not 3 <= len(reads[0].shape) <= 5:
+        return f"{engine} has no {each.name} over {len(reads[0].shape) - 2} dimensions"
+    if 0 in each.shape or any(0 in read.shape for read in reads):
+        return None if prod(each.shape) == 0 else f"{engine} is not asked for a {each.name} of nothing"
+    return None
 
 
 def tensor_over(array: np.ndarray) -> Tensor:

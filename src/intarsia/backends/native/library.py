@@ -72,7 +72,7 @@ def lack() -> Lack | None:
     missing = [name for name in _NEEDED if name not in cpu_features()]
     if missing:
         return Lack(reason=f"it needs an x86-64 CPU with AVX2 and FMA; this one lacks {', '.join(missing)}")
-    compiler = _compiler()
+    compiler = find_compiler()
     if compiler is None:
         return Lack(reason="there is no C++ compiler to build the native library with", mend=INSTALL)
     failure = _place(compiler).with_suffix(".failed")
@@ -90,7 +90,7 @@ def built() -> Path:
     Raises:
         CompileError: There is no compiler, or it failed.
     """
-    compiler = _compiler()
+    compiler = find_compiler()
     if compiler is None:
         raise CompileError(_NAME, f"there is no C++ compiler; {INSTALL}, or name one in CXX")
     place = _place(compiler)
@@ -125,7 +125,7 @@ def _flags() -> tuple[str, ...]:
     return (*_FLAGS, *(f"-m{name}" for name in _FEATURES if name in cpu_features()))
 
 
-def _compiler() -> tuple[str, ...] | None:
+def find_compiler() -> tuple[str, ...] | None:
     """The command of the compiler: ``CXX`` if it is set, else the first one that is installed."""
     stated = shlex.split(os.environ.get("CXX", ""))
     for name in stated[:1] or _COMPILERS:

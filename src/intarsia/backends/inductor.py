@@ -1,0 +1,118 @@
+"""PyTorch's compiler: the shared lowering is traced as calls of PyTorch, and compiled ahead of time to one library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from intarsia.backends import inductor_compiler, openmp
+from intarsia.backends.base import (
+    Availability,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Signature,
+    Traits,
+    guard,
+    signature_rows,
+    signatures,
+    thread_count,
+)
+from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
+from intarsia.backends.lowering.interpreter import Interpreter
+from intarsia.backends.lowering.lower import lower
+from intarsia.backends.lowering.program import Instruction
+from intarsia.backends.native import library
+from intarsia.backends.torch import TensorCall, prepared
+from intarsia.backends.torch_kernels import NATIVES, TYPES, lack
+from intarsia.backends.wheel import installed
+from intarsia.errors import CompileError, LoadError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import SubModel
+    from intarsia.target import Target
+
+_NAME = "inductor"
+_LIBRARY = "model.so"
+_PACKAGE = "model.pt2"
+
+
+class InductorBackend(LoweredBackend):
+    """The artifact is a library with the weights in it, packed as its kernels read them: loading compiles nothing."""
+
+    name = _NAME
+    extra = _NAME
+    natives = NATIVES
+    licence = "BSD-3-Clause"
+    traits = Traits(writes_in_place=False, follows_ports=True, spins=True, dtypes=TYPES)
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        Gap(
+            what="uint16, uint32, uint64",
+            why=GapReason.UPSTREAM,
+            evidence="as in the engine torch, whose operators it falls back to",
+        ),
+        Gap(
+            what="mode=reduce-overhead",
+            why=GapReason.UPSTREAM,
+            evidence="it means CUDA graphs, which a library compiled ahead of time does not record; it is as default",
+        ),
+        NOT_LOWERED,
+    )
+
+    def probe(self) -> Availability:
+        """Version and presence of the wheel, then a C++ compiler."""
+        found = installed("torch", self.extra)
+        if found.usable and library.find_compiler() is None:
+            return Availability(
+                usable=False, reason="there is no C++ compiler to build its kernels with", mend=library.INSTALL
+            )
+        return found
+
+    def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
+        """How long the threads of GNU's OpenMP spin, and where the compiler keeps what it knows of the machine."""
+        return {**openmp.ENVIRONMENT[settings.spin], **inductor_compiler.ENVIRONMENT}
+
+    def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
+        """As PyTorch's operators."""
+        return lack(self.name, each, reads)
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Trace and compile; some ten seconds even for a single operator."""
+        with guard(CompileError, _NAME):
+            content = inductor_compiler.library(*self._traced(model), target["mode"])
+        return EngineArtifact(
+            files={_LIBRARY: content},
+            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+        )
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Map the library."""
+        with guard(LoadError, _NAME):
+            import torch
+
+            torch.set_num_threads(thread_count(target, settings))
+            return TensorCall(_NAME, inductor_compiler.opened(artifact.files[_LIBRARY]), artifact.meta)
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """``model.pt2``, for ``torch._inductor.aoti_load_package``: the library and its sources."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with guard(CompileError, _NAME):
+            inductor_compiler.package(*self._traced(model), target["mode"], folder / _PACKAGE)
+        return (folder / _PACKAGE,)
+
+    def _traced(self, model: SubModel) -> tuple[Interpreter, list[Signature]]:
+        program = lower(model, self.natives)
+        weights = {name: model.weights[name].array() for name in program.weights}
+        inputs = signatures(signature_rows(model.inputs))
+        return prepared(program, weights, [value.name for value in inputs]), list(inputs)
