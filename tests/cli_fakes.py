@@ -240,6 +240,7 @@ class Fakes:
             "cpu": (Target("llvm"),),
             "vulkan": (Target("vulkan -device_name=llvmpipe -device_type=cpu"), Target("vulkan -device_name=iGPU")),
         }
+        self.undriven = {"bnns": Availability(usable=False, reason="described only: it needs a machine of Apple's")}
 
     def _answer(self, answer: Any, model: Any, settings: dict[str, Any]) -> Any:
         self.calls.append((model, settings))
@@ -268,8 +269,9 @@ class Fakes:
         artifact = {"Artifact": FakeArtifact, "CompiledModel": lambda opened: self.model}
         registry = {
             "names": lambda: tuple(self.engines),
-            "probe": lambda name: self.engines[name],
-            "devices": lambda name: self.engines[name].devices,
+            "undriven_names": lambda: tuple(self.undriven),
+            "probe": lambda name: (self.engines | self.undriven)[name],
+            "devices": lambda name: (self.engines | self.undriven)[name].devices,
         }
         detect = {
             "LOOKED_AT": ("cpu", "cuda", "vulkan"),

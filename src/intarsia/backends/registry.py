@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from intarsia.backends.base import Availability, Backend
+from intarsia.backends.undriven import undriven
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds import ENGINES
 
@@ -59,8 +60,15 @@ def get(name: str) -> Backend:
     return _made(sources[0])
 
 
+def undriven_names() -> tuple[str, ...]:
+    """The engine kinds that no backend drives: what is described with them is planned, and not compiled."""
+    return tuple(kind.name for kind in ENGINES if kind.name not in _sources())
+
+
 def probe(name: str) -> Availability:
     """Whether the engine is usable, or why not. Never raises, not even for a plug-in that does not import."""
+    if name in undriven_names():
+        return undriven(name)
     try:
         return get(name).probe()
     except BackendUnavailableError as error:

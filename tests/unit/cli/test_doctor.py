@@ -27,6 +27,7 @@ def test_each_engine_says_why_not_and_what_mends_it(fakes: Fakes) -> None:
             | {"name": "ncnn", "usable": False, "reason": "not installed", "mend": "pip install 'intarsia[ncnn]'"},
             unknown
             | {"name": "odd", "usable": False, "reason": "odd: its plug-in does not import: no module named 'odd'"},
+            unknown | {"name": "bnns", "usable": False, "reason": "described only: it needs a machine of Apple's"},
         ],
     }
 
