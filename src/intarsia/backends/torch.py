@@ -1,9 +1,15 @@
-"""PyTorch, operator by operator. What it runs is the shared lowering; each primitive is a call or two of its own."""
+"""PyTorch, operator by operator. What it runs is the shared lowering; each primitive is a call or two of its own.
+
+On a GPU of NVIDIA's those are calls of cuDNN and cuBLAS, and values go there and back inside each call.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,17 +31,18 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
-from intarsia.backends.lowering.lower import lower
+from intarsia.backends.lowering.lower import lower, refusal
 from intarsia.backends.lowering.program import Instruction, Program
-from intarsia.backends.torch_kernels import NATIVES, TYPES, kernel_of, lack, tensor_over
+from intarsia.backends.torch_kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
 from intarsia.backends.wheel import installed
 from intarsia.errors import LoadError
+from intarsia.target.detect import detect_cuda
 
 if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.config.settings import RunSettings
-    from intarsia.graph import SubModel
+    from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
 
 _NAME = "torch"
@@ -62,12 +69,25 @@ class TorchBackend(LoweredBackend):
             why=GapReason.UPSTREAM,
             evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
         ),
+        Gap(
+            what="values that stay on the GPU from one step to the next",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="each call brings its inputs there, and its results back",
+        ),
         NOT_LOWERED,
     )
 
     def probe(self) -> Availability:
-        """Version and presence of the wheel; the engine itself is not loaded."""
-        return installed("torch", self.extra)
+        """Version and presence of the wheel, and whether it was built for the GPUs that are here; it is not loaded."""
+        found = installed("torch", self.extra)
+        if found.usable and _is_built_for_cuda() and detect_cuda():
+            return replace(found, devices=(*found.devices, "cuda"))
+        return found
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """By what the node is lowered to, and by what of it the device can do."""
+        judge = lack_on_cuda if _device(target) == "cuda" else lack
+        return refusal(node, graph, self.natives, partial(judge, self.name))
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin."""
@@ -88,10 +108,13 @@ class TorchBackend(LoweredBackend):
         with guard(LoadError, self.name):
             import torch
 
+            device = _device(target)
             torch.set_num_threads(thread_count(target, settings))
+            if device == "cuda":
+                torch.backends.cudnn.allow_tf32 = False  # products of ten bits, which are its default for convolutions
             program = Program.of_files(artifact.files)
-            run = prepared(program, weights, [name for name, *_ in artifact.meta["inputs"]])
-            return TensorCall(self.name, run, artifact.meta, owner=weights)
+            run = prepared(program, weights, [name for name, *_ in artifact.meta["inputs"]], device)
+            return TensorCall(self.name, run if device == "cpu" else _sent(run, device), artifact.meta, owner=weights)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """The program as text, and ``model.onnx``: PyTorch has no file that holds a graph without running it."""
@@ -102,13 +125,32 @@ class TorchBackend(LoweredBackend):
         return (program, path)
 
 
-def prepared(program: Program, weights: Mapping[str, np.ndarray], inputs: Sequence[str]) -> Interpreter:
-    """A program over these weights, to be called with tensors for the inputs."""
+def _device(target: Target) -> str:
+    return "cuda" if target.device_type == "cuda" else "cpu"
+
+
+def _is_built_for_cuda() -> bool:
+    """By the file in which the wheel says so, since importing it takes seconds."""
+    found = util.find_spec("torch")
+    folders = found.submodule_search_locations if found else None
+    text = (Path(folders[0]) / "version.py").read_text(encoding="utf-8") if folders else ""
+    return re.search(r"^cuda\b[^=]*= *['\"]", text, re.MULTILINE) is not None
+
+
+def _sent(run: Interpreter, device: str) -> Callable[..., Sequence[Tensor]]:
+    """With the inputs brought to the device; who copies a result to the host's memory waits for it."""
+    return lambda *tensors: run(*(tensor.to(device, non_blocking=True) for tensor in tensors))
+
+
+def prepared(
+    program: Program, weights: Mapping[str, np.ndarray], inputs: Sequence[str], device: str = "cpu"
+) -> Interpreter:
+    """A program over these weights, to be called with tensors for the inputs that lie on the device."""
     import torch
 
     arrays = program.known | {place: weights[name] for name, place in program.weights.items()}
     with torch.no_grad():
-        known = {place: tensor_over(array) for place, array in arrays.items()}
+        known = {place: tensor_over(array).to(device) for place, array in arrays.items()}
         return Interpreter(program, kernel_of, [program.inputs[name] for name in inputs], known)
 
 

@@ -39,6 +39,13 @@ def lack(engine: str, each: Instruction, reads: Sequence[Instruction]) -> str | 
     return None
 
 
+def lack_on_cuda(engine: str, each: Instruction, reads: Sequence[Instruction]) -> str | None:
+    """As `lack`, on a GPU of NVIDIA's: its products of matrices are of floating-point numbers alone."""
+    if each.name == "matmul" and each.dtype not in _FLOATS:
+        return f"{engine} has no {each.name} of {each.dtype} on cuda"
+    return lack(engine, each, reads)
+
+
 def tensor_over(array: np.ndarray) -> Tensor:
     """A tensor in an array's memory."""
     import numpy as np

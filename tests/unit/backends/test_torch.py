@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import util
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from intarsia.backends import registry
+from intarsia.backends import torch as backend
+from intarsia.backends.base import Availability
 from intarsia.backends.torch import TorchBackend
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
@@ -47,3 +53,30 @@ def test_it_convolves_over_up_to_three_dimensions() -> None:
 def test_its_threads_obey_the_plan() -> None:
     wanted = registry.get("torch").environment(RunSettings(threads=2, spin=Spin.NEVER))
     assert wanted["OMP_WAIT_POLICY"] == "passive"
+
+
+def test_on_a_gpu_it_multiplies_no_matrices_of_whole_numbers() -> None:
+    a, b = Feed(shape=(2, 3), dtype="int32", low=0, high=9), Feed(shape=(3, 2), dtype="int32", low=0, high=9)
+    graph = load_model(one("MatMul", "m", {"a": a, "b": b}).model())
+    refusals = registry.get("torch").capability(graph, Target("torch -base=cuda")).refusals
+    assert list(refusals.values()) == ["torch has no matmul of int32 on cuda"]
+    assert not registry.get("torch").capability(graph, Target("torch")).refusals
+
+
+@pytest.mark.parametrize(
+    ("line", "gpus", "devices"),
+    [
+        ("cuda: Optional[str] = '12.8'", (Target("cuda"),), ("cpu", "cuda")),
+        ("cuda: Optional[str] = '12.8'", (), ("cpu",)),
+        ("cuda: Optional[str] = None", (Target("cuda"),), ("cpu",)),
+    ],
+)
+def test_it_runs_on_a_gpu_that_is_here_if_it_was_built_for_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, gpus: tuple[Target, ...], devices: tuple[str, ...]
+) -> None:
+    (tmp_path / "version.py").write_text(f"debug = False\n{line}\nhip: Optional[str] = None\n")
+    found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(util, "find_spec", lambda name: found)
+    monkeypatch.setattr(backend, "installed", lambda package, extra: Availability(usable=True, devices=("cpu",)))
+    monkeypatch.setattr(backend, "detect_cuda", lambda: gpus)
+    assert TorchBackend().probe().devices == devices
