@@ -41,9 +41,6 @@ _NEEDS: Mapping[str, Need] = MappingProxyType(
         "dnnl": Need(what="oneDNN with a Python interface, which no package brings; the engine torch calls it inside"),
         "arm_acl": Need(what="an Arm processor, and the Arm Compute Library built for it"),
         "bnns": Need(what="a machine of Apple's"),
-        "coreml": Need(
-            what="coremltools, and a machine of Apple's", get="pip install coremltools", package="coremltools"
-        ),
         "clml": Need(what="a GPU of Qualcomm's, and its SDK for OpenCL ML"),
         "ethos-n": Need(what="an Ethos-N processor, and its driver stack"),
         "ethos-u": Need(what="Vela", get="pip install ethos-u-vela", package="ethos-u-vela"),

@@ -18,14 +18,15 @@ from intarsia.errors import BackendUnavailableError
 @verbose_option
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> None:
-    """Show which engines are usable here, on which devices, and how to mend what is not, what is only described included.
+    """Show which engines are usable here, on which devices, and how to mend what is not.
 
     Exits with 3 if none but the reference is usable.
     """
     from intarsia.backends.registry import devices, names, probe, undriven_names
     from intarsia.runtime import this_machine
 
-    engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in (*names(), *undriven_names())]
+    known = (*names(), *undriven_names())
+    engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in known]
     found = dict(_devices())
     machine = this_machine()
     if as_json:
