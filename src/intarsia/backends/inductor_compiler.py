@@ -62,7 +62,7 @@ def opened(content: bytes) -> Run:
         file.write(content)
         file.flush()
         loaded = _aoti.AOTIModelContainerRunnerCpu(file.name, 1)
-    return lambda *tensors: loaded.run(list(tensors))  # type: ignore[no-any-return]
+    return lambda *tensors: loaded.run(list(tensors))
 
 
 @contextmanager
