@@ -55,6 +55,8 @@ def _packages(requirements: Iterable[str]) -> frozenset[str]:
 OURS = frozenset({*sys.stdlib_module_names, "intarsia", *_packages(PROJECT["dependencies"])})
 """What may be imported anywhere: the standard library, and what Intarsia depends on. All else is an engine's."""
 
+UNDRIVEN = Path("backends", "undriven.py")
+"""A table too: of the kinds that have no file, and what each would take."""
 LONGEST_FILE = 600
 BANNED_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
 
@@ -197,10 +199,10 @@ def _extra(engine: str) -> frozenset[str]:
 
 
 def named_engines(root: Path) -> Iterator[str]:
-    """Every string that is the name of an engine, outside the table of kinds and the files of engines."""
+    """Every string that is the name of an engine, outside the tables of kinds and the files of engines."""
     for path in sorted(root.rglob("*.py")):
         inside = path.relative_to(root)
-        if inside.parts[0] == "target" or _engine_of(inside) is not None:
+        if inside.parts[0] == "target" or inside == UNDRIVEN or _engine_of(inside) is not None:
             continue
         for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(part, ast.Constant) and part.value in ENGINES and not KINDS[str(part.value)].is_reference:
