@@ -100,6 +100,8 @@ def _leaky(site: Site) -> Term:
 
 def _prelu(site: Site) -> Term:
     b, x, slope = site.builder, site.operand(0), site.operand(1)
+    if "prelu" in b.natives:
+        return b.emit("prelu", (x, slope), x.dtype, x.shape)
     return b.where(b.compare("lt", x, 0), b.binary("mul", x, slope), x)
 
 

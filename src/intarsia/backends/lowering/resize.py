@@ -86,6 +86,18 @@ def _multiplied(b: Builder, x: Term, weights: np.ndarray, axis: int) -> Term:
     return b.transpose(found, np.argsort(order).tolist())
 
 
+def _is_plain_image(site: Site, x: Term, out: tuple[int, ...], scales: list[float]) -> bool:
+    """Whether bilinear interpolation is what it is everywhere: of images, by the ratio of their sizes."""
+    if site.get("mode") != "linear" or site.get("antialias", 0) or site.get("exclude_outside", 0):
+        return False
+    coordinates = site.get("coordinate_transformation_mode", "half_pixel")
+    if coordinates not in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
+        return False
+    if x.rank != 4 or out[:2] != x.shape[:2] or (coordinates == "pytorch_half_pixel" and 1 in out[2:]):
+        return False
+    return all(abs(scale * size - new) < 1e-4 for scale, size, new in zip(scales, x.shape, out, strict=True))
+
+
 def _scales(site: Site, x: Term, out: tuple[int, ...]) -> list[float]:
     scales = [1.0] * x.rank
     axes = axes_of(site.get("axes"), x.rank)
@@ -110,7 +122,10 @@ def _resize(site: Site) -> Term:
         raise UnsupportedError("nearest neighbours without aliasing")
     if mode != "nearest" and not x.is_float:
         raise UnsupportedError(f"interpolation of {x.dtype}")
-    for axis, scale in enumerate(_scales(site, x, out)):
+    scales = _scales(site, x, out)
+    if "resize_linear" in b.natives and _is_plain_image(site, x, out, scales):
+        return b.emit("resize_linear", (x,), x.dtype, out, coordinates=coordinates)
+    for axis, scale in enumerate(scales):
         size = x.shape[axis]
         if scale == 1.0 and size == out[axis]:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,6 +91,32 @@ def test_natives_are_kept_whole() -> None:
     model = graph.extract(graph.position)
     assert [each.name for each in lower(model, frozenset({"softmax"})).instructions] == ["input", "softmax"]
     assert "exp" in {each.name for each in lower(model).instructions}
+
+
+def test_a_slope_for_each_channel_is_native_to_some() -> None:
+    graph = load_model(one("PRelu", "p", {"x": f32(2, 3), "slope": (3,)}).model())
+    model = graph.extract(graph.position)
+    assert "prelu" in {each.name for each in lower(model, frozenset({"prelu"})).instructions}
+    assert "where" in {each.name for each in lower(model).instructions}
+
+
+@pytest.mark.parametrize(
+    ("told", "is_whole"),
+    [
+        ({"mode": "linear"}, True),
+        ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, True),
+        ({"mode": "linear", "coordinate_transformation_mode": "half_pixel_symmetric"}, False),
+        ({"mode": "linear", "antialias": 1}, False),
+        ({"mode": "linear", "exclude_outside": 1}, False),
+        ({"mode": "cubic"}, False),
+        ({"mode": "nearest"}, False),
+    ],
+)
+def test_interpolation_of_images_is_native_where_all_mean_the_same(told: dict[str, Any], is_whole: bool) -> None:
+    sizes = {"roi": np.zeros(0, np.float32), "scales": np.zeros(0, np.float32), "sizes": i64(1, 3, 9, 7)}
+    graph = load_model(one("Resize", "r", {"x": f32(1, 3, 4, 5), **sizes}, **told).model())
+    program = lower(graph.extract(graph.position), frozenset({"resize_linear"}))
+    assert ("resize_linear" in {each.name for each in program.instructions}) == is_whole
 
 
 def test_a_program_prints_each_step() -> None:
