@@ -14,6 +14,8 @@ from intarsia.graph.fingerprint import fingerprint
 from intarsia.graph.opset import lowered
 
 if TYPE_CHECKING:
+    import onnx
+
     from intarsia.graph.graph import Graph
     from intarsia.graph.parts import Node, Value, Weight
 
@@ -72,6 +74,18 @@ class SubModel:
         Raises:
             ModelError: An operator has no equal in the older opset, or the model is too large for one message.
         """
+        message = self.to_message(weights=weights, small_bytes=small_bytes, max_opset=max_opset, max_ir=max_ir)
+        return export.serialise(message)
+
+    def to_message(
+        self,
+        *,
+        weights: WeightPlace,
+        small_bytes: int = 1024,
+        max_opset: int | None = None,
+        max_ir: int | None = None,
+    ) -> onnx.ModelProto:
+        """What `to_bytes` writes, for engines whose reader is Python code and takes it as it is in memory."""
         if weights == "inline":
             export.check_fits(self.weights.values())
         opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
@@ -83,7 +97,7 @@ class SubModel:
                 export.add_external(model, weight, location="weights")
             else:
                 export.add_input(model, weight)
-        return export.serialise(model)
+        return model
 
     def save(self, path: str | Path, max_opset: int | None = None, max_ir: int | None = None) -> None:
         """Write a stand-alone ``.onnx`` file; above 1.5 GB the weights go to ``<name>.data`` beside it.
