@@ -106,6 +106,12 @@ class IreeBackend(Backend):
             evidence="code is compiled for fixed shapes; onnxruntime takes these nodes",
         ),
         Gap(
+            what="Vulkan[8 and 16 bits, bool, float64]",
+            why=GapReason.UPSTREAM,
+            evidence="on Mesa's lavapipe Add of int8, int16, float16 and Greater come out wrong; float64: failed to "
+            "convert SPIR-V type",
+        ),
+        Gap(
             what="results computed where they are wanted",
             why=GapReason.NOT_IMPLEMENTED,
             evidence="unhandled torch type: '!hal.buffer' where an output is given as iree.abi.output; they are copied",
@@ -125,15 +131,16 @@ class IreeBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""
-        return iree_rules.refusal(node, graph)
+        return iree_rules.refusal(node, graph, target.device_type)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Import, and compile for this machine."""
         for value in (*model.inputs, *model.outputs):
             if value.shape is None:
                 raise CompileError(_NAME, f"the shape of {value.name} is only known after it was computed")
+        module, _ = _compiled(_imported(model, _SMALL_BYTES), flags(target, _has_doubles(model)))
         return EngineArtifact(
-            files={_MODULE: _compiled(_imported(model, _SMALL_BYTES), flags(target, _has_doubles(model)))},
+            files={_MODULE: module},
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
             meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
         )
@@ -156,12 +163,13 @@ class IreeBackend(Backend):
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.mlir`` and ``model.vmfb``, the weights inside, and the options of the compiler."""
         folder.mkdir(parents=True, exist_ok=True)
-        text, wanted = _imported(model, None), flags(target, _has_doubles(model))
-        source, module, options = folder / "model.mlir", folder / _MODULE, folder / "options.txt"
-        source.write_text(text, encoding="utf-8")
-        module.write_bytes(_compiled(text, wanted))
-        options.write_text("\n".join(wanted) + "\n", encoding="utf-8")
-        return (source, module, options)
+        text = _imported(model, None)
+        module, options = _compiled(text, flags(target, _has_doubles(model)))
+        paths = (folder / "model.mlir", folder / _MODULE, folder / "options.txt")
+        paths[0].write_text(text, encoding="utf-8")
+        paths[1].write_bytes(module)
+        paths[2].write_text("\n".join(options) + "\n", encoding="utf-8")
+        return paths
 
 
 def flags(target: Target, has_doubles: bool) -> tuple[str, ...]:
@@ -220,16 +228,16 @@ def _imported(model: SubModel, small_bytes: int | None) -> str:
             return str(module)
 
 
-def _compiled(text: str, options: tuple[str, ...]) -> bytes:
-    """What the compiler makes of it; where its fusions end in kernels that it cannot compile, without them."""
+def _compiled(text: str, options: tuple[str, ...]) -> tuple[bytes, tuple[str, ...]]:
+    """What the compiler makes of it, and by which options: without fusing, where that makes what it cannot compile."""
     try:
-        return _compiled_once(text, options)
+        return _compiled_once(text, options), options
     except CompileError:
-        if not any(option in _FUSING for option in options):
-            raise
         simpler = tuple(_SIMPLER if option in _FUSING else option for option in options)
+        if simpler == options:
+            raise
         with suppress(CompileError):
-            return _compiled_once(text, simpler)
+            return _compiled_once(text, simpler), simpler
         raise
 
 

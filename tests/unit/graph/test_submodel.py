@@ -90,6 +90,7 @@ def test_weights_as_inputs_come_after_the_real_ones() -> None:
     piece = load_model(two_layers()).extract(["first", "relu"])
     proto = onnx.ModelProto.FromString(piece.to_bytes(weights="inputs"))
     assert [value.name for value in proto.graph.input] == ["x", "w0"]
+    assert proto == piece.to_message(weights="inputs")
     onnx.checker.check_model(proto, full_check=True)
 
 
