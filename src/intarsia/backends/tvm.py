@@ -18,6 +18,7 @@ from intarsia.backends.base import (
     EngineArtifact,
     Executable,
     Gap,
+    GapReason,
     Traits,
     guard,
     signature_rows,
@@ -59,7 +60,24 @@ class TvmBackend(LoweredBackend):
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
     traits = Traits(writes_in_place=True, follows_ports=True, spins=True, dtypes=_TYPES)
-    gaps: ClassVar[tuple[Gap, ...]] = (NOT_LOWERED,)
+    gaps: ClassVar[tuple[Gap, ...]] = (
+        NOT_LOWERED,
+        Gap(
+            what="other devices than llvm and c",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="the wheel brings CUDA; the kernels' loops are ordered for processors alone (tvm_schedules.py)",
+        ),
+        Gap(
+            what="tuning-records",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="TVM's tuner needs xgboost, which apache-tvm does not bring, and hours for a network",
+        ),
+        Gap(
+            what="float8, float4, int4",
+            why=GapReason.UPSTREAM,
+            evidence="InternalError: Check failed: dtype.bits % 8 == 0; and no cast of float8 on processors",
+        ),
+    )
 
     def probe(self) -> Availability:
         """Version and presence of the wheel; the engine itself is not loaded."""
@@ -82,6 +100,8 @@ class TvmBackend(LoweredBackend):
         device = _base(target)
         if device not in _DEVICES:
             return f"tvm is asked for {' and '.join(_DEVICES)} alone, not for {device}"
+        if target["tuning-records"] is not None:
+            return "tvm's tuning records are not read"
         types = {graph.values[name].dtype for name in filter(None, (*node.reads, *node.outputs))}
         narrow = sorted(NARROW_FLOATS.intersection(types))
         if device == "c" and narrow:

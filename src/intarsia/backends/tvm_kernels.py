@@ -33,7 +33,8 @@ def _computed(each: Instruction, reads: Sequence[Instruction], element: Callable
 
     def run(*operands: Tensor) -> Tensor:
         def at(*index: Expr) -> Expr:
-            return element(*(x[_behind(index, read.shape)] for x, read in zip(operands, reads, strict=True)))
+            places = (_behind(index, each.shape, read.shape) for read in reads)
+            return element(*(x[place] for x, place in zip(operands, places, strict=True)))
 
         return te.compute(each.shape, at, each.name)
 
@@ -63,10 +64,12 @@ def filled(each: Instruction, number: Number) -> Tensor:
     return te.compute(each.shape, lambda *_: tirx.const(number, each.dtype), "number")
 
 
-def _behind(index: Index, shape: Sequence[int]) -> tuple[Expr, ...]:
-    """The part of an index that counts for an operand of this shape."""
-    own = index[len(index) - len(shape) :]
-    return tuple(0 if size == 1 else place for place, size in zip(own, shape, strict=True))
+def _behind(index: Index, whole: Sequence[int], shape: Sequence[int]) -> tuple[Expr, ...]:
+    """The part of an index into a whole that counts for an operand of this shape, which is repeated to it."""
+    first = len(whole) - len(shape)
+    rows = zip(index[first:], whole[first:], shape, strict=True)
+    # TVM fuses what reads at the very index that it writes: a 0 is put only where something is repeated.
+    return tuple(place if size == own else 0 for place, size, own in rows)
 
 
 # Shape and index
@@ -263,8 +266,8 @@ def _product(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
         k = te.reduce_axis((0, depth), "k")
 
         def at(*index: Expr) -> Expr:
-            left = a[(*_behind(index[:-2], reads[0].shape[:-2]), index[-2], k)]
-            right = b[(*_behind(index[:-2], reads[1].shape[:-2]), k, index[-1])]
+            left = a[(*_behind(index[:-2], each.shape[:-2], reads[0].shape[:-2]), index[-2], k)]
+            right = b[(*_behind(index[:-2], each.shape[:-2], reads[1].shape[:-2]), k, index[-1])]
             return te.sum(left.astype(wide) * right.astype(wide), axis=k)
 
         rank = len(each.shape)
@@ -307,10 +310,7 @@ def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     turned, rank = told.get("turned", False), len(each.shape)
     depth, *kernel = reads[1].shape[:-1] if turned else reads[1].shape[1:]
     per_group = each.shape[1] // told["groups"]
-    if turned:
-        order = {VECTOR: 1, TILE: rank - 1}
-    else:
-        order = {VECTOR: rank - 1 if told["strides"][-1] == 1 else -1, TILE: 1 if told["groups"] == 1 else -1}
+    order = {VECTOR: 1, TILE: rank - 1} if turned else {VECTOR: rank - 1, TILE: 1 if told["groups"] == 1 else rank - 2}
 
     def run(x: Tensor, w: Tensor) -> Tensor:
         around = _around(x, reads[0].shape, told)
@@ -350,7 +350,8 @@ def _conv_transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
             weight = w[(source, out % per_group, *taps)]
             return te.sum(seen.astype(wide) * weight.astype(wide), axis=[channel, *taps])
 
-        return narrowed(te.compute(each.shape, at, "conv_transpose"), each)
+        order = {VECTOR: -1, TILE: -1}
+        return narrowed(te.compute(each.shape, at, "conv_transpose", attrs=order), each)
 
     return run
 
@@ -371,7 +372,7 @@ def _pool(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
             return reducer(name, wide)(seen.astype(wide), axis=taps)
 
         last = len(each.shape) - 1 if told["strides"][-1] == 1 else -1
-        return narrowed(te.compute(each.shape, at, each.name, attrs={VECTOR: last}), each)
+        return narrowed(te.compute(each.shape, at, each.name, attrs={VECTOR: last, TILE: -1}), each)
 
     return run
 

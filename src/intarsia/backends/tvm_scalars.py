@@ -58,11 +58,11 @@ def extreme(name: str, dtype: str) -> Callable[[Expr, Expr], Expr]:
     """``max`` or ``min`` of two, which let pass what is no number."""
     from tvm import tirx
 
-    if "float" not in dtype:
-        return getattr(tirx, name)  # type: ignore[no-any-return]
-    if name == "max":
-        return lambda a, b: tirx.Select(tirx.any(a > b, a != a), a, b)
-    return lambda a, b: tirx.Select(tirx.any(a < b, a != a), a, b)
+    def chosen(a: Expr, b: Expr) -> Expr:
+        wins = a > b if name == "max" else a < b
+        return tirx.Select(tirx.any(wins, a != a) if "float" in dtype else wins, a, b)
+
+    return chosen
 
 
 def _divided(each: Instruction, a: Expr, b: Expr) -> Expr:

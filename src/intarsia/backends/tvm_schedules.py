@@ -3,7 +3,7 @@
 TVM's own default leaves every loop as it was written. Its tuner finds better orders than these, in hours of trials.
 
 A stage of a kernel that sums up says by its attributes how its dimensions can be run (`tvm_kernels`): along ``VECTOR``
-neighbours lie side by side in memory; along ``TILE`` what was read for a vector can be used again.
+neighbours lie side by side in memory; along ``TILE`` what was read for a vector can be used again. -1 means none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Registers:
     """Of a processor.
 
     Attributes:
-        count: Vector registers.
+        count: Vector registers: AVX has 16, AVX-512 and Neon have 32.
         bits: Of each.
     """
 
@@ -112,7 +112,7 @@ def _extents(order: Any, loops: Sequence[Any]) -> list[int]:
 def _inline(order: Any) -> None:
     """Make stages that compute each element by itself a part of those that read them.
 
-    Those stay that are read by a sum of products, which reads each of their elements often.
+    Those stay that are read by a sum which says that it reads each of their elements often, by having a ``TILE``.
     """
     for block in order.get_child_blocks(order.get_sblock("root")):
         readers = order.get_consumers(block)
@@ -169,7 +169,8 @@ def _in_registers(order: Any, block: Any, tile: Tile) -> str:
     parts = [*before, vectors, *after]
     is_few = prod(_extents(order, parts)) < _PARTS
     part = order.fuse(*parts, *([rows] if is_few else []))
-    order.parallel(part)
+    if prod(_extents(order, order.get_loops(block))) >= _WORTH_THREADS:
+        order.parallel(part)
     order.compute_at(block, part if is_few else rows, preserve_unit_loops=True)
     own = order.get_loops(block)[-len(order.get(block).iter_vars) :]
     summed = own[rank:]
