@@ -10,8 +10,8 @@ from typing import Any
 
 from intarsia.backends.lowering.builder import Number
 from intarsia.backends.lowering.interpreter import Kernel, Tensor
-from intarsia.backends.lowering.program import Instruction
-from intarsia.backends.tvm_scalars import NARROW_FLOATS, SCALARS, Expr, extreme
+from intarsia.backends.lowering.program import CONSTANT, Instruction
+from intarsia.backends.tvm_scalars import NARROW_FLOATS, SCALARS, Expr, bounded, extreme
 from intarsia.backends.tvm_schedules import TILE, VECTOR
 
 Index = Sequence[Expr]
@@ -22,6 +22,10 @@ def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """What computes an instruction: placeholders to the tensor expression over them."""
     if each.name == "erf" and each.dtype in ("float32", *NARROW_FLOATS):
         return _erf(each)
+    constants = [slot for slot, read in enumerate(reads) if read.name == CONSTANT]
+    if each.name in ("max", "min") and constants:
+        bound = constants[0]
+        return _computed(each, reads, lambda *operands: bounded(each.name, operands[bound], operands[1 - bound]))
     if each.name in SCALARS:
         return _computed(each, reads, partial(SCALARS[each.name], each))
     return _MAKERS[each.name](each, reads)

@@ -72,6 +72,10 @@ class Module:
     plan: Plan
 
 
+_FUSION = {"relax.FuseOps.max_depth": 16}
+"""What reads a value twice holds its expression twice: longer chains would become too long to compile."""
+
+
 def module_of(program: Program, device: Any, opt_level: int) -> Module:
     """Fuse and schedule.
 
@@ -85,7 +89,7 @@ def module_of(program: Program, device: Any, opt_level: int) -> Module:
 
     parts = _Parts.of(_with_turned_weights(program))
     registers = Registers.of(device)
-    with tvm.transform.PassContext(opt_level=opt_level), device:
+    with tvm.transform.PassContext(opt_level=opt_level, config=_FUSION), device:
         fused = tvm.transform.Sequential(
             [relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(), relax.transform.FuseTIR()]
         )(parts.module())

@@ -43,10 +43,14 @@ def _sign(each: Instruction, x: Expr) -> Expr:
 
 
 def _relu(each: Instruction, x: Expr) -> Expr:
+    return bounded("max", 0, x)
+
+
+def bounded(name: str, bound: Expr | int, x: Expr) -> Expr:
+    """``max`` or ``min`` of a bound and x. The bound stands first: where x is no number, TVM takes the second."""
     from tvm import tirx
 
-    zero = tirx.const(0, each.dtype)
-    return tirx.Select(x < zero, zero, x)
+    return getattr(tirx, name)(tirx.const(bound, x.dtype) if isinstance(bound, int) else bound, x)
 
 
 def _extreme(each: Instruction, a: Expr, b: Expr) -> Expr:
@@ -59,8 +63,8 @@ def extreme(name: str, dtype: str) -> Callable[[Expr, Expr], Expr]:
     from tvm import tirx
 
     def chosen(a: Expr, b: Expr) -> Expr:
-        wins = a > b if name == "max" else a < b
-        return tirx.Select(tirx.any(wins, a != a) if "float" in dtype else wins, a, b)
+        won = tirx.Select(a > b if name == "max" else a < b, a, b)
+        return tirx.Select(a != a, a, won) if "float" in dtype else won
 
     return chosen
 

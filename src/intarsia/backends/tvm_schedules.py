@@ -8,7 +8,7 @@ neighbours lie side by side in memory; along ``TILE`` what was read for a vector
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -130,18 +130,14 @@ def _tile(order: Any, block: Any, registers: Registers) -> Tile | None:
     most = registers.count - registers.count // 8
     fits = [
         (length, rows)
-        for length in _divisors(sizes[vector], 4 * lanes)
-        for rows in _divisors(sizes[row], _LONGEST_TILE)
-        if (length % lanes == 0 or length in (lanes // 2, lanes // 4)) and -(-length // lanes) * rows <= most
+        for length in (lanes // 4, lanes // 2, lanes, 2 * lanes, 4 * lanes)  # LLVM takes vectors of other lengths apart
+        for rows in range(1, _LONGEST_TILE + 1)
+        if sizes[vector] % length == sizes[row] % rows == 0 and -(-length // lanes) * rows <= most
     ]
     if not fits:
         return None
     length, rows = min(fits, key=lambda each: (-(-each[0] // lanes) + each[1]) / (each[0] * each[1]))
     return Tile(vector=vector, row=row, length=length, rows=rows)
-
-
-def _divisors(number: int, most: int) -> Iterator[int]:
-    return (each for each in range(1, min(number, most) + 1) if number % each == 0)
 
 
 def _spatial(order: Any, block: Any) -> list[int]:
