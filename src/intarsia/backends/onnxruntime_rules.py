@@ -44,7 +44,7 @@ _ROWS: tuple[tuple[str, str], ...] = (
         "DynamicQuantizeLinear Elu Erf Gelu GlobalAveragePool GlobalLpPool GlobalMaxPool GroupNormalization "
         "HardSigmoid HardSwish Hardmax InstanceNormalization LRN LeakyRelu LpPool MaxRoiPool MaxUnpool Mean "
         "MeanVarianceNormalization Mish Multinomial NegativeLogLikelihoodLoss NonMaxSuppression PRelu RNN Selu Sinh "
-        "SoftmaxCrossEntropyLoss Softplus Softsign Tan ThresholdedRelu",
+        "SoftmaxCrossEntropyLoss Softplus Softsign Swish Tan ThresholdedRelu",
     ),
     ("float32 float16", "Attention QuantizeLinear RotaryEmbedding"),
     (
@@ -96,7 +96,7 @@ _ROWS: tuple[tuple[str, str], ...] = (
     ("int32 int64", "BlackmanWindow HammingWindow HannWindow MelWeightMatrix"),
     ("int32 int64 string", "TfIdfVectorizer"),
     ("int8 uint8", "ConvInteger MatMulInteger QLinearConv QLinearMatMul"),
-    (f"{_FLOAT8} int8 uint8 int16 uint16 int32 int4 uint4", "DequantizeLinear"),
+    (f"{_FLOAT8} int8 uint8 int16 uint16 int32 int4 uint4 int2 uint2", "DequantizeLinear"),
     ("uint8 uint32 uint64", "BitShift"),
     ("string", "RegexFullMatch StringConcat StringSplit"),
 )
@@ -106,6 +106,8 @@ KERNELS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Operator -> element types. float16 is in it only where a kernel is native: elsewhere ORT computes in float32."""
 
+_BY_POINTER = ("bfloat", "float8", "int4", "uint4", "int2", "uint2")
+"""Beginnings of the names of types that numpy lacks."""
 _NO_TENSOR_FIRST = words(
     "ConcatFromSequence Constant SequenceAt SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap"
 )
@@ -130,7 +132,7 @@ def refusal(node: Node, graph: Graph, *, has_custom_ops: bool = False) -> str | 
 def _late_pointer(node: Node, graph: Graph) -> str | None:
     for name in filter(None, (*node.reads, *node.outputs)):
         value = graph.values[name]
-        if value.shape is None and str(value.dtype).startswith(("bfloat", "float8")):
+        if value.shape is None and str(value.dtype).startswith(_BY_POINTER):
             return f"onnxruntime hands out {value.dtype} by pointer only, and the shape of {name} is not known before"
     return None
 
