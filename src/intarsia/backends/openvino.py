@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends import openvino_rules
+from intarsia.backends import openvino_rules, openvino_shapes
 from intarsia.backends.base import (
     Availability,
     Backend,
@@ -29,6 +29,8 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.memory import writable
 from intarsia.backends.node_facts import words
+from intarsia.backends.openvino_late import Late
+from intarsia.backends.openvino_mends import mended
 from intarsia.backends.wheel import installed
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
@@ -45,6 +47,9 @@ _SMALL_BYTES = 1024
 _SHAREABLE = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
 """Weights of these types are handed over as arrays; others stay inside the model."""
 
+_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
+"""OpenVINO's names for the types that numpy cannot name; it is given their memory."""
+
 
 class OpenVinoBackend(Backend):
     """Weights become constants over the arrays they are mapped to; tensors are set once, over the plan's buffers.
@@ -59,8 +64,9 @@ class OpenVinoBackend(Backend):
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
+        any_shape=True,
         follows_ports=True,
-        dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool"),
+        dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool", *_TYPES),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
@@ -69,31 +75,46 @@ class OpenVinoBackend(Backend):
             evidence="Identity of 2**40 gives 0: the CPU plug-in holds 64-bit integers in 32",
         ),
         Gap(
-            what="integer division, modulo, power, reduction, product of matrices, Relu",
+            what="integer power, reduction, product of matrices, Relu; 32- and 64-bit division and modulo",
             why=GapReason.UPSTREAM,
             evidence="ReduceMax of int32 1058034504 gives 1058034496: computed in float32",
         ),
         Gap(
-            what="8- and 16-bit integer arithmetic",
+            what="comparing integers beyond 24 bits",
             why=GapReason.UPSTREAM,
-            evidence="int8 100 + 100 gives 127 instead of -56",
+            evidence="int32 1234567892 == 1234567891 gives true: compared in float32; taken, since ids are smaller",
+        ),
+        Gap(
+            what="uint32, uint64",
+            why=GapReason.UPSTREAM,
+            evidence="uint32 4000000000 > 1 gives false: held in a signed integer of 32 bits",
         ),
         Gap(what="float64", why=GapReason.UPSTREAM, evidence="1e300 squared gives 3.4e38: computed in float32"),
         Gap(
-            what="bfloat16, float8, strings at the borders",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="set_tensor: precision f16, since the model input tensor precision is bf16",
+            what="float8_e4m3fnuz, float8_e5m2fnuz, Cast[float8 without saturation]",
+            why=GapReason.UPSTREAM,
+            evidence="Unsupported data type FLOAT8E4M3FNUZ",
         ),
         Gap(
-            what="values whose shape only running tells",
+            what="strings, elements of less than 8 bits at the borders",
+            why=GapReason.NOT_IMPLEMENTED,
+            evidence="Unsupported data type: int4",
+        ),
+        Gap(
+            what="values whose shape changes with the data",
             why=GapReason.NOT_IMPLEMENTED,
             evidence="it refuses dynamic ranks, and with open dimensions a transformer that ran at length 1 first "
             "answers every other length wrongly from then on; onnxruntime takes these nodes",
         ),
         Gap(
-            what="DFT, STFT, Col2Im, BitShift, DynamicQuantizeLinear",
+            what="DFT, STFT, Col2Im[more than two dimensions], DynamicQuantizeLinear",
             why=GapReason.UPSTREAM,
-            evidence="ONNX node tests dft_axis, dft_rfft, col2im_5d, bitshift_*_negative_*, dynamicquantizelinear fail",
+            evidence="ONNX node tests dft_axis, dft_rfft, col2im_5d, dynamicquantizelinear fail",
+        ),
+        Gap(
+            what="Attention[causal, past, other numbers of queries than of keys]",
+            why=GapReason.UPSTREAM,
+            evidence="4 queries and 6 keys behind a past of 12: the mask ends at the last key, not at the past and 4",
         ),
         Gap(
             what="Conv[kernel of one element, dilated]",
@@ -101,7 +122,7 @@ class OpenVinoBackend(Backend):
             evidence="SIGSEGV in 2026.4.1 on the models that NNSmith draws from the seeds 83 and 133",
         ),
         Gap(
-            what="QuantizeLinear half way between two steps",
+            what="QuantizeLinear half way between two steps, QuantizeLinear[scale made from the data]",
             why=GapReason.UPSTREAM,
             evidence="ONNX node test quantizelinear_uint16: one step off, since it multiplies by 1 / scale",
         ),
@@ -129,13 +150,20 @@ class OpenVinoBackend(Backend):
         """Convert once, to see that it can be done; the plug-in compiles while it loads, faster than it imports."""
         outside = all(weight.dtype in _SHAREABLE for weight in model.weights.values())
         weights = tuple(w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES)
+        deciding = openvino_shapes.deciding_inputs(model)
         with guard(CompileError, _NAME):
             content = model.to_bytes(weights="inputs" if outside else "inline", small_bytes=_SMALL_BYTES)
-            _core().read_model(content)
+            left = _left([value.name for value in model.inputs], _core().read_model(content), len(weights))
         return EngineArtifact(
             files={"model.onnx": content},
             weights=weights,
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta={
+                "inputs": signature_rows(model.inputs),
+                "outputs": signature_rows(model.outputs),
+                "deciding": list(deciding),
+                "left": left,
+                "late": bool(deciding) or any(value.shape is None for value in (*model.inputs, *model.outputs)),
+            },
         )
 
     def load(
@@ -146,8 +174,12 @@ class OpenVinoBackend(Backend):
         settings: RunSettings,
     ) -> Executable:
         """Read the model, put constants over the mapped weights, compile for this machine."""
-        compiled, held = _compiled_model(artifact, weights, _properties(target, settings))
-        return _Compiled(compiled, artifact.meta, held)
+        properties, meta = _properties(target, settings), artifact.meta
+        if meta["late"]:
+            own = {name: weights[name] for name in artifact.weights}
+            return Late(meta, partial(_specialise, artifact, own, properties))
+        compiled, held = _compiled_model(artifact, weights, properties)
+        return _Compiled(compiled, meta, held)
 
     def kernel_times(
         self,
@@ -157,12 +189,14 @@ class OpenVinoBackend(Backend):
         target: Target,
         settings: RunSettings,
         runs: int,
-    ) -> Sequence[Sequence[tuple[str, float]]]:
-        """By its performance counters."""
+    ) -> Sequence[Sequence[tuple[str, float]]] | None:
+        """By its performance counters; none of a model that is compiled anew for what its inputs hold."""
+        if artifact.meta["late"]:
+            return None
         from intarsia.backends.openvino_profile import COUNTERS, primitive_times
 
         compiled, held = _compiled_model(artifact, weights, {**_properties(target, settings), **COUNTERS})
-        inputs = [writable(feeds[value.name]) for value in signatures(artifact.meta["inputs"])]
+        inputs = [writable(feeds[name]) for name in artifact.meta["left"]]
         times = primitive_times(compiled, inputs, runs)
         del held
         return times
@@ -175,7 +209,7 @@ class OpenVinoBackend(Backend):
             converted = _core().read_model(artifact.files["model.onnx"])
             held = _fill(converted, [model.weights[name].array() for name in artifact.weights])
             path = folder / "model.xml"
-            _engine().save_model(converted, path, compress_to_fp16=False)
+            _engine().save_model(mended(converted), path, compress_to_fp16=False)
             del held
         options = folder / "options.json"
         content = {"device": "CPU", "properties": _properties(target, settings)}
@@ -189,6 +223,7 @@ class _Compiled(Executable):
     def __init__(self, compiled: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...]) -> None:
         self.inputs = signatures(meta["inputs"])
         self.outputs = signatures(meta["outputs"])
+        self._left = [value for value in self.inputs if value.name in meta["left"]]
         self._compiled = compiled
         self._held = held
 
@@ -197,7 +232,7 @@ class _Compiled(Executable):
         with guard(LoadError, _NAME):
             request = self._compiled.create_infer_request()
             sides = (
-                (self.inputs, inputs, request.set_input_tensor),
+                (self._left, inputs, request.set_input_tensor),
                 (self.outputs, outputs, request.set_output_tensor),
             )
             places = [
@@ -223,7 +258,7 @@ def _bare_infer(request: Any) -> BoundCall:
 
 
 def _point(put: Callable[[int, Any], None], position: int, array: np.ndarray) -> None:
-    put(position, _tensor(array))
+    put(position, tensor(array))
 
 
 def _engine() -> Any:
@@ -253,15 +288,52 @@ def _properties(target: Target, settings: RunSettings) -> dict[str, Any]:
     }
 
 
+def _left(inputs: Sequence[str], model: Any, weights: int) -> list[str]:
+    """The inputs that the model still has, in its order: what no operator looks at vanishes while it is read."""
+    parameters = model.get_parameters()
+    count = len(parameters) - weights
+    if count == len(inputs):
+        return list(inputs)
+    names = {each.get_friendly_name() for each in parameters}
+    left = [name for name in inputs if name in names]
+    if len(left) != count:
+        raise CompileError(_NAME, f"of the inputs {', '.join(inputs)} only {count} are left, under other names")
+    return left
+
+
+def _read(artifact: EngineArtifact, weights: Mapping[str, np.ndarray]) -> tuple[Any, tuple[np.ndarray, ...]]:
+    """The model over the mapped weights, and the arrays to keep alive."""
+    model = _core().read_model(artifact.files["model.onnx"])
+    return model, _fill(model, [weights[name] for name in artifact.weights])
+
+
 def _compiled_model(
     artifact: EngineArtifact, weights: Mapping[str, np.ndarray], properties: Mapping[str, Any]
 ) -> tuple[Any, tuple[np.ndarray, ...]]:
     """A compiled model over the mapped weights, and the arrays to keep alive."""
     with guard(LoadError, _NAME):
-        model = _core().read_model(artifact.files["model.onnx"])
-        held = _fill(model, [weights[name] for name in artifact.weights])
-        _part_inputs_from_outputs(model)
-        return _core().compile_model(model, "CPU", dict(properties)), held
+        model, held = _read(artifact, weights)
+        return _core().compile_model(mended(model), "CPU", dict(properties)), held
+
+
+def _specialise(
+    artifact: EngineArtifact,
+    weights: Mapping[str, np.ndarray],
+    properties: Mapping[str, Any],
+    contents: Mapping[str, np.ndarray],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> tuple[Any, tuple[np.ndarray, ...]]:
+    """As `_compiled_model`, with some inputs as constants and all others of these shapes."""
+    from openvino import op
+
+    model, held = _read(artifact, weights)
+    for name, parameter in zip(artifact.meta["left"], model.get_parameters(), strict=True):
+        if name in contents:
+            _put(model, parameter, op.Constant(contents[name]))
+        else:
+            parameter.set_partial_shape(_engine().PartialShape(list(shapes[name])))
+    model.validate_nodes_and_infer_types()
+    return _core().compile_model(mended(model), "CPU", dict(properties)), held
 
 
 def _fill(model: Any, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -275,26 +347,23 @@ def _fill(model: Any, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     parameters = model.get_parameters()
     for parameter, array in zip(parameters[len(parameters) - len(weights) :], weights, strict=True):
         shared = writable(array)
-        constant = op.Constant(shared, shared_memory=True)
-        for reader in parameter.output(0).get_target_inputs():
-            reader.replace_source_output(constant.output(0))
-        model.remove_parameter(parameter)
+        _put(model, parameter, op.Constant(shared, shared_memory=True))
         held += [array, shared]
     return tuple(held)
 
 
-def _part_inputs_from_outputs(model: Any) -> None:
-    """Put a copy between an input and an output that shows it, as it is left where a Dropout vanishes.
-
-    Both would be one tensor, and setting the output's memory would take the input's away.
-    """
-    from openvino import opset16
-
-    for result in model.get_results():
-        source = result.input_value(0)
-        if source.get_node().get_type_name() == "Parameter":
-            result.input(0).replace_source_output(opset16.identity(source).output(0))
+def _put(model: Any, parameter: Any, constant: Any) -> None:
+    """A constant in place of an input."""
+    for reader in parameter.output(0).get_target_inputs():
+        reader.replace_source_output(constant.output(0))
+    model.remove_parameter(parameter)
 
 
-def _tensor(array: Any) -> Any:
-    return _engine().Tensor(writable(array), shared_memory=True)
+def tensor(array: Any) -> Any:
+    """A tensor over an array's memory."""
+    engine, shared, name = _engine(), writable(array), _TYPES.get(array.dtype.name)
+    if name is None:
+        return engine.Tensor(shared, shared_memory=True)
+    return engine.Tensor(
+        shared.view(f"uint{8 * array.itemsize}"), engine.Shape(array.shape), getattr(engine.Type, name)
+    )

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from intarsia.backends import openvino_shapes
 from intarsia.backends.node_facts import (
     Case,
     first_reason,
     has_input,
-    has_output,
     has_window_in_padding,
     inner_operators,
     input_dtype,
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 OPERATORS = words(
     # Element by element.
-    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu "
-    "Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN "
-    "LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink "
-    "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor Dropout "
+    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike "
+    "Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity "
+    "IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round "
+    "Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor "
+    "Dropout "
     # Layers.
     "Attention AveragePool BatchNormalization Conv ConvInteger ConvTranspose Einsum GRU Gemm GlobalAveragePool "
     "GlobalMaxPool GroupNormalization InstanceNormalization LRN LSTM LayerNormalization LogSoftmax LpNormalization "
@@ -42,55 +43,25 @@ OPERATORS = words(
     "ArgMax ArgMin CumSum ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
     "ReduceSum ReduceSumSquare TopK "
     # Moving data.
-    "AffineGrid CenterCropPad Concat Constant ConstantOfShape DepthToSpace Expand EyeLike Flatten Gather "
-    "GatherElements GatherND GridSample OneHot Pad Reshape Resize ReverseSequence RoiAlign ScatterElements "
-    "ScatterND Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze "
-    "BlackmanWindow HammingWindow HannWindow "
+    "AffineGrid CenterCropPad Col2Im Compress Concat Constant ConstantOfShape DepthToSpace Expand EyeLike Flatten "
+    "Gather GatherElements GatherND GridSample NonMaxSuppression NonZero OneHot Pad Range Reshape Resize "
+    "ReverseSequence RoiAlign ScatterElements ScatterND Shape Size Slice SpaceToDepth Split Squeeze Tile Transpose "
+    "Trilu Unique Unsqueeze BlackmanWindow HammingWindow HannWindow "
     # Quantised, and control flow.
     "DequantizeLinear QLinearConv QLinearMatMul QuantizeLinear If Loop Scan"
 )
-
-_MADE_OF_CONSTANTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {
-        "AffineGrid": (1,),
-        "BlackmanWindow": (0,),
-        "CenterCropPad": (1,),
-        "ConstantOfShape": (0,),
-        "CumSum": (1,),
-        "Expand": (1,),
-        "HammingWindow": (0,),
-        "HannWindow": (0,),
-        "OneHot": (1,),
-        "Pad": (1, 3),
-        "ReduceL1": (1,),
-        "ReduceL2": (1,),
-        "ReduceLogSum": (1,),
-        "ReduceLogSumExp": (1,),
-        "ReduceMax": (1,),
-        "ReduceMean": (1,),
-        "ReduceMin": (1,),
-        "ReduceProd": (1,),
-        "ReduceSum": (1,),
-        "ReduceSumSquare": (1,),
-        "Reshape": (1,),
-        "Resize": (1, 2, 3),
-        "Slice": (1, 2, 3, 4),
-        "Split": (1,),
-        "Squeeze": (1,),
-        "Tile": (1,),
-        "TopK": (1,),
-        "Trilu": (1,),
-        "Unsqueeze": (1,),
-    }
-)
-"""Inputs that decide over shapes or axes: computed at run time, they make ranks dynamic, which the plug-in refuses."""
 
 _THROUGH_FLOAT = words(
     "Div Gemm MatMul Mod Pow ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
     "ReduceSum ReduceSumSquare Relu"
 )
-_SATURATING = words("Add Mul Neg Sub Sum")
+_RIGHT_IF_EMPTY = words(
+    "Abs Cast CastLike Concat Exp Log Mul ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
+    "ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Shape Split Trilu"
+)
 _NARROW = frozenset({"int8", "uint8", "int16", "uint16"})
+_EXACT_IF_NARROW = words("Div Mod")
+"""Computed in float32 too, which holds each quotient and each rest of 16-bit integers."""
 
 
 def refusal(node: Node, graph: Graph) -> str | None:
@@ -102,34 +73,39 @@ def refusal(node: Node, graph: Graph) -> str | None:
             return f"openvino does not convert {op_type}, or computes it wrongly"
     return (
         _empty(node, graph)
-        or _computed_shape(node, graph)
+        or openvino_shapes.refusal(node, graph)
         or _integers(node, graph)
         or first_reason(_CASES, node, graph)
     )
 
 
 def _empty(node: Node, graph: Graph) -> str | None:
+    if node.op_type in _RIGHT_IF_EMPTY:
+        return _empty_constant(node, graph)
     for name in filter(None, (*node.reads, *node.outputs)):
         if name not in graph.weights and 0 in (graph.values[name].shape or ()):
             return f"openvino computes no empty tensors ({name})"
     return None
 
 
-def _computed_shape(node: Node, graph: Graph) -> str | None:
-    for position in _MADE_OF_CONSTANTS.get(node.op_type, ()):
-        if not is_constant(node, graph, position):
-            return f"openvino wants input {position} of {node.op_type} as a constant"
+def _empty_constant(node: Node, graph: Graph) -> str | None:
+    for name in node.inputs if node.op_type == "Concat" else node.inputs[:1]:
+        if name in graph.weights and 0 in graph.weights[name].shape:
+            return f"openvino reads the empty constant {name} as a scalar"
     return None
+
+
+def _cast(node: Node, graph: Graph) -> str | None:
+    narrow = str(graph.values[node.outputs[0]].dtype).startswith("float8")
+    return "openvino is made to saturate float8" if narrow and not node.attributes.get("saturate", 1) else None
 
 
 def _integers(node: Node, graph: Graph) -> str | None:
     dtype = input_dtype(node, graph, 0)
     if dtype is None or not dtype.startswith(("int", "uint")):
         return None
-    if node.op_type in _THROUGH_FLOAT:
+    if node.op_type in _THROUGH_FLOAT and not (node.op_type in _EXACT_IF_NARROW and dtype in _NARROW):
         return f"openvino computes {node.op_type} on integers in float32"
-    if node.op_type in _SATURATING and dtype in _NARROW:
-        return f"openvino's {node.op_type} on {dtype} stops at the limits of the type instead of wrapping around"
     return None
 
 
@@ -168,9 +144,11 @@ def _resize(node: Node, graph: Graph) -> str | None:
 
 
 def _attention(node: Node, graph: Graph) -> str | None:
-    if has_output(node, 3):
-        return "openvino gives a wrong Attention when its fourth output is asked for"
-    if {"left_window_size", "right_window_size"} & node.attributes.keys():
+    attributes = node.attributes
+    queries, keys = (graph.values[name].shape for name in node.inputs[:2])
+    if attributes.get("is_causal", 0) and has_input(node, 4) and (not queries or not keys or queries[-2] != keys[-2]):
+        return "openvino shifts the mask of a causal Attention whose queries and keys behind a past differ in number"
+    if any(attributes.get(name, -1) >= 0 for name in ("left_window_size", "right_window_size")):
         return "openvino ignores the window of an Attention"
     return None
 
@@ -180,7 +158,8 @@ def _pad(node: Node, graph: Graph) -> str | None:
 
 
 def _mod(node: Node, graph: Graph) -> str | None:
-    return None if node.attributes.get("fmod", 0) else "openvino takes Mod on floats only as fmod"
+    is_float = str(input_dtype(node, graph, 0)).startswith("float")
+    return "openvino takes Mod on floats only as fmod" if is_float and not node.attributes.get("fmod", 0) else None
 
 
 def _celu(node: Node, graph: Graph) -> str | None:
@@ -199,15 +178,35 @@ def _space_to_depth(node: Node, graph: Graph) -> str | None:
     return "openvino's SpaceToDepth knows only DCR" if node.attributes.get("mode", "DCR") != "DCR" else None
 
 
+def _col2im(node: Node, graph: Graph) -> str | None:
+    sizes = graph.values[node.inputs[1]].shape
+    return None if sizes == (2,) else "openvino's Col2Im makes images only"
+
+
 def _dropout(node: Node, graph: Graph) -> str | None:
-    return "Dropout in training draws random numbers" if has_input(node, 2) else None
+    if has_input(node, 2):
+        return "Dropout in training draws random numbers"
+    if not is_constant(node, graph, 1):
+        return "openvino drops the ratio of a Dropout, and with it an input of the model"
+    return None
+
+
+def _quantise(node: Node, graph: Graph) -> str | None:
+    if node.attributes.get("block_size", 0) and not has_input(node, 2):
+        return "openvino fails on a QuantizeLinear in blocks without a zero point"
+    if graph.values[node.inputs[1]].producer is not None:
+        return "openvino multiplies by 1 / scale, which shows where the scale is made from the data"
+    return None
 
 
 _CASES: Mapping[str, Case] = MappingProxyType(
     {
         "Attention": _attention,
         "AveragePool": _pool,
+        "Cast": _cast,
+        "CastLike": _cast,
         "Celu": _celu,
+        "Col2Im": _col2im,
         "Conv": _conv,
         "Dropout": _dropout,
         "GRU": _recurrent,
@@ -217,6 +216,7 @@ _CASES: Mapping[str, Case] = MappingProxyType(
         "MaxPool": _pool,
         "Mod": _mod,
         "Pad": _pad,
+        "QuantizeLinear": _quantise,
         "RNN": _recurrent,
         "Resize": _resize,
         "RoiAlign": _roi_align,

@@ -44,15 +44,32 @@ def loop_with(op_type: str) -> Case:
     )
 
 
+def then(first: str, second: str, data: Feed, reads: str = "y", **attributes: Any) -> Case:
+    """The second operator on what the first makes of the data."""
+    nodes = (node(first, "x", "y"), node(second, reads, "z", **attributes))
+    return Case(name=f"{first}-{second}", nodes=nodes, inputs={"x": data}, outputs=("z",))
+
+
+RESHAPED_TO_WHAT_IS_IN = Case(
+    name="counted",
+    nodes=(node("NonZero", "d", "n"), node("Shape", "n", "s", start=1), node("Reshape", "x s")),
+    inputs={"d": f32(100), "x": f32(4)},
+)
 LSTM = {"w": (1, 12, 2), "r": (1, 12, 3), "b": (1, 24), "h": (1, 1, 3), "c": (1, 1, 3), "p": (1, 9)}
 REFUSED = [
     ("does not convert Det", one("Det", "2d", {"x": f32(3, 3)})),
     ("does not convert Bernoulli", loop_with("Bernoulli")),
     ("empty tensors", one("Relu", "empty", {"x": f32(0, 3)})),
-    ("input 1 of Reshape as a constant", one("Reshape", "late", {"x": f32(4), "s": Feed(shape=(2,), dtype="int64")})),
+    ("input 1 of Reshape as a constant", RESHAPED_TO_WHAT_IS_IN),
+    ("the shape of y changes with the data", then("NonZero", "Cast", f32(3, 3), to=TensorProto.FLOAT)),
+    ("by pointer only", then("NonZero", "Cast", f32(3, 3), to=TensorProto.BFLOAT16)),
+    ("reads the empty constant w", one("Concat", "empty", {"x": f32(0, 3), "w": np.zeros((0, 3), np.float32)}, axis=0)),
+    ("drops the ratio", one("Dropout", "ratio", {"x": f32(3), "r": Feed(shape=())})),
+    ("multiplies by 1 / scale", then("Exp", "QuantizeLinear", Feed(shape=()), "x y")),
+    ("saturate float8", one("Cast", "f8", {"x": f32(3)}, to=TensorProto.FLOAT8E4M3FN, saturate=0)),
     ("Div on integers in float32", one("Div", "int32", {"a": INT32, "b": INT32})),
     ("ReduceMax on integers in float32", one("ReduceMax", "int64", {"x": INT64, "axes": i64(1)})),
-    ("Add on int8 stops", one("Add", "int8", {"a": INT8, "b": INT8})),
+    ("Mod on integers in float32", one("Mod", "int32", {"a": INT32, "b": INT32})),
     (
         "starts in the padding",
         one("MaxPool", "c", {"x": f32(1, 1, 4, 4)}, kernel_shape=[1, 1], strides=[2, 2], ceil_mode=1),
@@ -78,6 +95,12 @@ REFUSED = [
     ),
 ]
 TAKEN = [
+    one("Reshape", "late", {"x": f32(4), "s": Feed(shape=(2,), dtype="int64")}),
+    one("NonZero", "counted", {"x": f32(3, 3)}),
+    one("Add", "int8", {"a": INT8, "b": INT8}),
+    one("Div", "int8", {"a": INT8, "b": INT8}),
+    Case(name="split", nodes=(node("Split", "x s", "y z"),), inputs={"x": f32(2)}, weights={"s": i64(0, 2)}),
+    one("Cast", "f8", {"x": f32(3)}, to=TensorProto.FLOAT8E4M3FN),
     one("Conv", "3x3", {"x": IMAGE, "w": (2, 2, 3, 3)}),
     one("Conv", "dilated", {"x": IMAGE, "w": (2, 2, 3, 3)}, dilations=[2, 2], pads=[2, 2, 2, 2]),
     one("Add", "int32", {"a": INT32, "b": INT32}),
@@ -123,3 +146,29 @@ def test_other_domains_are_refused() -> None:
     graph = load_model(model)
     assert "my.domain" in (refusal(graph.nodes[0], graph) or "")
     assert np.all([value.dtype == "float32" for value in graph.values.values()])
+
+
+@pytest.mark.parametrize(
+    ("keys", "attributes", "reason"),
+    [
+        (4, {"is_causal": 1}, None),
+        (6, {}, None),
+        (6, {"is_causal": 1}, "shifts the mask"),
+        (4, {"left_window_size": 2}, "ignores the window"),
+        (4, {"left_window_size": -1}, None),
+    ],
+)
+def test_attention_behind_a_past(keys: int, attributes: dict[str, int], reason: str | None) -> None:
+    shapes = {"q": 4, "k": keys, "v": keys, "past_k": 3, "past_v": 3}
+    outputs = {"y": 4, "present_k": 3 + keys, "present_v": 3 + keys}
+
+    def info(name: str, length: int) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2, length, 8])
+
+    attention = node("Attention", "q k v - past_k past_v", " ".join(outputs), **attributes)
+    graph = helper.make_graph(
+        [attention], "attention", [info(*each) for each in shapes.items()], [info(*each) for each in outputs.items()]
+    )
+    loaded = load_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11))
+    found = refusal(loaded.nodes[0], loaded)
+    assert found is None if reason is None else reason in (found or "")
