@@ -85,7 +85,7 @@ def refusal(node: Node, graph: Graph) -> str | None:
             return f"openvino hands out {value.dtype} by pointer only, and the shape of {name} is not known before"
     for name in node.reads:
         if name in facts.open:
-            return f"the shape of {name} changes with the data, and openvino is compiled for one shape"
+            return f"the shape of {name} may change between calls, and openvino is compiled for one"
     for position, name in _deciding(node):
         if name not in graph.weights and name not in facts.contents:
             return f"openvino wants input {position} of {node.op_type} as a constant, or from small inputs of the model"
