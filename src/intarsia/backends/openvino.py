@@ -324,14 +324,13 @@ def _specialise(
     shapes: Mapping[str, tuple[int, ...]],
 ) -> tuple[Any, tuple[np.ndarray, ...]]:
     """As `_compiled_model`, with some inputs as constants and all others of these shapes."""
-    from openvino import op
-
+    engine = _engine()
     model, held = _read(artifact, weights)
     for name, parameter in zip(artifact.meta["left"], model.get_parameters(), strict=True):
         if name in contents:
-            _put(model, parameter, op.Constant(contents[name]))
+            _put(model, parameter, engine.op.Constant(contents[name]))
         else:
-            parameter.set_partial_shape(_engine().PartialShape(list(shapes[name])))
+            parameter.set_partial_shape(engine.PartialShape(list(shapes[name])))
     model.validate_nodes_and_infer_types()
     return _core().compile_model(mended(model), "CPU", dict(properties)), held
 

@@ -59,6 +59,8 @@ _OF_SHAPE = words("Shape Size")
 """Operators that look at the shape of their input only."""
 _OF_FIRST = words("CastLike")
 """Operators that look at the type of their second input only."""
+_BY_POINTER = ("bfloat", "float8")
+"""Beginnings of the names of types that numpy lacks."""
 _SMALL = 64
 """Elements of a scalar or list among the inputs that is taken for axes, sizes or the like, and not for data."""
 
@@ -81,13 +83,17 @@ def refusal(node: Node, graph: Graph) -> str | None:
     facts = _facts(graph)
     for name in filter(None, (*node.reads, *node.outputs)):
         value = graph.values[name]
-        if value.shape is None and str(value.dtype).startswith(("bfloat", "float8")):
+        if value.shape is None and str(value.dtype).startswith(_BY_POINTER):
             return f"openvino hands out {value.dtype} by pointer only, and the shape of {name} is not known before"
     for name in node.reads:
         if name in facts.open:
             return f"the shape of {name} may change between calls, and openvino is compiled for one"
     for position, name in _deciding(node):
-        if name not in graph.weights and name not in facts.contents:
+        if name in graph.weights:
+            continue
+        if str(graph.values[name].dtype).startswith(_BY_POINTER):
+            return f"openvino is given {graph.values[name].dtype} by pointer only, and {name} has to be a constant"
+        if name not in facts.contents:
             return f"openvino wants input {position} of {node.op_type} as a constant, or from small inputs of the model"
     return None
 
