@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import metadata
+from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,9 +35,20 @@ if TYPE_CHECKING:
 _NAME = "reference"
 _SMALL_BYTES = 1024
 _DTYPES = (
-    "float16 float32 float64 bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz int8 int16 int32 int64 "
-    "uint8 uint16 uint32 uint64 int4 uint4 bool string complex64 complex128"
+    "float16 float32 float64 bfloat16 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu "
+    "float4_e2m1fn int8 int16 int32 int64 uint8 uint16 uint32 uint64 int2 uint2 int4 uint4 bool string "
+    "complex64 complex128"
 )
+_FOLDERS: Mapping[str, str] = {
+    "": "onnx.reference.ops",
+    "ai.onnx.ml": "onnx.reference.ops.aionnxml",
+    "ai.onnx.preview": "onnx.reference.ops.aionnx_preview",
+    "ai.onnx.preview.training": "onnx.reference.ops.aionnx_preview_training",
+}
+"""The evaluator's package for each domain."""
+_SCAN_WITHOUT_BATCH = 9
+"""The opset from which on Scan has no batch axis."""
+_DRAWING = words("Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike")
 
 
 class ReferenceBackend(Backend):
@@ -53,6 +64,16 @@ class ReferenceBackend(Backend):
             why=GapReason.UPSTREAM,
             evidence="the evaluator implements only what ONNX defines",
         ),
+        Gap(
+            what="random numbers",
+            why=GapReason.NEVER,
+            evidence="ONNX names no generator, so what one evaluation draws cannot be compared with another",
+        ),
+        Gap(
+            what="Scan[other axes, backwards, or of before opset 9]",
+            why=GapReason.UPSTREAM,
+            evidence="Scan is not implemented for other input axes than 0",
+        ),
     )
 
     def probe(self) -> Availability:
@@ -61,11 +82,7 @@ class ReferenceBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """Whether the evaluator has an implementation, of nested operators too."""
-        for domain, op_type in ((node.domain, node.op_type), *inner_operators(node)):
-            if not _is_implemented(domain, op_type, graph.opsets.get(domain, 1)):
-                name = f"{domain}.{op_type}" if domain else op_type
-                return f"the reference evaluator does not implement {name}"
-        return None
+        return _own_refusal(node, graph) or _nested_refusal(node, graph)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Serialise."""
@@ -131,15 +148,50 @@ class _Evaluation(Executable):
         self._weights = {}
 
 
-def _is_implemented(domain: str, op_type: str, version: int) -> bool:
-    from onnx.reference import ReferenceEvaluator
-    from onnx.reference.ops import aionnxml, load_op
+def _own_refusal(node: Node, graph: Graph) -> str | None:
+    if node.domain == "" and node.op_type == "ImageDecoder" and util.find_spec("PIL") is None:
+        return "the reference evaluator decodes images with Pillow: pip install pillow"
+    if node.domain == "" and node.op_type == "Scan" and not _scans_plainly(node, graph):
+        return "the reference evaluator's Scan runs forwards along first axes, as opset 9 defined it"
+    return _operator_refusal(node.domain, node.op_type, graph, typed=True)
 
+
+def _nested_refusal(node: Node, graph: Graph) -> str | None:
+    reasons = (_operator_refusal(domain, op_type, graph, typed=False) for domain, op_type in inner_operators(node))
+    return next(filter(None, reasons), None)
+
+
+def _operator_refusal(domain: str, op_type: str, graph: Graph, *, typed: bool) -> str | None:
+    if domain == "" and op_type in _DRAWING:
+        return f"{op_type} draws random numbers, which no other evaluation draws"
+    if not _is_implemented(domain, op_type, graph.opsets.get(domain, 1), typed=typed):
+        name = f"{domain}.{op_type}" if domain else op_type
+        return f"the reference evaluator does not implement {name}"
+    return None
+
+
+def _scans_plainly(node: Node, graph: Graph) -> bool:
+    stated = ("scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions")
+    return graph.opsets.get("", 1) >= _SCAN_WITHOUT_BATCH and not any(
+        number for name in stated for number in node.attributes.get(name, ())
+    )
+
+
+def _is_implemented(domain: str, op_type: str, version: int, *, typed: bool) -> bool:
+    """``typed`` says that the inputs' types are written in the model: some operators are functions that need them."""
+    from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import RuntimeContextError
+
+    if domain not in _FOLDERS:
+        return False
+    load_op = import_module(_FOLDERS[domain]).load_op
     try:
         if domain == "":
             load_op(domain, op_type, version, evaluator_cls=ReferenceEvaluator)
-        else:  # refuses every domain but its own
-            aionnxml.load_op(domain, op_type, version)
+        else:
+            load_op(domain, op_type, version)
+    except RuntimeContextError:
+        return typed
     except (RuntimeError, ValueError, TypeError, KeyError):  # what it raises for what it does not know
         return False
     return True
