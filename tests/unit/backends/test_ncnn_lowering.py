@@ -30,6 +30,7 @@ def graph(
     inputs: Mapping[str, Shape],
     outputs: Sequence[str],
     weights: Mapping[str, np.ndarray] | None = None,
+    opset: int = 21,
 ) -> Graph:
     proto = helper.make_graph(
         nodes,
@@ -38,7 +39,7 @@ def graph(
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
         [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
     )
-    return load_model(helper.make_model(proto, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+    return load_model(helper.make_model(proto, opset_imports=[helper.make_opsetid("", opset)], ir_version=10))
 
 
 def single(
@@ -166,6 +167,12 @@ def test_rounding_up_is_a_pad_at_the_end() -> None:
     assert (stated["5"], stated["3"], stated["13"], stated["14"], stated["15"]) == ("1", "0", "0", "1", "1")
 
 
+@pytest.mark.parametrize(("order", "stated"), [("DCR", "1"), ("CRD", "0")])
+def test_blocks_go_into_channels_in_both_orders(order: str, stated: str) -> None:
+    node = helper.make_node("SpaceToDepth", ["x"], ["y"], blocksize=2, mode=order)
+    assert params(graph([node], {"x": (1, 2, 4, 4)}, ["y"], opset=28), "Reorg")["1"] == stated
+
+
 def test_inputs_are_shared_only_with_layers_that_leave_them_alone() -> None:
     weights = {"w": normal(4, 3, 3, 3)}
     assert network(single("Conv", {"x": (1, 3, 8, 8)}, weights)).inputs[0].shared
@@ -185,6 +192,7 @@ REFUSED = {
     "no layer": (single("Softplus", {"x": (1, 3)}), "no lowering"),
     "infinite number": (single("Add", {"x": (1, 3)}, {"c": np.array(-np.inf, np.float32)}), "finite"),
     "softmax over the batch": (single("Softmax", {"x": (1, 3)}, axis=0), "batch axis"),
+    "number that is fed": (single("Dropout", {"x": (1, 3), "ratio": ()}), "without dimensions"),
     "six dimensions": (single("Relu", {"x": (1, 2, 2, 2, 2, 2)}), "at most 4"),
     "backwards": (
         single(

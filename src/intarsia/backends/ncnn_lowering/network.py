@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.ncnn_lowering.builder import Builder, shape_params
+from intarsia.backends.ncnn_lowering.builder import Builder, blob_shape, shape_params
 from intarsia.backends.ncnn_lowering.fuse import fuse
 from intarsia.backends.ncnn_lowering.layer import Block, Layer, Parameter, Refused, Shape
 from intarsia.backends.ncnn_lowering.table import LOWERINGS
@@ -63,8 +63,12 @@ def refusal(node: Node, graph: Graph) -> str | None:
     lowering = LOWERINGS.get(node.op_type)
     if lowering is None:
         return f"{node.op_type} has no lowering to ncnn"
+    build = Builder(graph)
     try:
-        lowering(Builder(graph), node)
+        for name in node.reads:  # each may have to be fed, even those that the layers leave unread
+            if not build.is_constant(name):
+                blob_shape(build.shape(name))
+        lowering(build, node)
     except Refused as refused:
         return str(refused)
     return None

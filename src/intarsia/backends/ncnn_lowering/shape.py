@@ -149,20 +149,20 @@ def pad(build: Builder, node: Node) -> None:
 
 def depth_to_space(build: Builder, node: Node) -> None:
     """``DepthToSpace`` in both orders."""
-    mode = _BY_COLUMN if node.attributes.get("mode", "DCR") == "CRD" else _BY_BLOCK
-    _shuffle(build, node, "PixelShuffle", mode)
+    _shuffle(build, node, "PixelShuffle")
 
 
 def space_to_depth(build: Builder, node: Node) -> None:
-    """``SpaceToDepth``."""
-    _shuffle(build, node, "Reorg", _BY_BLOCK)
+    """``SpaceToDepth`` in both orders."""
+    _shuffle(build, node, "Reorg")
 
 
-def _shuffle(build: Builder, node: Node, kind: str, mode: int) -> None:
+def _shuffle(build: Builder, node: Node, kind: str) -> None:
     if build.shape(node.inputs[0])[0] != 1:
         raise Refused("ncnn has no batch dimension")
     blob = build.blob(node.inputs[0])
-    params = {0: int(node.attributes["blocksize"]), 1: mode}
+    order = _BY_COLUMN if node.attributes.get("mode", "DCR") == "CRD" else _BY_BLOCK
+    params = {0: int(node.attributes["blocksize"]), 1: order}
     build.bind(node.outputs[0], build.emit(kind, (blob,), blob_shape(build.shape(node.outputs[0])), params))
 
 
