@@ -12,9 +12,10 @@ from google.protobuf.message import EncodeError
 
 from intarsia.errors import ModelError
 from intarsia.graph.dtypes import STRING, elem_type_of, is_packed
+from intarsia.graph.respell import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from intarsia.graph.parts import Value, Weight
     from intarsia.graph.submodel import SubModel
@@ -28,13 +29,16 @@ ALIGNMENT = 64
 """Of a weight inside a data file: a cache line, and what vector loads want."""
 
 
-def skeleton(model: SubModel, opset: int | None, ir_version: int) -> onnx.ModelProto:
+def skeleton(
+    model: SubModel, opset: int | None, ir_version: int, respell: Collection[str] = frozenset()
+) -> onnx.ModelProto:
     """Everything but the weights.
 
     Args:
         model: The piece.
         opset: Version to write for ONNX's own operators; ``None`` where none is in use.
         ir_version: Version to write.
+        respell: Ids of nodes to write as other operators.
     """
     graph = model.graph
     proto = onnx.ModelProto(ir_version=ir_version, producer_name="intarsia")
@@ -46,7 +50,7 @@ def skeleton(model: SubModel, opset: int | None, ir_version: int) -> onnx.ModelP
     for domain in sorted(used - graph.opsets.keys() - {""}):  # nodes of our own making
         proto.opset_import.add(domain=domain, version=1)
     proto.graph.name = graph.name
-    proto.graph.node.extend(node.proto for node in model.nodes)
+    proto.graph.node.extend(written(model.nodes, graph, respell))
     proto.graph.input.extend(map(_info, model.inputs))
     proto.graph.output.extend(map(_info, model.outputs))
     border = {value.name for value in model.outputs}

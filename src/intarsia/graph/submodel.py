@@ -99,14 +99,26 @@ class SubModel:
                 export.add_input(model, weight)
         return model
 
-    def save(self, path: str | Path, max_opset: int | None = None, max_ir: int | None = None) -> None:
+    def save(
+        self,
+        path: str | Path,
+        max_opset: int | None = None,
+        max_ir: int | None = None,
+        respell: Collection[str] = frozenset(),
+    ) -> None:
         """Write a stand-alone ``.onnx`` file; above 1.5 GB the weights go to ``<name>.data`` beside it.
+
+        Args:
+            path: Where to.
+            max_opset: Newest version of ONNX's own operators that the reader knows.
+            max_ir: Newest IR version that the reader knows.
+            respell: Ids of nodes to write as other operators that give the same values (`graph.respell`).
 
         Raises:
             ModelError: An operator has no equal in the older opset.
         """
         opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
-        export.write(self, Path(path), export.skeleton(self, opset, ir_version))
+        export.write(self, Path(path), export.skeleton(self, opset, ir_version, respell))
 
 
 def cut(graph: Graph, node_ids: Iterable[str]) -> SubModel:
