@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,13 +34,16 @@ from intarsia.backends.base import (
     as_port,
     guard,
 )
-from intarsia.backends.mnn_support import refusal
+from intarsia.backends.mnn_support import refusal, respelled
 from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
+
+_NOT_FINITE = re.compile(r"(?<=[\[\s,:])[+-]?(?:inf|nan)(?=[\s,\]}])")
+"""Numbers of MNN's JSON form that are none of JSON's."""
 
 SHARED_BYTES = 1024
 """A weight smaller than this is not worth naming: it stays in the artifact's own files."""
@@ -53,6 +57,10 @@ WINOGRAD_MEMORY_LEVEL = 3
 WINOGRAD_LEVELS = {"low": 0, "normal": 1, "high": 3}
 """Level by the option ``memory``. MNN's own default is 3: up to 1.2 times faster than 1 on vgg19 and slower on some
 layers, but a 3x3 layer is off by 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
+
+DTYPES = frozenset({"float32", "int32", "int64", "bool"})
+"""Element types at borders. MNN holds the last two in 32 bits; others it would read as float32 or int32 and answer in
+those, so that what is computed in between neither rounds nor wraps as it should."""
 
 Layout = list[tuple[str | None, int]]
 """What a weight file is made of, in order: a weight's name, or ``None`` for bytes of the rest, and a byte count."""
@@ -73,7 +81,7 @@ class MnnBackend(Backend):
         writes_in_place=False,
         compiles_once=True,
         follows_ports=True,
-        dtypes=frozenset({"float32", "int32", "int64", "bool"}),
+        dtypes=DTYPES,
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
@@ -85,6 +93,11 @@ class MnnBackend(Backend):
             what="quantised operators",
             why=GapReason.UPSTREAM,
             evidence="QuantizeLinear crashes; int8 tensors cannot be read from Python",
+        ),
+        Gap(
+            what="float16, float64, and integers of other widths",
+            why=GapReason.UPSTREAM,
+            evidence="a session's tensors are float32 or int32 for them: a float64 output comes back as float32",
         ),
         Gap(what="control flow", why=GapReason.UPSTREAM, evidence="If and Loop: runSession returns 3; Scan crashes"),
     )
@@ -177,9 +190,11 @@ class MnnExecutable(Executable):
         self.inputs = _signatures(meta["inputs"])
         self.outputs = _signatures(meta["outputs"])
         self._interpreter, self._session = interpreter, session
+        for value in (*self.inputs, *self.outputs):
+            if value.dtype not in DTYPES:
+                raise LoadError("mnn", f"{value.name} is {value.dtype}, for which MNN has no tensors in Python")
         tensors = {**interpreter.getSessionInputAll(session), **interpreter.getSessionOutputAll(session)}
-        # MNN computes with 32 bits where ONNX says int64 or bool: the views are int32 then. An input that nothing
-        # reads is left out by the converter.
+        # An input that nothing reads is left out by the converter.
         self._views = {
             value.name: tensors[value.name].getNumpyData()
             for value in (*self.inputs, *self.outputs)
@@ -290,7 +305,7 @@ def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Pa
     Flatbuffers end at 2 GB, so a larger model needs its weights outside.
     """
     source, native = folder / "model.onnx", folder / "model.mnn"
-    model.save(source)
+    model.save(source, respell=respelled(model.nodes, model.graph))
     log = _converter(
         folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,
         *(["--saveExternalData"] if external else []),
@@ -316,7 +331,8 @@ def _spans(native: Path) -> list[tuple[int, int]]:
             offset += size
         return fields
 
-    json.loads(dump.read_text(encoding="utf-8"), object_hook=collect)
+    text = _NOT_FINITE.sub("0", dump.read_text(encoding="utf-8"))
+    json.loads(text, object_hook=collect)
     return spans
 
 

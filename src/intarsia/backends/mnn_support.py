@@ -26,6 +26,7 @@ ONNX_FLOAT, ONNX_INT32, ONNX_INT64 = 1, 6, 7
 """Numbers of element types in ``Cast``."""
 
 MAX_RANK = 6
+_SEVERAL_OUTPUTS = ("LayerNormalization", "Split", "TopK")
 
 Limit = Callable[["Node", "Graph"], str | None]
 
@@ -62,12 +63,17 @@ def refusal(node: Node, graph: Graph) -> str | None:
     )
 
 
+def respelled(nodes: Iterable[Node], graph: Graph) -> frozenset[str]:
+    """Ids of the accepted nodes that MNN computes rightly only in other words (`graph.respell`)."""
+    return frozenset(node.id for node in nodes if node.op_type in _RESPELLED and _RESPELLED[node.op_type](node, graph))
+
+
 def _constant_refusal(node: Node, graph: Graph, support: Support) -> str | None:
     for position in support.constant:
         name = node.inputs[position] if position < len(node.inputs) else ""
         if name and not graph.values[name].is_weight:
             return f"input {position} of {node.op_type} must be a constant for MNN"
-    if len([name for name in node.outputs if name]) > 1 and node.op_type not in ("Split", "TopK"):
+    if len([name for name in node.outputs if name]) > 1 and node.op_type not in _SEVERAL_OUTPUTS:
         return f"MNN's {node.op_type} is wrong in its second output"
     if all(graph.values[name].is_weight for name in node.reads):
         return "MNN fails on operators without an input that is computed"
@@ -106,30 +112,51 @@ def _negative(node: Node, graph: Graph, position: int) -> bool:
 
 
 def _pool(node: Node, graph: Graph) -> str | None:
-    if "strides" not in node.attributes:
-        return f"MNN's {node.op_type} divides by zero where strides are left out"
+    data = _shape(node, graph, 0)
     if any(step != 1 for step in node.attributes.get("dilations", ())):
         return f"MNN's {node.op_type} ignores dilations"
-    data, kernel = _shape(node, graph, 0), node.attributes["kernel_shape"]
+    if len(data) == 3 and not node.attributes.get("ceil_mode"):
+        return None
     if len(data) != 4:
         return f"MNN's {node.op_type} is two-dimensional"
+    if "strides" not in node.attributes:
+        return f"MNN's {node.op_type} divides by zero where strides are left out"
+    return _padded_pool(node, graph)
+
+
+def _padded_pool(node: Node, graph: Graph) -> str | None:
     pads = node.attributes.get("pads", (0, 0, 0, 0))
-    if node.attributes.get("count_include_pad") and pads[:2] != pads[2:]:
+    automatic = node.attributes.get("auto_pad", "NOTSET") != "NOTSET"
+    if node.attributes.get("count_include_pad") and (automatic or pads[:2] != pads[2:]):
         return f"MNN's {node.op_type} counts uneven padding wrongly"
+    if not node.attributes.get("ceil_mode"):
+        return None
+    data, kernel = _shape(node, graph, 0), node.attributes["kernel_shape"]
     room = [data[2 + i] + pads[i] + pads[2 + i] - kernel[i] for i in (0, 1)]
     rounded = [-(-free // step) + 1 for free, step in zip(room, node.attributes["strides"], strict=True)]
-    if node.attributes.get("ceil_mode") and graph.values[node.outputs[0]].shape != (*data[:2], *rounded):
+    if automatic or graph.values[node.outputs[0]].shape != (*data[:2], *rounded):
         return f"MNN's {node.op_type} keeps a last window that lies in the padding"
     return None
 
 
+def _power_pool(node: Node, graph: Graph) -> str | None:
+    pads = node.attributes.get("pads", ())
+    if any(step != 1 for step in node.attributes.get("dilations", ())):
+        return f"MNN's {node.op_type} ignores dilations"
+    if len(_shape(node, graph, 0)) not in (3, 4) or pads[: len(pads) // 2] != pads[len(pads) // 2 :]:
+        return f"MNN's {node.op_type} has one or two dimensions, and the same pads on both sides"
+    return None
+
+
 def _prelu(node: Node, graph: Graph) -> str | None:
+    if node.inputs[1] not in graph.weights:
+        return None
     data, slope = _shape(node, graph, 0), _shape(node, graph, 1)
     channels = data[1] if len(data) > 1 else 1
     per_channel = (channels, *(1 for _ in data[2:]))
     if prod(slope) == 1 or slope in (per_channel, (1, *per_channel)):
         return None
-    return "MNN's PRelu takes one slope, or one per channel"
+    return "MNN's PRelu takes one constant slope, or one per channel"
 
 
 def _several(node: Node, graph: Graph) -> str | None:
@@ -156,10 +183,49 @@ def _forward(node: Node, graph: Graph) -> str | None:
     return "MNN's Slice crashes on negative steps" if _negative(node, graph, 4) else None
 
 
-def _ordered(node: Node, graph: Graph) -> str | None:
-    low, high = (graph.weights.get(name) for name in (*node.inputs[1:], "", "")[:2])
-    crossed = low is not None and high is not None and bool((low.array() > high.array()).any())
-    return "MNN's Clip gives the lower bound where it exceeds the upper" if crossed else None
+def _plain_bounds(node: Node, graph: Graph) -> bool:
+    """Whether the bounds of a Clip are constants, and in order: MNN gives the lower one where it exceeds the upper."""
+    names = [name for name in node.inputs[1:] if name]
+    if any(name not in graph.weights for name in names):
+        return False
+    bounds = [float(graph.weights[name].array().reshape(-1)[0]) for name in names]
+    return bounds == sorted(bounds)
+
+
+def _counts_from_the_end(node: Node, graph: Graph) -> bool:
+    """Whether indices may be negative, which MNN does not know."""
+    return node.inputs[1] not in graph.weights or _negative(node, graph, 1)
+
+
+def _of_floats(node: Node, graph: Graph) -> bool:
+    """MNN compares floats near 0 wrongly for equal and less, and rightly for greater and its kin."""
+    return graph.values[node.inputs[0]].dtype == "float32"
+
+
+def _is_stretched(node: Node, graph: Graph) -> bool:
+    """Whether MNN would misread an input of Where, since it is broadcast."""
+    result = graph.values[node.outputs[0]].shape
+    condition, *choices = (_shape(node, graph, position) for position in (0, 1, 2))
+    return condition != result or any(shape != result and prod(shape) != 1 for shape in choices)
+
+
+def _asks_for_the_last(node: Node, graph: Graph) -> bool:
+    return bool(node.attributes.get("select_last_index", 0))
+
+
+def _normalises_all(node: Node, graph: Graph) -> bool:
+    """Whether no axis is left for the batch, without which MNN's own kernel answers with what was in memory.
+
+    Where mean and deviation are asked for as well, MNN's converter takes the operator apart, and that is right.
+    """
+    return (
+        len([name for name in node.outputs if name]) == 1
+        and int(node.attributes.get("axis", -1)) % len(_shape(node, graph, 0)) == 0
+    )
+
+
+def _always(node: Node, graph: Graph) -> bool:
+    return True
 
 
 def _outward(node: Node, graph: Graph) -> str | None:
@@ -173,8 +239,21 @@ def _narrowing(node: Node, graph: Graph) -> str | None:
     return "MNN's int64 has 32 bits" if to_int64 else None
 
 
+def _narrowing_like(node: Node, graph: Graph) -> str | None:
+    given, wanted = graph.values[node.inputs[0]].dtype, graph.values[node.outputs[0]].dtype
+    if wanted == "bool":
+        return "MNN has no Cast to bool"
+    return "MNN's int64 has 32 bits" if (given, wanted) == ("float32", "int64") else None
+
+
 def _planar(node: Node, graph: Graph) -> str | None:
     return None if len(_shape(node, graph, 0)) == 4 else f"MNN's {node.op_type} is two-dimensional"
+
+
+def _transposed(node: Node, graph: Graph) -> str | None:
+    if node.inputs[1] not in graph.weights and node.attributes.get("group", 1) != 1:
+        return "MNN's ConvTranspose mixes the groups of a weight that is computed"
+    return _planar(node, graph)
 
 
 def _resize(node: Node, graph: Graph) -> str | None:
@@ -193,12 +272,12 @@ def _resize(node: Node, graph: Graph) -> str | None:
     return _planar(node, graph)
 
 
-def _unstretched(node: Node, graph: Graph) -> str | None:
-    result = graph.values[node.outputs[0]].shape
-    condition, *choices = (_shape(node, graph, position) for position in (0, 1, 2))
-    if condition == result and all(shape == result or prod(shape) == 1 for shape in choices):
-        return None
-    return f"MNN's {node.op_type} misreads an input that is broadcast"
+def _losses(node: Node, graph: Graph) -> str | None:
+    weighted = len(node.inputs) > 2 and bool(node.inputs[2])
+    is_mean = node.attributes.get("reduction", "mean") == "mean"
+    if is_mean and not weighted and "ignore_index" in node.attributes:
+        return f"MNN's {node.op_type} counts what it should ignore"
+    return None
 
 
 def _stated(*names: str) -> Limit:
@@ -216,27 +295,36 @@ _SAME_TYPE: Iterable[str] = (
     *("Sqrt", "Tan", "Tanh", "ThresholdedRelu"),
 )
 _UNPADDED = {"auto_pad": (None, "NOTSET")}
+_PADDED = {"auto_pad": (None, "NOTSET", "VALID", "SAME_UPPER")}
 
 SUPPORT: Mapping[str, Support] = {
     **dict.fromkeys(_SAME_TYPE, Support()),
     **dict.fromkeys(("Add", "Sub", "Mul"), Support(dtypes=NUMBER)),
     **dict.fromkeys(("Max", "Min", "Sum"), Support(limit=_several)),
-    **dict.fromkeys(("Equal", "Less"), Support(dtypes=INTEGER, gives=BOOL)),  # floats are compared wrongly near 0
-    **dict.fromkeys(("Greater", "GreaterOrEqual", "LessOrEqual"), Support(dtypes=NUMBER | INTEGER, gives=BOOL)),
+    **dict.fromkeys(
+        ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"), Support(dtypes=NUMBER | INTEGER, gives=BOOL)
+    ),
     **dict.fromkeys(("And", "Or", "Xor", "Not"), Support(dtypes=BOOL)),
-    "Where": Support(dtypes=ANY, limit=_unstretched),
+    "Where": Support(dtypes=ANY),
     "Cast": Support(dtypes=ANY, attributes={"to": (ONNX_FLOAT, ONNX_INT32, ONNX_INT64)}, limit=_narrowing),
+    "CastLike": Support(dtypes=ANY, limit=_narrowing_like),
     "Identity": Support(dtypes=ANY),
-    "Clip": Support(constant=(1, 2), limit=_ordered),
-    "PRelu": Support(constant=(1,), limit=_prelu),
+    **dict.fromkeys(("Shape", "Size"), Support(dtypes=ANY, gives=INTEGER)),
+    "EyeLike": Support(),
+    "Gelu": Support(attributes={"approximate": ("tanh",)}),  # the other is approximated too, and off by 5e-4
+    "Mod": Support(dtypes=INTEGER, attributes={"fmod": (None, 0)}),
+    "Clip": Support(),
+    "PRelu": Support(limit=_prelu),
     "LogSoftmax": Support(limit=_stated("axis")),
     **dict.fromkeys(
         ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"), Support(constant=(1,), limit=_axes)
     ),
-    **dict.fromkeys(("ArgMax", "ArgMin"), Support(gives=INTEGER, attributes={"select_last_index": (None, 0)})),
+    **dict.fromkeys(("ArgMax", "ArgMin"), Support(gives=INTEGER)),
     "TopK": Support(gives=NUMBER | INTEGER, constant=(1,)),
     "CumSum": Support(constant=(1,)),
-    "Trilu": Support(constant=(1,)),
+    "Trilu": Support(dtypes=ANY),
+    "GatherElements": Support(dtypes=ANY),
+    "ScatterElements": Support(dtypes=NUMBER | INTEGER, attributes={"reduction": (None, "none")}),
     **dict.fromkeys(("Concat", "Flatten", "Gather", "Transpose"), Support(dtypes=ANY)),
     **dict.fromkeys(("Expand", "Reshape", "Squeeze", "Tile", "Unsqueeze"), Support(dtypes=ANY, constant=(1,))),
     "Slice": Support(dtypes=ANY, constant=(1, 2, 3, 4), limit=_forward),
@@ -247,20 +335,36 @@ SUPPORT: Mapping[str, Support] = {
     "BatchNormalization": Support(
         constant=(1, 2, 3, 4), attributes={"training_mode": (None, 0)}, limit=_stated("epsilon")
     ),
+    **dict.fromkeys(("InstanceNormalization", "LayerNormalization"), Support(limit=_stated("epsilon"))),
+    "LpNormalization": Support(),
     **dict.fromkeys(
-        ("InstanceNormalization", "LayerNormalization"), Support(constant=(1, 2), limit=_stated("epsilon"))
+        ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
+        Support(dtypes=NUMBER | INTEGER, gives=FLOAT, limit=_losses),
     ),
-    "Conv": Support(constant=(1, 2), attributes=_UNPADDED, limit=_planar),
-    "ConvTranspose": Support(constant=(1, 2), attributes={**_UNPADDED, "output_shape": (None,)}, limit=_planar),
+    "Conv": Support(attributes=_PADDED, limit=_planar),
+    "ConvTranspose": Support(attributes={**_UNPADDED, "output_shape": (None,)}, limit=_transposed),
+    "GridSample": Support(attributes={"mode": (None, "linear", "bilinear"), "padding_mode": (None, "zeros", "border")}),
     "Gemm": Support(attributes={"transA": (None, 0)}),
     "MatMul": Support(limit=_matrices),
-    "MaxPool": Support(attributes=_UNPADDED, limit=_pool),
-    "AveragePool": Support(attributes=_UNPADDED, limit=_pool),
+    **dict.fromkeys(("AveragePool", "MaxPool"), Support(attributes=_PADDED, limit=_pool)),
+    "LpPool": Support(attributes={**_UNPADDED, "ceil_mode": (None, 0)}, limit=_power_pool),
     "Resize": Support(
         constant=(1, 2, 3),
         attributes={"antialias": (None, 0), "axes": (None,), "keep_aspect_ratio_policy": (None, "stretch")},
         limit=_resize,
     ),
 }
-"""What MNN computes rightly. Left out though it converts: Gelu (an approximation off by 5e-4), Round and Mod (ties,
-signs), Scatter*, GatherElements (negative indices), GridSample, OneHot, ReduceL1/L2/LogSum/SumSquare (axes ignored)."""
+"""What MNN computes rightly. Left out though it converts: Round, and Mod of floats or with fmod (ties, signs);
+GatherND (negative indices); ScatterND; OneHot; ReduceL1/L2/LogSum/SumSquare (axes ignored); Mean (broadcasting);
+integer Max, Min and Div (computed as floats); BitShift (by more bits than there are); RoiAlign (some boxes crash)."""
+
+_RESPELLED: Mapping[str, Callable[[Node, Graph], bool]] = {
+    **dict.fromkeys(("ArgMax", "ArgMin"), _asks_for_the_last),
+    **dict.fromkeys(("CastLike", "LpNormalization"), _always),
+    "Clip": lambda node, graph: not _plain_bounds(node, graph),
+    **dict.fromkeys(("Equal", "Less"), _of_floats),
+    **dict.fromkeys(("GatherElements", "ScatterElements"), _counts_from_the_end),
+    "LayerNormalization": _normalises_all,
+    "Where": _is_stretched,
+}
+"""When an operator is given to MNN in other words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.backends.mnn import MnnBackend, cut, restore
+from intarsia.backends.mnn import _NOT_FINITE, MnnBackend, MnnExecutable, cut, restore
 from intarsia.config.settings import RunSettings
 from intarsia.errors import LoadError
 from intarsia.target import Target
@@ -78,3 +79,13 @@ def test_a_missing_package_is_told_with_its_mend(monkeypatch: pytest.MonkeyPatch
     found = MnnBackend().probe()
     assert not found.usable
     assert found.mend == "pip install 'intarsia[mnn]'"
+
+
+def test_numbers_that_json_does_not_have_are_read_over() -> None:
+    assert json.loads(_NOT_FINITE.sub("0", '{"a": [-inf, nan,inf ], "name": "inf"}')) == {"a": [0, 0, 0], "name": "inf"}
+
+
+def test_types_that_mnn_would_answer_in_another_are_not_run() -> None:
+    meta = {"inputs": [("x", "float16", (2,))], "outputs": [("y", "float16", (2,))]}
+    with pytest.raises(LoadError, match="x is float16"):
+        MnnExecutable(None, None, meta)
