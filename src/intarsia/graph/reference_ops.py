@@ -5,7 +5,8 @@ walks over windows instead of Python over pixels, which is nearly all the time o
 windows under ``ceil_mode``, pads ``SAME_LOWER`` like ``SAME_UPPER``, and takes no transposed convolution whose groups
 have more than one channel. `GatherElements`: it takes no single index of many. `Loop`: it takes an absent condition
 for false, and joins scan outputs along an axis that is there already. `LRN`: it normalises as many channels as the
-batch has images. `Pad`: it takes no negative numbers. (onnx 1.23.2; each compared with onnxruntime.)
+batch has images. `LpNormalization`: it sums numbers, not their sizes. `Pad`: it takes no negative numbers. (onnx
+1.23.2; each compared with onnxruntime.)
 """
 
 from __future__ import annotations
@@ -221,6 +222,14 @@ class LRN(OpRun):
         return ((x / (bias + alpha / size * total) ** beta).astype(x.dtype),)
 
 
+class LpNormalization(OpRun):
+    """Division by a norm along an axis; where that is zero, zero."""
+
+    def _run(self, x: np.ndarray, axis: int = -1, p: int = 2) -> tuple[np.ndarray]:
+        norm = np.sum(np.abs(x) ** p, axis=axis, keepdims=True) ** (1 / p)
+        return ((x / np.where(norm == 0, 1, norm)).astype(x.dtype),)
+
+
 class Loop(OpRun):
     """Runs the body while the condition holds, an absent one for ever, and at most as often as the trip count says."""
 
@@ -277,7 +286,9 @@ class Pad(OpRun):
         return (np.pad(kept, widths, mode=mode, **options).astype(data.dtype, copy=False),)  # type: ignore[call-overload]
 
 
-REPLACEMENTS: tuple[type[OpRun], ...] = (AveragePool, Conv, ConvTranspose, GatherElements, Loop, LRN, MaxPool, Pad)
+REPLACEMENTS: tuple[type[OpRun], ...] = (
+    *(AveragePool, Conv, ConvTranspose, GatherElements, Loop, LpNormalization, LRN, MaxPool, Pad),
+)
 
 
 def _pads(extent: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: dict[str, Any]) -> _Pairs:

@@ -206,6 +206,13 @@ def test_local_response_covers_every_channel(size: int) -> None:
     np.testing.assert_allclose(_ours("LRN", x, size=size, alpha=0.3, beta=0.6, bias=1.5), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_norms_are_of_sizes_and_zeros_stay(power: int) -> None:
+    x = np.array([[3, -4], [0, 0]], np.float32)
+    size = 7 if power == 1 else 5
+    np.testing.assert_allclose(_ours("LpNormalization", x, axis=-1, p=power), x / size, rtol=1e-6)
+
+
 def test_a_loop_without_a_condition_runs_and_scans_get_an_axis() -> None:
     results = evaluate(load_model(branching()), {"x": np.ones((2, 3), np.float32)})
     assert results["peaks"].shape == (3,)
