@@ -34,7 +34,8 @@ from intarsia.backends.base import (
     as_port,
     guard,
 )
-from intarsia.backends.mnn_support import refusal, respelled
+from intarsia.backends.mnn_respelled import respelled
+from intarsia.backends.mnn_support import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ class MnnBackend(Backend):
             what="float16, float64, and integers of other widths",
             why=GapReason.UPSTREAM,
             evidence="a session's tensors are float32 or int32 for them: a float64 output comes back as float32",
+        ),
+        Gap(
+            what="comparisons and arithmetic of large integers",
+            why=GapReason.UPSTREAM,
+            evidence="int64 has 32 bits; int32 are compared by their difference, which is wrong beyond 2**31",
         ),
         Gap(what="control flow", why=GapReason.UPSTREAM, evidence="If and Loop: runSession returns 3; Scan crashes"),
     )

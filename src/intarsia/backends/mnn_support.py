@@ -26,6 +26,7 @@ ONNX_FLOAT, ONNX_INT32, ONNX_INT64 = 1, 6, 7
 """Numbers of element types in ``Cast``."""
 
 MAX_RANK = 6
+_LOSS_RANK = 8
 _SEVERAL_OUTPUTS = ("LayerNormalization", "Split", "TopK")
 
 Limit = Callable[["Node", "Graph"], str | None]
@@ -40,6 +41,7 @@ class Support:
         gives: Element types of its outputs; ``None`` for the same as ``dtypes``.
         constant: Input positions that must be weights (fed values are ignored, misread or crash).
         attributes: The values that an attribute may have; ``None`` among them stands for leaving it out.
+        max_rank: Dimensions that its values may have.
         limit: What else is asked.
     """
 
@@ -47,6 +49,7 @@ class Support:
     gives: frozenset[str] | None = None
     constant: tuple[int, ...] = ()
     attributes: Mapping[str, tuple[object, ...]] | None = None
+    max_rank: int = MAX_RANK
     limit: Limit | None = None
 
 
@@ -61,11 +64,6 @@ def refusal(node: Node, graph: Graph) -> str | None:
         or _attribute_refusal(node, support)
         or (support.limit(node, graph) if support.limit else None)
     )
-
-
-def respelled(nodes: Iterable[Node], graph: Graph) -> frozenset[str]:
-    """Ids of the accepted nodes that MNN computes rightly only in other words (`graph.respell`)."""
-    return frozenset(node.id for node in nodes if node.op_type in _RESPELLED and _RESPELLED[node.op_type](node, graph))
 
 
 def _constant_refusal(node: Node, graph: Graph, support: Support) -> str | None:
@@ -87,8 +85,8 @@ def _value_refusal(node: Node, graph: Graph, support: Support) -> str | None:
             value = graph.values[name]
             if value.dtype not in dtypes:
                 return f"MNN's {node.op_type} takes no {value.dtype} ({name})"
-            if value.shape is not None and len(value.shape) > MAX_RANK:
-                return f"{name} has more than {MAX_RANK} dimensions"
+            if value.shape is not None and len(value.shape) > support.max_rank:
+                return f"{name} has more than {support.max_rank} dimensions"
             if value.shape is not None and prod(value.shape) == 0:
                 return f"MNN takes no empty tensor ({name})"
     return None
@@ -163,11 +161,6 @@ def _several(node: Node, graph: Graph) -> str | None:
     return None if len(node.inputs) > 1 else f"MNN's {node.op_type} crashes on a single input"
 
 
-def _matrices(node: Node, graph: Graph) -> str | None:
-    vector = any(len(_shape(node, graph, position)) < 2 for position in (0, 1))
-    return "MNN's MatMul takes no vector" if vector else None
-
-
 def _axes(node: Node, graph: Graph) -> str | None:
     empty = len(node.inputs) > 1 and bool(node.inputs[1]) and prod(_shape(node, graph, 1)) == 0
     return f"MNN's {node.op_type} is wrong with an empty list of axes" if empty else None
@@ -181,51 +174,6 @@ def _even(node: Node, graph: Graph) -> str | None:
 
 def _forward(node: Node, graph: Graph) -> str | None:
     return "MNN's Slice crashes on negative steps" if _negative(node, graph, 4) else None
-
-
-def _plain_bounds(node: Node, graph: Graph) -> bool:
-    """Whether the bounds of a Clip are constants, and in order: MNN gives the lower one where it exceeds the upper."""
-    names = [name for name in node.inputs[1:] if name]
-    if any(name not in graph.weights for name in names):
-        return False
-    bounds = [float(graph.weights[name].array().reshape(-1)[0]) for name in names]
-    return bounds == sorted(bounds)
-
-
-def _counts_from_the_end(node: Node, graph: Graph) -> bool:
-    """Whether indices may be negative, which MNN does not know."""
-    return node.inputs[1] not in graph.weights or _negative(node, graph, 1)
-
-
-def _of_floats(node: Node, graph: Graph) -> bool:
-    """MNN compares floats near 0 wrongly for equal and less, and rightly for greater and its kin."""
-    return graph.values[node.inputs[0]].dtype == "float32"
-
-
-def _is_stretched(node: Node, graph: Graph) -> bool:
-    """Whether MNN would misread an input of Where, since it is broadcast."""
-    result = graph.values[node.outputs[0]].shape
-    condition, *choices = (_shape(node, graph, position) for position in (0, 1, 2))
-    return condition != result or any(shape != result and prod(shape) != 1 for shape in choices)
-
-
-def _asks_for_the_last(node: Node, graph: Graph) -> bool:
-    return bool(node.attributes.get("select_last_index", 0))
-
-
-def _normalises_all(node: Node, graph: Graph) -> bool:
-    """Whether no axis is left for the batch, without which MNN's own kernel answers with what was in memory.
-
-    Where mean and deviation are asked for as well, MNN's converter takes the operator apart, and that is right.
-    """
-    return (
-        len([name for name in node.outputs if name]) == 1
-        and int(node.attributes.get("axis", -1)) % len(_shape(node, graph, 0)) == 0
-    )
-
-
-def _always(node: Node, graph: Graph) -> bool:
-    return True
 
 
 def _outward(node: Node, graph: Graph) -> str | None:
@@ -250,10 +198,26 @@ def _planar(node: Node, graph: Graph) -> str | None:
     return None if len(_shape(node, graph, 0)) == 4 else f"MNN's {node.op_type} is two-dimensional"
 
 
+def _convolution(node: Node, graph: Graph) -> str | None:
+    if len(_shape(node, graph, 0)) not in (3, 4):
+        return "MNN's Conv has one or two dimensions"
+    spread = any(step != 1 for step in node.attributes.get("dilations", ()))
+    if spread and node.inputs[1] not in graph.weights and node.attributes.get("group", 1) != 1:
+        return "MNN's Conv with groups and dilations takes no weight that is computed"
+    return _bias(node, graph)
+
+
+def _bias(node: Node, graph: Graph) -> str | None:
+    names = [name for name in node.inputs[1:] if name]
+    if names[0] in graph.weights and not all(name in graph.weights for name in names):
+        return f"MNN's {node.op_type} adds no computed bias to a constant weight's"
+    return None
+
+
 def _transposed(node: Node, graph: Graph) -> str | None:
     if node.inputs[1] not in graph.weights and node.attributes.get("group", 1) != 1:
         return "MNN's ConvTranspose mixes the groups of a weight that is computed"
-    return _planar(node, graph)
+    return _planar(node, graph) or _bias(node, graph)
 
 
 def _resize(node: Node, graph: Graph) -> str | None:
@@ -301,6 +265,7 @@ SUPPORT: Mapping[str, Support] = {
     **dict.fromkeys(_SAME_TYPE, Support()),
     **dict.fromkeys(("Add", "Sub", "Mul"), Support(dtypes=NUMBER)),
     **dict.fromkeys(("Max", "Min", "Sum"), Support(limit=_several)),
+    "Mean": Support(),
     **dict.fromkeys(
         ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"), Support(dtypes=NUMBER | INTEGER, gives=BOOL)
     ),
@@ -310,8 +275,8 @@ SUPPORT: Mapping[str, Support] = {
     "CastLike": Support(dtypes=ANY, limit=_narrowing_like),
     "Identity": Support(dtypes=ANY),
     **dict.fromkeys(("Shape", "Size"), Support(dtypes=ANY, gives=INTEGER)),
-    "EyeLike": Support(),
-    "Gelu": Support(attributes={"approximate": ("tanh",)}),  # the other is approximated too, and off by 5e-4
+    "EyeLike": Support(dtypes=ANY),
+    "Gelu": Support(),
     "Mod": Support(dtypes=INTEGER, attributes={"fmod": (None, 0)}),
     "Clip": Support(),
     "PRelu": Support(limit=_prelu),
@@ -324,6 +289,7 @@ SUPPORT: Mapping[str, Support] = {
     "CumSum": Support(constant=(1,)),
     "Trilu": Support(dtypes=ANY),
     "GatherElements": Support(dtypes=ANY),
+    "GatherND": Support(dtypes=ANY, attributes={"batch_dims": (None, 0)}),
     "ScatterElements": Support(dtypes=NUMBER | INTEGER, attributes={"reduction": (None, "none")}),
     **dict.fromkeys(("Concat", "Flatten", "Gather", "Transpose"), Support(dtypes=ANY)),
     **dict.fromkeys(("Expand", "Reshape", "Squeeze", "Tile", "Unsqueeze"), Support(dtypes=ANY, constant=(1,))),
@@ -339,13 +305,13 @@ SUPPORT: Mapping[str, Support] = {
     "LpNormalization": Support(),
     **dict.fromkeys(
         ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
-        Support(dtypes=NUMBER | INTEGER, gives=FLOAT, limit=_losses),
+        Support(dtypes=NUMBER | INTEGER, gives=FLOAT, max_rank=_LOSS_RANK, limit=_losses),
     ),
-    "Conv": Support(attributes=_PADDED, limit=_planar),
+    "Conv": Support(limit=_convolution),
     "ConvTranspose": Support(attributes={**_UNPADDED, "output_shape": (None,)}, limit=_transposed),
     "GridSample": Support(attributes={"mode": (None, "linear", "bilinear"), "padding_mode": (None, "zeros", "border")}),
-    "Gemm": Support(attributes={"transA": (None, 0)}),
-    "MatMul": Support(limit=_matrices),
+    "Gemm": Support(),
+    "MatMul": Support(),
     **dict.fromkeys(("AveragePool", "MaxPool"), Support(attributes=_PADDED, limit=_pool)),
     "LpPool": Support(attributes={**_UNPADDED, "ceil_mode": (None, 0)}, limit=_power_pool),
     "Resize": Support(
@@ -355,16 +321,5 @@ SUPPORT: Mapping[str, Support] = {
     ),
 }
 """What MNN computes rightly. Left out though it converts: Round, and Mod of floats or with fmod (ties, signs);
-GatherND (negative indices); ScatterND; OneHot; ReduceL1/L2/LogSum/SumSquare (axes ignored); Mean (broadcasting);
-integer Max, Min and Div (computed as floats); BitShift (by more bits than there are); RoiAlign (some boxes crash)."""
-
-_RESPELLED: Mapping[str, Callable[[Node, Graph], bool]] = {
-    **dict.fromkeys(("ArgMax", "ArgMin"), _asks_for_the_last),
-    **dict.fromkeys(("CastLike", "LpNormalization"), _always),
-    "Clip": lambda node, graph: not _plain_bounds(node, graph),
-    **dict.fromkeys(("Equal", "Less"), _of_floats),
-    **dict.fromkeys(("GatherElements", "ScatterElements"), _counts_from_the_end),
-    "LayerNormalization": _normalises_all,
-    "Where": _is_stretched,
-}
-"""When an operator is given to MNN in other words."""
+ScatterND; OneHot; ReduceL1/L2/LogSum/SumSquare (axes ignored); integer Max, Min and Div (computed with floats);
+BitShift (by more bits than there are); RoiAlign (some boxes crash)."""

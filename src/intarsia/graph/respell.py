@@ -67,6 +67,12 @@ class _Speller:
     def constant(self, array: np.ndarray) -> str:
         return self.add("Constant", (), value=numpy_helper.from_array(array))
 
+    def with_row(self, name: str, row: str) -> str:
+        """A value with one more axis; a weight stays one, with the same bytes."""
+        if name not in self._graph.weights:
+            return self.add("Unsqueeze", (name, row))
+        return self.constant(np.expand_dims(self._graph.weights[name].array(), 2))
+
     def add(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
         """One more node, and the name of its output."""
         output = f"{self.node.outputs[0]}/respelled/{len(self.nodes)}"
@@ -119,11 +125,20 @@ def _from_the_front(spell: _Speller) -> None:
     """The same operator, with indices that count from the end counted from the front."""
     data, indices, *rest = spell.inputs
     dtype = np.dtype(spell.dtype(indices))
-    size = spell.constant(np.array(spell.shape(data)[spell.axis(0)], dtype))
+    sizes = spell.constant(np.array(_indexed(spell), dtype))
     negative = spell.add("Less", (indices, spell.constant(np.array(0, dtype))))
-    shift = spell.add("Mul", (spell.add("Cast", (negative,), to=elem_type_of(dtype.name)), size))
+    shift = spell.add("Mul", (spell.add("Cast", (negative,), to=elem_type_of(dtype.name)), sizes))
     counted = spell.add("Add", (indices, shift))
     spell.end(spell.node.op_type, (data, counted, *rest), **spell.node.attributes)
+
+
+def _indexed(spell: _Speller) -> int | Shape:
+    """What each index is below: a size, or one for each number of a tuple."""
+    shape = spell.shape(spell.inputs[0])
+    if spell.node.op_type != "GatherND":
+        return shape[spell.axis(0)]
+    first = spell.attribute("batch_dims", 0)
+    return shape[first : first + spell.shape(spell.inputs[1])[-1]]
 
 
 def _last_of_equals(spell: _Speller) -> None:
@@ -160,17 +175,93 @@ def _layer_normalization(spell: _Speller) -> None:
     spell.end("Squeeze", (spell.add("LayerNormalization", (batch, *factors), axis=axis, epsilon=epsilon), axes))
 
 
+def _convolution(spell: _Speller) -> None:
+    """Over two dimensions, with the pads stated."""
+    data, weight, *bias = spell.inputs
+    kernel, size = spell.shape(weight)[2:], spell.shape(data)[2:]
+    ones = (1,) * len(kernel)
+    strides, dilations = (tuple(spell.node.attributes.get(name, ones)) for name in ("strides", "dilations"))
+    pads = _stated_pads(spell, kernel, size, strides, dilations)
+    rest: dict[str, Any] = {"group": spell.attribute("group", 1)}
+    if len(size) == 2:
+        spell.end("Conv", spell.inputs, kernel_shape=kernel, strides=strides, dilations=dilations, pads=pads, **rest)
+        return
+    row = spell.constant(np.array([2], np.int64))
+    image, weight = spell.add("Unsqueeze", (data, row)), spell.with_row(weight, row)
+    rest |= {"kernel_shape": (1, *kernel), "strides": (1, *strides), "dilations": (1, *dilations)}
+    result = spell.add("Conv", (image, weight, *bias), pads=(0, pads[0], 0, pads[1]), **rest)
+    spell.end("Squeeze", (result, row))
+
+
+def _stated_pads(spell: _Speller, kernel: Shape, size: Shape, strides: Shape, dilations: Shape) -> Shape:
+    mode = spell.node.attributes.get("auto_pad", "NOTSET")
+    if mode == "NOTSET":
+        return tuple(spell.node.attributes.get("pads", (0, 0) * len(kernel)))
+    if mode == "VALID":
+        return (0, 0) * len(kernel)
+    totals = [
+        max((-(-n // step) - 1) * step + (k - 1) * dilation + 1 - n, 0)
+        for n, step, k, dilation in zip(size, strides, kernel, dilations, strict=True)
+    ]
+    less = tuple(total // 2 for total in totals)
+    more = tuple(total - half for total, half in zip(totals, less, strict=True))
+    return less + more if mode == "SAME_UPPER" else more + less
+
+
+def _gelu(spell: _Speller) -> None:
+    data = spell.inputs[0]
+    scaled = spell.add("Mul", (data, spell.constant(np.array(np.sqrt(0.5), np.float32))))
+    above = spell.add("Add", (spell.add("Erf", (scaled,)), spell.constant(np.array(1, np.float32))))
+    half = spell.add("Mul", (data, spell.constant(np.array(0.5, np.float32))))
+    spell.end("Mul", (half, above))
+
+
+def _gemm(spell: _Speller) -> None:
+    left, *rest = spell.inputs
+    attributes = {**spell.node.attributes, "transA": 0}
+    spell.end("Gemm", (spell.add("Transpose", (left,), perm=(1, 0)), *rest), **attributes)
+
+
+def _matrices(spell: _Speller) -> None:
+    """Vectors as matrices of one row on the left and one column on the right."""
+    left, right = spell.inputs
+    added = []
+    if len(spell.shape(left)) == 1:
+        left = spell.add("Unsqueeze", (left, spell.constant(np.array([0], np.int64))))
+        added.append(-2)
+    if len(spell.shape(spell.inputs[1])) == 1:
+        right = spell.add("Unsqueeze", (right, spell.constant(np.array([1], np.int64))))
+        added.append(-1)
+    product = spell.add("MatMul", (left, right))
+    spell.end("Squeeze", (product, spell.constant(np.array(added, np.int64))))
+
+
+def _mean(spell: _Speller) -> None:
+    """Sums of two at a time."""
+    total, *rest = spell.inputs
+    for name in rest:
+        total = spell.add("Add", (total, name))
+    spell.end("Div", (total, spell.constant(np.array(len(spell.inputs), np.float32))))
+
+
 SPELLINGS: Mapping[str, Callable[[_Speller], None]] = {
     "ArgMax": _last_of_equals,
     "ArgMin": _last_of_equals,
     "CastLike": _cast_like,
     "Clip": _clip,
+    "Conv": _convolution,
     "Equal": _equal,
     "GatherElements": _from_the_front,
+    "GatherND": _from_the_front,
+    "Gelu": _gelu,
+    "Gemm": _gemm,
     "LayerNormalization": _layer_normalization,
     "Less": _less,
     "LpNormalization": _lp_normalization,
+    "MatMul": _matrices,
+    "Mean": _mean,
     "ScatterElements": _from_the_front,
     "Where": _where,
 }
-"""What each operator is written as. Equal and Less of floats; ArgMax and ArgMin that ask for the last of equals."""
+"""What each operator is written as. Equal and Less of floats, ArgMax and ArgMin that ask for the last of equals, Conv
+over one or two dimensions, Gelu without approximation, Gemm with its left side transposed, MatMul with a vector."""

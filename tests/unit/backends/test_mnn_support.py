@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from intarsia.backends.mnn_support import SUPPORT, refusal, respelled
+from intarsia.backends.mnn_respelled import respelled
+from intarsia.backends.mnn_support import SUPPORT, refusal
 
 FLOATS = "float32"
 
@@ -60,6 +61,8 @@ class Case:
 
 IMAGE = (FLOATS, (1, 6, 8, 8))
 CHANNELS = (FLOATS, (6,))
+INDICES = ("int64", IMAGE[1])
+MASK = ("bool", IMAGE[1])
 POOL = {"kernel_shape": (3, 3), "strides": (2, 2)}
 NORM = (IMAGE, CHANNELS, CHANNELS, CHANNELS, CHANNELS)
 
@@ -136,8 +139,6 @@ def test_what_was_found_right_is_taken(case: Case) -> None:
         (Case(op="BatchNormalization", inputs=NORM, weights=dict.fromkeys(range(1, 5), 0)), "default of epsilon"),
         (Case(op="LogSoftmax"), "default of axis"),
         (Case(op="Sum"), "crashes on a single input"),
-        (Case(op="MatMul", inputs=((FLOATS, (2, 8)), (FLOATS, (8,)))), "takes no vector"),
-        (Case(op="Gemm", inputs=((FLOATS, (8, 2)), (FLOATS, (8, 4))), attributes={"transA": 1}), "transA=1"),
         (Case(op="ReduceSum", inputs=(IMAGE, ("int64", (0,))), weights={1: 0}), "empty list of axes"),
         (Case(op="PRelu", inputs=(IMAGE, (FLOATS, (8,))), weights={1: 0}), "one constant slope, or one per channel"),
         (Case(op="Split", attributes={"axis": 1, "num_outputs": 4}), "must be even"),
@@ -149,7 +150,8 @@ def test_what_was_found_right_is_taken(case: Case) -> None:
         (Case(op="Cast", outputs=(("int64", IMAGE[1]),), attributes={"to": 7}), "int64 has 32 bits"),
         (Case(op="CastLike", inputs=(IMAGE, ("int64", (1,))), outputs=(("int64", IMAGE[1]),)), "int64 has 32 bits"),
         (Case(op="CastLike", inputs=(IMAGE, ("bool", (1,))), outputs=(("bool", IMAGE[1]),)), "no Cast to bool"),
-        (Case(op="Gelu"), "approximate=None"),
+        (Case(op="GatherND", inputs=(IMAGE, ("int64", (1, 2))), attributes={"batch_dims": 1}), "batch_dims=1"),
+        (Case(op="Max", inputs=(INDICES, INDICES), outputs=(INDICES,)), "takes no int64"),
         (Case(op="GridSample", inputs=(IMAGE, (FLOATS, (1, 4, 4, 2))), attributes={"mode": "nearest"}), "mode=nearest"),
         (Case(op="ConvTranspose", inputs=(IMAGE, (FLOATS, (6, 3, 2, 2))), attributes={"group": 2}), "mixes the groups"),
         (
@@ -157,7 +159,12 @@ def test_what_was_found_right_is_taken(case: Case) -> None:
             "counts what it should ignore",
         ),
         (Case(op="Cast", outputs=(("bool", IMAGE[1]),), attributes={"to": 9}), "to=9"),
-        (Case(op="Conv", inputs=((FLOATS, (1, 6, 8)), (FLOATS, (6, 6, 3))), weights={1: 0}), "two-dimensional"),
+        (Case(op="Conv", inputs=((FLOATS, (1, 6, 8, 8, 8)), (FLOATS, (6, 6, 3, 3, 3))), weights={1: 0}), "one or two"),
+        (
+            Case(op="Conv", inputs=(IMAGE, (FLOATS, (6, 3, 3, 3))), attributes={"group": 2, "dilations": (2, 1)}),
+            "takes no weight that is computed",
+        ),
+        (Case(op="Conv", inputs=(IMAGE, (FLOATS, (6, 6, 3, 3)), CHANNELS), weights={1: 0}), "no computed bias"),
         (
             Case(
                 op="Resize",
@@ -173,10 +180,6 @@ def test_what_was_found_wrong_is_refused(case: Case, reason: str) -> None:
     found = case.refusal()
     assert found is not None
     assert reason in found
-
-
-INDICES = ("int64", IMAGE[1])
-MASK = ("bool", IMAGE[1])
 
 
 @pytest.mark.parametrize(
@@ -202,6 +205,15 @@ MASK = ("bool", IMAGE[1])
         (Case(op="LayerNormalization", outputs=(IMAGE,) * 3, attributes={"axis": -4}), False),
         (Case(op="CastLike", inputs=(IMAGE, IMAGE)), True),
         (Case(op="LpNormalization"), True),
+        (Case(op="Gelu"), True),
+        (Case(op="Gelu", attributes={"approximate": "tanh"}), False),
+        (Case(op="MatMul", inputs=((FLOATS, (2, 8)), (FLOATS, (8, 4)))), False),
+        (Case(op="MatMul", inputs=((FLOATS, (2, 8)), (FLOATS, (8,)))), True),
+        (Case(op="Gemm", inputs=((FLOATS, (8, 2)), (FLOATS, (8, 4)))), False),
+        (Case(op="Gemm", inputs=((FLOATS, (8, 2)), (FLOATS, (8, 4))), attributes={"transA": 1}), True),
+        (Case(op="Conv", inputs=(IMAGE, (FLOATS, (6, 6, 3, 3)))), False),
+        (Case(op="Conv", inputs=(IMAGE, (FLOATS, (6, 6, 3, 3))), attributes={"auto_pad": "SAME_LOWER"}), True),
+        (Case(op="Conv", inputs=((FLOATS, (1, 6, 8)), (FLOATS, (6, 6, 3)))), True),
     ],
 )
 def test_what_is_right_only_in_other_words_is_respelled(case: Case, expected: bool) -> None:

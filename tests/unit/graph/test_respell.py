@@ -73,6 +73,44 @@ CASES: dict[str, tuple[Case, set[str]]] = {
         {"Gather", "ArgMax", "Sub"},
     ),
     "ArgMin": (one("ArgMin", "last", {"x": _Whole(shape=(9, 4))}, select_last_index=1), {"Gather", "ArgMin", "Sub"}),
+    "Conv over one": (
+        one("Conv", "over one", {"x": f32(1, 4, 9), "w": (6, 2, 3), "b": (6,)}, group=2, strides=[2], pads=[1, 0]),
+        {"Unsqueeze", "Conv", "Squeeze"},
+    ),
+    "Conv by a computed weight": (
+        one("Conv", "by a computed weight", {"x": f32(1, 2, 9), "w": f32(3, 2, 3)}, auto_pad="VALID"),
+        {"Unsqueeze", "Conv", "Squeeze"},
+    ),
+    "Conv with pads before": (
+        one("Conv", "pads before", {"x": f32(1, 2, 9, 8), "w": (3, 2, 4, 3)}, auto_pad="SAME_LOWER", strides=[2, 1]),
+        {"Conv"},
+    ),
+    "Conv with pads behind": (
+        one("Conv", "pads behind", {"x": f32(1, 2, 9, 8), "w": (3, 2, 4, 3)}, auto_pad="SAME_UPPER", strides=[2, 1]),
+        {"Conv"},
+    ),
+    "GatherND": (
+        one("GatherND", "from both ends", {"x": f32(3, 4, 5), "i": whole(6, 2, low=-3, high=3, dtype="int64")}),
+        {"Less", "Cast", "Mul", "Add", "GatherND"},
+    ),
+    "Gelu": (one("Gelu", "exact", {"x": f32(9)}), {"Mul", "Erf", "Add"}),
+    "Gemm": (
+        one("Gemm", "transposed", {"x": f32(3, 2), "w": (4, 3)}, transA=1, transB=1, alpha=0.5),
+        {"Transpose", "Gemm"},
+    ),
+    "MatMul of vectors": (
+        one("MatMul", "of vectors", {"x": f32(3), "z": f32(3)}),
+        {"Unsqueeze", "MatMul", "Squeeze"},
+    ),
+    "MatMul by a vector": (
+        one("MatMul", "by a vector", {"x": f32(2, 4, 3), "z": f32(3)}),
+        {"Unsqueeze", "MatMul", "Squeeze"},
+    ),
+    "MatMul of a vector": (
+        one("MatMul", "of a vector", {"x": f32(3), "z": f32(2, 3, 4)}),
+        {"Unsqueeze", "MatMul", "Squeeze"},
+    ),
+    "Mean": (one("Mean", "stretched", {"x": f32(2, 3), "z": f32(2, 3), "v": f32(3)}), {"Add", "Div"}),
     "LayerNormalization": (
         one("LayerNormalization", "of all", {"x": f32(3, 4), "scale": (3, 4), "bias": (3, 4)}, axis=0),
         {"Unsqueeze", "LayerNormalization", "Squeeze"},
