@@ -44,7 +44,7 @@ _ROWS: tuple[tuple[str, str], ...] = (
         "DynamicQuantizeLinear Elu Erf Gelu GlobalAveragePool GlobalLpPool GlobalMaxPool GroupNormalization "
         "HardSigmoid HardSwish Hardmax InstanceNormalization LRN LeakyRelu LpPool MaxRoiPool MaxUnpool Mean "
         "MeanVarianceNormalization Mish Multinomial NegativeLogLikelihoodLoss NonMaxSuppression PRelu RNN Selu Sinh "
-        "SoftmaxCrossEntropyLoss Softplus Softsign Swish Tan ThresholdedRelu",
+        "SoftmaxCrossEntropyLoss Softplus Softsign Tan ThresholdedRelu",
     ),
     ("float32 float16", "Attention QuantizeLinear RotaryEmbedding"),
     (

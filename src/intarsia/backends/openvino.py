@@ -328,7 +328,7 @@ def _specialise(
     model, held = _read(artifact, weights)
     for name, parameter in zip(artifact.meta["left"], model.get_parameters(), strict=True):
         if name in contents:
-            _put(model, parameter, engine.op.Constant(contents[name]))
+            _put(model, parameter, engine.op.Constant(tensor(contents[name]), shared_memory=False))
         else:
             parameter.set_partial_shape(engine.PartialShape(list(shapes[name])))
     model.validate_nodes_and_infer_types()

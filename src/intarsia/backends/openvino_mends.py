@@ -229,6 +229,7 @@ _MENDS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         **dict.fromkeys(_ARITHMETIC, _arithmetic),
         **dict.fromkeys(_BOUNDS, _bounded),
         "Convert": _convert,
+        "ConvertLike": _convert,
         "Divide": _shift,
         "Multiply": _product,
         "NonMaxSuppression": _suppression,

@@ -89,10 +89,6 @@ def refusal(node: Node, graph: Graph) -> str | None:
         if name in facts.open:
             return f"the shape of {name} may change between calls, and openvino is compiled for one"
     for position, name in _deciding(node):
-        if name in graph.weights:
-            continue
-        if str(graph.values[name].dtype).startswith(_BY_POINTER):
-            return f"openvino is given {graph.values[name].dtype} by pointer only, and {name} has to be a constant"
         if name not in facts.contents:
             return f"openvino wants input {position} of {node.op_type} as a constant, or from small inputs of the model"
     return None
