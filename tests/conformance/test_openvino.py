@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
 
+from intarsia.backends import registry
 from intarsia.graph import load_model
 from intarsia.graph.reference import evaluate
 from tests.conformance.cases import Case, Feed, f32, i64, node, one
-from tests.conformance.conftest import Ask
+from tests.conformance.conftest import sent
 from tests.conformance.judge import faults
+from tests.conformance.process import EngineProcess
 
 FLOAT = onnx.TensorProto.FLOAT
 NARROW = ("int8", "uint8", "int16", "uint16")
@@ -81,11 +86,21 @@ DECIDED = (
 )
 
 
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Case], dict[str, Any]]]:
+    """Runs a case in a process of its own."""
+    found = registry.probe("openvino")
+    if not found.usable:
+        pytest.skip(f"openvino: {found.reason}")
+    folder = tmp_path_factory.mktemp("openvino")
+    with EngineProcess("openvino") as process:
+        yield lambda case: sent(process, "run", case, folder)
+
+
 @pytest.mark.engine
-@pytest.mark.parametrize("engine", ["openvino"], indirect=True, scope="session")
 @pytest.mark.parametrize("case", [*MENDED, *DECIDED], ids=lambda case: case.name)
-def test_taken_and_right(engine: str, ask: Ask, case: Case) -> None:
-    answer = ask("run", case)
+def test_taken_and_right(run: Callable[[Case], dict[str, Any]], case: Case) -> None:
+    answer = run(case)
     assert "refused" not in answer
     graph = load_model(case.model())
     want = [evaluate(graph, case.feeds(turn)) for turn in ("a", "b", "a")]
