@@ -1,6 +1,6 @@
 """``python -m tests.conformance [ENGINE ...]``: run the node cases on the engines that are here, or on those named.
 
-An engine on a device beside the CPU is named as ``ncnn@vulkan``.
+An engine on a device beside the CPU is named as ``ncnn-on-vulkan``.
 
 Writes what came of each case to ``tests/conformance/data/engines/ENGINE.json``, and draws ``docs/engines.md`` from all
 of these files. For an engine of another package, ``--records FOLDER`` has its file and its page written there.

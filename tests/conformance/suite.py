@@ -23,7 +23,7 @@ from tests.conformance.node_cases import NodeCase
 from tests.conformance.process import SECONDS, EngineProcess
 from tests.conformance.together import batches, merged, passed
 
-_ON = "@"
+_ON = "-on-"
 FOLDER = Path(__file__).parent / "data" / "engines"
 TOGETHER = {"inductor": 32}
 """Engines that take seconds to compile anything: so many accepted cases go into one model. Only what is right there
@@ -52,7 +52,7 @@ class Record:
     """What came of the cases on one engine.
 
     Attributes:
-        engine: Its name; on a device beside the CPU with that behind it, as ``ncnn@vulkan``.
+        engine: Its name; on a device beside the CPU with that behind it, as ``ncnn-on-vulkan``.
         version: Its version.
         outcomes: By the case's name.
         why: Of each failed case, what went wrong.

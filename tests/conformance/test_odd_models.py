@@ -14,6 +14,7 @@ from filelock import FileLock
 from intarsia.backends import registry
 from intarsia.graph import load_model
 from intarsia.graph.reference import evaluate
+from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.judge import differences, faults
 from tests.conformance.odd_cases import ODD_CASES, Arrays, OddCase, unknown_operator, write_large
@@ -25,8 +26,8 @@ LARGE_ROWS = 800_000
 
 
 @pytest.fixture(scope="module")
-def process(engine: str) -> Iterator[EngineProcess]:
-    with EngineProcess(engine) as process:
+def process(target: Target) -> Iterator[EngineProcess]:
+    with EngineProcess(str(target)) as process:
         yield process
 
 

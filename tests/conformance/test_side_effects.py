@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.target import Target
 from tests.conformance.boundary_cases import SMALL_NET
 from tests.conformance.conftest import sent
 from tests.conformance.process import EngineProcess
@@ -25,7 +26,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built_in(tmp_path_factory.mktemp("library"))
 
 
-def test_an_engine_keeps_to_itself(engine: str, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_keeps_to_itself(
+    target: Target, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log, cache = tmp_path / "log", Path(os.environ["XDG_CACHE_HOME"])
     allowed = (tmp_path / "work", tmp_path / "temporary", cache)
     for folder in allowed:
@@ -37,7 +40,7 @@ def test_an_engine_keeps_to_itself(engine: str, library: Path, tmp_path: Path, m
         "PYTHONDONTWRITEBYTECODE": "1",
         **watching(library, log),
     }
-    with EngineProcess(engine, as_user(os.environ) | own) as process:
+    with EngineProcess(str(target), as_user(os.environ) | own) as process:
         answer = sent(process, "contract", SMALL_NET, tmp_path / "work")
     assert "error" not in answer, answer["error"]
     assert list(effects(log)), "the library that watches was not loaded"

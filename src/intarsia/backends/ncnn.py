@@ -79,7 +79,7 @@ class NcnnBackend(Backend):
         """The reason that the node's own lowering gives; on Vulkan, also that there is no kernel."""
         reason = refusal(node, graph)
         if reason is None and ncnn_vulkan.runs_on_vulkan(target):
-            return ncnn_vulkan.refusal(node, graph)
+            return ncnn_vulkan.refusal(node, graph, target)
         return reason
 
     def variants(self, target: Target) -> tuple[Target, ...]:

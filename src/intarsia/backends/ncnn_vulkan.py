@@ -5,6 +5,7 @@ Values are brought to the device and back inside each call. What was tried is nc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,9 @@ _KERNELS = words(
 )
 """The layers that say ``support_vulkan`` of themselves. ncnn would run others on the CPU, between two copies."""
 _FAST_GELU = 0
+_FLOAT_BYTES = 4
+_SURE_BYTES = 2**27
+"""What Vulkan promises of every device; a target may state more, as `Target.from_device` does."""
 GAPS = (
     Gap(what="Gelu[vulkan]", why=GapReason.UPSTREAM, evidence="2e-4 off in the node test gelu_default_2"),
     Gap(what="MatMul[vulkan]", why=GapReason.UPSTREAM, evidence="the layer's support_vulkan is false"),
@@ -54,8 +58,12 @@ def runs_on_vulkan(target: Target) -> bool:
     return target.device_type == "vulkan"
 
 
-def refusal(node: Node, graph: Graph) -> str | None:
+def refusal(node: Node, graph: Graph, target: Target) -> str | None:
     """Why a node that ncnn takes is not taken on Vulkan: the target's order says who else may have it."""
+    most = (target.base or target).options.get("max_storage_buffer_range", _SURE_BYTES)
+    for name in filter(None, (*node.reads, *node.outputs)):
+        if _FLOAT_BYTES * math.prod(graph.values[name].shape or ()) > most:
+            return f"{name} is larger than a buffer of the device, which has {most} bytes as far as the target says"
     build = Builder(graph)
     LOWERINGS[node.op_type](build, node)
     for layer in build.layers:

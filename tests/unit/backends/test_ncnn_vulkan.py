@@ -50,6 +50,16 @@ def test_a_node_that_would_not_run_on_the_device_is_refused_there(net: Graph, re
     assert found is None if reason is None else found is not None and reason in found
 
 
+def test_what_no_buffer_of_the_device_holds_is_refused() -> None:
+    large = graph("Relu", (1, 8, 2048, 2049), output=(1, 8, 2048, 2049))
+    assert BACKEND.refusal(large.nodes[0], large, CPU) is None
+    told = BACKEND.refusal(large.nodes[0], large, VULKAN)
+    assert told is not None
+    assert "larger than a buffer of the device, which has 134217728 bytes" in told
+    stated = Target("ncnn -base='vulkan -max_storage_buffer_range=4294967295'")
+    assert BACKEND.refusal(large.nodes[0], large, stated) is None
+
+
 def test_what_ncnn_does_not_take_is_refused_with_the_same_reason() -> None:
     net = graph("Tan", (1, 8), output=(1, 8))
     assert BACKEND.refusal(net.nodes[0], net, VULKAN) == BACKEND.refusal(net.nodes[0], net, CPU)
