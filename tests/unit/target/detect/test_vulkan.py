@@ -119,11 +119,13 @@ def test_where_there_is_no_device_something_mends_that(monkeypatch: pytest.Monke
 
 
 def test_the_structures_are_as_long_as_vulkans() -> None:
-    """By what a driver writes: a device of this machine, if it has one, has a name, a type and sane limits."""
-    for target in vulkan.detect_vulkan():
+    """By what a driver writes into them: a device of this machine has a name, a type, and what Vulkan promises."""
+    found = vulkan.detect_vulkan()
+    if not found:
+        pytest.skip(lack("vulkan") or "")
+    for target in found:
         assert target["device_name"]
         assert target["device_type"] in ("integrated", "discrete", "virtual", "cpu", "other")
-        # What Vulkan 1.0 guarantees of every device.
         assert target["max_storage_buffer_range"] >= 2**27
         assert target["max_push_constants_size"] >= 128
         assert target["max_shared_memory_per_block"] >= 16384
