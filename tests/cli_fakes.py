@@ -272,6 +272,7 @@ class Fakes:
             "undriven_names": lambda: tuple(self.undriven),
             "probe": lambda name: (self.engines | self.undriven)[name],
             "devices": lambda name: (self.engines | self.undriven)[name].devices,
+            "AWAY": "@",
         }
         detect = {
             "LOOKED_AT": ("cpu", "cuda", "vulkan"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from intarsia.backends import registry
 from intarsia.config import SearchSettings
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.lock import machine_lock
@@ -250,7 +251,7 @@ def _borders(job: Compilation) -> set[str]:
 
 
 def _engines(job: Compilation) -> set[str]:
-    return {target.kind.name for target in job.problem.targets}
+    return {registry.engine_of(target) for target in job.problem.targets}
 
 
 def _collage(

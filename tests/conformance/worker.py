@@ -54,7 +54,7 @@ def run(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str
 
 def contract(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
     """Facts about the stages that no result shows."""
-    backend = registry.get(target.kind.name)
+    backend = registry.of(target)
     first, artifact = _loaded(target, model)
     second, again = _loaded(target, model)
     facts: dict[str, Any] = {
@@ -64,7 +64,7 @@ def contract(target: Target, model: SubModel, request: Mapping[str, Any]) -> dic
         "inputs": [[v.name, v.dtype, list(v.shape or ())] for v in first.inputs],
         "outputs": [[v.name, v.dtype, list(v.shape or ())] for v in first.outputs],
         "same_capability": backend.capability(model.graph, target) == backend.capability(model.graph, target),
-        "variants_are_of_this_kind": all(v.kind.name == backend.name for v in backend.variants(target)),
+        "variants_are_of_this_kind": all(v.kind is target.kind for v in backend.variants(target)),
     }
     facts["alternately"] = _alternately(first, second, model, request)
     facts["follows"] = not backend.traits.follows_ports or _follows(first, second, model, request)
@@ -81,7 +81,7 @@ def embed(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[s
     graph = model.graph
     pieces = [tuple(graph.nodes[graph.values[name].producer or 0].id for name in names) for names in EMBEDDED_OUTPUTS]
     inside = {id_ for piece in pieces for id_ in piece}
-    first = registry.get(target.kind.name).variants(target)[0]
+    first = registry.of(target).variants(target)[0]
     rest = [node.id for node in graph.nodes if node.id not in inside]
     # Three parts of the main engine's own, so that it takes part most often even where the pieces are its as well.
     parts: list[tuple[Target, Sequence[str]]] = [
@@ -163,7 +163,7 @@ def _follows(first: Executable, second: Executable, model: SubModel, request: Ma
 
 
 def _loaded(target: Target, model: SubModel) -> tuple[Executable, EngineArtifact]:
-    backend = registry.get(target.kind.name)
+    backend = registry.of(target)
     artifact = backend.compile(model, target, SETTINGS)
     weights = {name: model.weights[name].array() for name in artifact.weights}
     return backend.load(artifact, weights, target, SETTINGS), artifact
@@ -213,7 +213,7 @@ def answer(target: Target, request: Mapping[str, Any]) -> dict[str, Any]:
         graph: Graph = load_model(request["model"])
     except IntarsiaError as error:
         return {"unread": str(error)}
-    backend = registry.get(target.kind.name)
+    backend = registry.of(target)
     capability = backend.capability(graph, target)
     if request["do"] == "ask" or (capability.refusals and not request.get("anyway")):
         newer = any(backend.version_refusal(node, graph) for node in graph.nodes)
@@ -233,7 +233,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     target = Target(sys.argv[1])
-    with applied(load_environment([target.kind.name], SETTINGS)):
+    with applied(load_environment([registry.engine_of(target)], SETTINGS)):
         for line in sys.stdin:
             print(json.dumps(answer(target, json.loads(line))), file=answers, flush=True)
 

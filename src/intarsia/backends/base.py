@@ -75,6 +75,7 @@ class Traits:
         writes_in_place: Outputs are computed straight into the bound arrays, not copied there.
         compiles_slowly: Compiling takes seconds whatever the sub-graph, so it is looked at on one part of a model
             before it is measured on the whole.
+        runs_elsewhere: It runs in another process, so that buffers in memory which both share spare copies.
         compiles_once: ``compile`` looks at the sub-graph alone: target options and settings only matter at ``load``.
         mutates_inputs: The engine may overwrite its inputs, so it must be given arrays nobody else reads.
         any_shape: It takes values whose shape is only known after they were computed, in and out.
@@ -93,6 +94,7 @@ class Traits:
     follows_ports: bool = False
     spins: bool = False
     compiles_slowly: bool = False
+    runs_elsewhere: bool = False
     compiles_once: bool = False
     residents: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})

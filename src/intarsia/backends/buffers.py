@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from intarsia.backends.memory import SharedBlock
+
 PAGE = mmap.PAGESIZE
 
 
@@ -51,10 +53,13 @@ def place(needs: Sequence[Need]) -> tuple[dict[str, int], int]:
     return offsets, max((offsets[n.name] + n.nbytes for n in placed), default=0)
 
 
-def allocate(needs: Sequence[Need]) -> Mapping[str, np.ndarray]:
-    """Zeroed C-contiguous arrays over one page-aligned block, which lives as long as any of them."""
+def allocate(needs: Sequence[Need], *, shared: bool = False) -> Mapping[str, np.ndarray]:
+    """Zeroed C-contiguous arrays over one page-aligned block, which lives as long as any of them.
+
+    A shared block is one that other processes can map.
+    """
     offsets, total = place(needs)
-    block = mmap.mmap(-1, max(total, PAGE))
+    block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE))
     return {
         need.name: np.ndarray(need.shape, dtype=need.dtype, buffer=block, offset=offsets[need.name]) for need in needs
     }

@@ -9,14 +9,21 @@ from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from intarsia.backends.base import Availability, Backend
 from intarsia.backends.undriven import undriven
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds import ENGINES
 
+if TYPE_CHECKING:
+    from intarsia.target import Target
+
 GROUP = "intarsia.backends"
 """Entry points of this group name a `Backend` class each; the entry point's name is the backend's."""
+
+AWAY = "@"
+"""Between the name of an engine and the path of the interpreter it lives in."""
 
 FOLDER = Path(__file__).parent
 """An engine of ours is a file in here that is called as its target kind is."""
@@ -42,13 +49,31 @@ def names() -> tuple[str, ...]:
     return tuple(_sources())
 
 
+def engine_of(target: Target) -> str:
+    """The name of the engine that a target is of, with the interpreter it lives in where that is another."""
+    python = target.options.get("python")
+    return target.kind.name if python is None else f"{target.kind.name}{AWAY}{python}"
+
+
+def of(target: Target) -> Backend:
+    """The backend of an engine's target, as `get`."""
+    return get(engine_of(target))
+
+
 @cache
 def get(name: str) -> Backend:
     """The backend of that name. The engine behind it may still be absent: see ``probe``.
 
+    ``NAME@PYTHON`` is the engine as it is in the interpreter at that path.
+
     Raises:
         BackendUnavailableError: There is no such backend, two packages claim the name, or a plug-in does not import.
     """
+    kind, _, python = name.partition(AWAY)
+    if python:
+        from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
+
+        return isolated(get(kind), python)
     sources = _sources().get(name)
     if sources is None:
         near = get_close_matches(name, names(), n=1)

@@ -14,10 +14,11 @@ from intarsia.errors import BackendUnavailableError
 
 
 @click.command(short_help="Show which engines are usable.")
+@click.option("--target", metavar="SPEC", help="Look at the engines of these targets, in the interpreters they name.")
 @json_option
 @verbose_option
 @click.pass_context
-def doctor(context: click.Context, as_json: bool) -> None:
+def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
     """Show which engines are usable here, on which devices, and how to mend what is not.
 
     Exits with 3 if none but the reference is usable.
@@ -25,8 +26,8 @@ def doctor(context: click.Context, as_json: bool) -> None:
     from intarsia.backends.registry import devices, names, probe, undriven_names
     from intarsia.runtime import this_machine
 
-    known = (*names(), *undriven_names())
-    engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in known]
+    asked = (*names(), *undriven_names()) if target is None else _named(target)
+    engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in asked]
     found = dict(_devices())
     machine = this_machine()
     if as_json:
@@ -55,9 +56,20 @@ def _devices() -> Iterator[tuple[str, str]]:
             yield f"{type_}:{index}", name + (", software" if target.options.get("device_type") == "cpu" else "")
 
 
+def _named(target: str) -> list[str]:
+    """The engines that targets name; what stands for whichever engine serves it names none."""
+    from intarsia.backends.registry import engine_of
+    from intarsia.config import CompilationConfig
+
+    targets = CompilationConfig.of(target).flatten()
+    return list(dict.fromkeys(engine_of(each) for each in targets if each.kind.is_external))
+
+
 def _is_reference(name: str) -> bool:
+    from intarsia.backends.registry import AWAY
     from intarsia.target import KINDS
 
+    name = name.partition(AWAY)[0]
     return name in KINDS and KINDS[name].is_reference
 
 

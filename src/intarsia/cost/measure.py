@@ -251,7 +251,7 @@ def run_facts(targets: Iterable[Target], settings: RunSettings) -> Mapping[str, 
     several = tuple(targets)
     devices = sorted({target.device_type for target in several} - {HOST})
     return {
-        "engines": {name: registry.probe(name).version for name in sorted({t.kind.name for t in several})},
+        "engines": {name: registry.probe(name).version for name in sorted(set(map(registry.engine_of, several)))},
         **({"devices": {type_: [str(each) for each in devices_here(type_)] for type_ in devices}} if devices else {}),
         **settings.facts(),
         "bound": True,

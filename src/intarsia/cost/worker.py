@@ -158,7 +158,7 @@ class Worker:
     def _observe(self, request: Observe) -> Observed:
         target, model = Target(request.target), self._graph.extract(self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
-        backend = registry.get(target.kind.name)
+        backend = registry.of(target)
         settings = RunSettings(threads=1)
         with applied(load_environment([backend.name], settings)):
             arrays = backend.observe(model, request.names, feeds, target, settings)
@@ -173,7 +173,7 @@ class Worker:
         built = build(self._graph, plan, self._pieces)
         weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
         target, feeds = plan.steps[0].target, self._feeds(plan)
-        backend = registry.get(target.kind.name)
+        backend = registry.of(target)
         with applied(load_environment(plan.engines, plan.settings)):
             runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
         return NodeTimes(ms=dict(node_times(runs or (), plan.steps[0].nodes)))

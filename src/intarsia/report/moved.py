@@ -14,6 +14,6 @@ def transfers_json(job: Compilation, decision: Decision) -> list[dict[str, Any]]
     """The transfers of what ships, each with its milliseconds, but for those that an engine makes inside its call."""
     chosen = decision.chosen
     plan = plan_of(job.problem.graph, chosen.partitions, chosen.settings)
-    transfers = plan_transfers(plan, [registry.get(step.target.kind.name).traits for step in plan.steps])
+    transfers = plan_transfers(plan, [registry.of(step.target).traits for step in plan.steps])
     times = iter(decision.verdict.transfers_ms.get(chosen.name, ()))
     return [transfer.export() | {"ms": None if transfer.is_inside else next(times, None)} for transfer in transfers]

@@ -50,7 +50,7 @@ def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Bui
 
 
 def _compiled(graph: Graph, step: Step, settings: RunSettings, pieces: CompiledPieces | None) -> EngineArtifact:
-    backend = registry.get(step.target.kind.name)
+    backend = registry.of(step.target)
     known = pieces.get(backend, step, settings) if pieces else None
     if known is not None:
         return known
@@ -84,7 +84,7 @@ def load_executables(
     """
     with applied(load_environment(plan.engines, plan.settings)):
         return [
-            registry.get(step.target.kind.name).load(artifact, weights, step.target, own)
+            registry.of(step.target).load(artifact, weights, step.target, own)
             for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
         ]
 
@@ -145,7 +145,7 @@ def _main(plan: Plan) -> _Main:
     """The target that takes part most often of those whose engine can hold all other steps."""
     steps = [step.target for step in plan.steps]
     for target in sorted(dict.fromkeys(steps), key=steps.count, reverse=True):
-        embedding = registry.get(target.kind.name).embedding()
+        embedding = registry.of(target).embedding()
         others = [step for step in plan.steps if step.target != target]
         if embedding is not None and others and all(embedding.takes(step.inputs, step.outputs) for step in others):
             return _Main(plan=plan, target=target, embedding=embedding)
@@ -165,7 +165,7 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
         )
         for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True)
     ]
-    for name in dict.fromkeys(piece.step.target.kind.name for piece in pieces):
+    for name in dict.fromkeys(registry.engine_of(piece.step.target) for piece in pieces):
         files = registry.get(name).openmp_files()
         if files is not None:
             main.embedding.share_openmp(*files)
@@ -175,13 +175,13 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
 
 
 def _follows_blocks(step: Step) -> bool:
-    backend = registry.get(step.target.kind.name)
+    backend = registry.of(step.target)
     return backend.traits.follows_ports and backend.follows_blocks(step.target)
 
 
 def _loaded(plan: Plan, step: Step, artifact: EngineArtifact, weights: Mapping[str, np.ndarray]) -> Executable:
-    return registry.get(step.target.kind.name).load(artifact, weights, step.target, plan.settings)
+    return registry.of(step.target).load(artifact, weights, step.target, plan.settings)
 
 
 def _traits(step: Step) -> Traits:
-    return registry.get(step.target.kind.name).traits
+    return registry.of(step.target).traits

@@ -36,7 +36,7 @@ class Piece:
     ) -> None:
         self.step = step
         self._executable = executable
-        self._own: Arrays = {} if traits.follows_ports else allocate(_needs((*step.inputs, *step.outputs)))
+        self._own: Arrays = {} if traits.follows_ports else _own_memory(step, traits)
         self._blocks = _named(step, blocks)
         self._ports = {
             value.name: Port(_nowhere(value), self._blocks.get(value.name)) for value in (*step.inputs, *step.outputs)
@@ -190,6 +190,10 @@ def _owners(count: int, pieces: Collection[int]) -> list[int]:
     """For each step the main engine's step that stands last before it, or is it, or is the first of all."""
     main = [place for place in range(count) if place not in pieces]
     return [max((place for place in main if place <= step), default=main[0]) for step in range(count)]
+
+
+def _own_memory(step: Step, traits: Traits) -> Arrays:
+    return allocate(_needs((*step.inputs, *step.outputs)), shared=traits.runs_elsewhere)
 
 
 def _needs(values: Sequence[Signature]) -> list[Need]:

@@ -45,7 +45,8 @@ class Executor:
         self._executables = tuple(executables)
         self._lock = threading.Lock()
         self._outlets = _outlets(plan, traits)
-        self._storage = {**_allocate(plan, self._outlets), **self._outlets}
+        shared = any(trait.runs_elsewhere for trait in traits)
+        self._storage = {**_allocate(plan, self._outlets, shared=shared), **self._outlets}
         self._feeds = _followed(plan, traits, self._storage)
         self._last: tuple[_Given, ...] = ()
         self._residents = Residents(plan, executables, traits)
@@ -208,9 +209,10 @@ class Executor:
         writes = {value.name: self._storage[value.name] for value in step.outputs}
         copies: list[BoundCall] = []
         if traits.mutates_inputs:
-            shared = {name: array for name, array in reads.items() if isinstance(array, np.ndarray)}
-            own = {name: allocate([_need(name, array)])[name] for name, array in shared.items()}
-            copies = [partial(np.copyto, own[name], array) for name, array in shared.items()]
+            arrays = {name: array for name, array in reads.items() if isinstance(array, np.ndarray)}
+            needs = [_need(name, array) for name, array in arrays.items()]
+            own = allocate(needs, shared=traits.runs_elsewhere)
+            copies = [partial(np.copyto, own[name], array) for name, array in arrays.items()]
             reads |= own
         return (*copies, executable.bind(reads, writes | self._residents.written(place)))
 
@@ -254,7 +256,7 @@ def _need(name: str, array: np.ndarray) -> Need:
     return Need(name=name, dtype=array.dtype, shape=array.shape, first=0, last=0)
 
 
-def _allocate(plan: Plan, outlets: Collection[str]) -> dict[str, Storage]:
+def _allocate(plan: Plan, outlets: Collection[str], *, shared: bool) -> dict[str, Storage]:
     """Storage for every value that crosses a border, alive from the step that writes it to the last that reads it.
 
     The outlets have their own. Steps that may run at one time are one moment, so their values share no memory.
@@ -285,4 +287,4 @@ def _allocate(plan: Plan, outlets: Collection[str]) -> dict[str, Storage]:
             storage[name] = np.empty(value.shape, dtype)
         else:
             needs.append(Need(name=name, dtype=dtype, shape=value.shape, first=first[name], last=last[name]))
-    return storage | dict(allocate(needs))
+    return storage | dict(allocate(needs, shared=shared))

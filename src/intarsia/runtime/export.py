@@ -31,4 +31,4 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     destination.mkdir(parents=True, exist_ok=True)
     step = model.plan.steps[0]
     piece = model.artifact.graph().extract(step.nodes)
-    return registry.get(step.target.kind.name).export(piece, step.target, model.plan.settings, destination)
+    return registry.of(step.target).export(piece, step.target, model.plan.settings, destination)

@@ -219,5 +219,5 @@ def _frames(
     threads = [count for steps, count in zip(pipeline.stages, pipeline.threads, strict=True) for _ in range(steps)]
     settings = [replace(plain.settings, threads=count) for count in threads]
     executables = load_executables(plain, artifacts, weights, settings)
-    traits = [registry.get(step.target.kind.name).traits for step in plan.steps]
+    traits = [registry.of(step.target).traits for step in plan.steps]
     return [Executor(plain, executables, traits) for _ in range(-(-pipeline.depth // pipeline.lanes))]

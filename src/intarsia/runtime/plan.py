@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from intarsia.backends import registry
 from intarsia.backends.base import Signature
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value
@@ -49,7 +50,7 @@ class Plan:
     @property
     def engines(self) -> tuple[str, ...]:
         """Engines in order of first use."""
-        return tuple(dict.fromkeys(step.target.kind.name for step in self.steps))
+        return tuple(dict.fromkeys(registry.engine_of(step.target) for step in self.steps))
 
     @property
     def switches(self) -> int:

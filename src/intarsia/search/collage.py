@@ -148,7 +148,7 @@ class CollageSearch:
     def _hosts(self) -> list[Target]:
         """Targets that can hold pieces of others in their session, and whose share of each atom is known for it."""
         near = (target for target in self._wholes if self._wholes[target] <= HOST_WITHIN * self._best_single)
-        return [t for t in near if t in self._costs.profiled and registry.get(t.kind.name).embedding() is not None]
+        return [t for t in near if t in self._costs.profiled and registry.of(t).embedding() is not None]
 
     def _solve_all(self, deadline: Deadline) -> None:
         for host in (None, *self._hosts()):

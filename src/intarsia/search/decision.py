@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from intarsia.backends import registry
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
@@ -205,7 +206,7 @@ class _Builder:
         Raises:
             CompileError, LoadError, ExecutionError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
         """
-        engines = {partition.target.kind.name for partition in candidate.partitions}
+        engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
         environment = load_environment(engines, candidate.settings)
         with machine_lock(self._watch), WorkerClient(self._measurer.folder, environment) as worker:
             worker.start()  # while it starts, the artifact is built

@@ -39,10 +39,10 @@ def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str
         heir = next(heirs, None)
         if heir is not None:
             found[single.target] = f"left out of the search, since {heir.target} is the same engine, and faster"
-        elif ms > BEHIND * best_ms and not registry.get(single.target.kind.name).tells_kernel_times:
+        elif ms > BEHIND * best_ms and not registry.of(single.target).tells_kernel_times:
             found[single.target] = f"left out of the search: the whole model takes {ms / best_ms:.1f} times as long"
     return found
 
 
 def _extends(one: Single, other: Single) -> bool:
-    return registry.get(one.target.kind.name).extends == other.target.kind.name
+    return registry.of(one.target).extends == other.target.kind.name

@@ -44,7 +44,7 @@ class FirstLook:
 
     def wants(self, target: Target) -> bool:
         """Whether a target is looked at first: one whose engine compiles slowly, and that nobody named."""
-        slow = registry.get(target.kind.name).traits.compiles_slowly
+        slow = registry.of(target).traits.compiles_slowly
         return slow and self.problem.settings.prune and target not in self.problem.named
 
     def verdict(self, target: Target, best: Target | None) -> Failure | None:

@@ -113,7 +113,7 @@ def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: flo
 
 
 def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSettings]]:
-    backend = registry.get(target.kind.name)
+    backend = registry.of(target)
     policies = (Spin.FREE, Spin.CALL) if backend.traits.spins else (Spin.CALL,)
     for variant in backend.variants(target):
         for spin in policies:

@@ -99,7 +99,7 @@ def with_custom_ops(engines: Iterable[Engine], libraries: tuple[str, ...]) -> tu
 
 def tells(target: Target) -> bool:
     """Whether its engine tells what operators compute that ONNX does not define."""
-    return type(registry.get(target.kind.name)).observe is not Backend.observe
+    return type(registry.of(target)).observe is not Backend.observe
 
 
 def _with_libraries(engine: Engine, libraries: tuple[str, ...]) -> Engine:
@@ -121,7 +121,7 @@ def absence(target: Target) -> str | None:
     if kind.name not in registry.names():
         return f"no backend drives {kind.name!r} yet"
     try:
-        devices = registry.require(kind.name).devices
+        devices = registry.require(registry.engine_of(target)).devices
     except BackendUnavailableError as error:
         return str(error)
     stated, here = target.features.architecture, _architecture_here()
@@ -158,7 +158,7 @@ def _capability(graph: Graph, target: Target) -> Capability:
     name = target.kind.name
     if name not in registry.names():
         return described_capability(graph, target)
-    return registry.get(name).capability(graph, target)
+    return registry.of(target).capability(graph, target)
 
 
 def _is_tuned(target: Target, stated: Target) -> bool:

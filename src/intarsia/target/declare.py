@@ -23,6 +23,11 @@ COMPILER = Option(
     type=SpecOf("target"),
     meaning="the engine that generates the code: older spelling of that engine's target with this one as its base",
 )
+PYTHON = Option(
+    name="python",
+    type=Str(),
+    meaning="path of another interpreter that the engine is installed for: it compiles and runs there",
+)
 COMMON = (
     Option(name="keys", type=ListOf(Str()), meaning="strategy families, first match wins; replaces the kind's own"),
     Option(name="device", type=Str(), meaning="device family; put before the kind's own keys"),
@@ -100,7 +105,7 @@ def engine_kind(
         partial=partial,
         brings_device=brings_device,
         is_reference=is_reference,
-        options=_options(name, options, (THREADS, BASE)),
+        options=_options(name, options, (THREADS, BASE, PYTHON)),
         fill=fill,
         check=check,
         facts=facts,

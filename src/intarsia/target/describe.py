@@ -13,7 +13,7 @@ from typing import Any
 
 from intarsia.spec import Option
 from intarsia.target.aliases import ALIASES
-from intarsia.target.declare import BASE, COMMON, COMPILER, THREADS
+from intarsia.target.declare import BASE, COMMON, COMPILER, PYTHON, THREADS
 from intarsia.target.kind import TargetKind
 from intarsia.target.kinds import KINDS
 from intarsia.target.target import Target
@@ -21,7 +21,7 @@ from intarsia.target.target import Target
 HEADING = "## Kinds\n"
 """Where the generated section of the docs page begins; it goes to the end."""
 
-_SHARED = (THREADS, *COMMON, BASE, COMPILER)
+_SHARED = (THREADS, *COMMON, BASE, PYTHON, COMPILER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ def _section() -> Iterator[str]:
     yield "\nEvery device and engine kind has:\n"
     yield from _table(describe_option("KIND", option) for option in (THREADS, *COMMON))
     yield "\nand every engine kind:\n"
-    yield from _table([describe_option("KIND", BASE)])
+    yield from _table(describe_option("KIND", option) for option in (BASE, PYTHON))
     yield "\nand every device kind:\n"
     yield from _table([describe_option("KIND", COMPILER)])
     for kind in kinds.values():

@@ -37,3 +37,12 @@ def test_no_usable_engine_is_exit_code_3(fakes: Fakes) -> None:
     done = invoke("doctor")
     assert done.exit_code == 3
     assert "pip install 'intarsia[ncnn]'" in done.stdout
+
+
+def test_engines_are_looked_at_in_the_interpreter_that_a_target_names() -> None:
+    done = invoke("doctor", "--json", "--target", "reference -python=/no/such/python, llvm, reference")
+    engines = {engine["name"]: engine for engine in json.loads(done.stdout)["engines"]}
+    assert list(engines) == ["reference@/no/such/python", "reference"]
+    assert "does not run" in engines["reference@/no/such/python"]["reason"]
+    assert engines["reference"]["usable"]
+    assert done.exit_code == 3

@@ -1,0 +1,231 @@
+"""An engine in another interpreter, as a backend like any other: its rules are read here, the rest happens there."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from intarsia.backends.base import (
+    Availability,
+    Backend,
+    BoundCall,
+    EngineArtifact,
+    Executable,
+    Gap,
+    GapReason,
+    Slot,
+    as_port,
+    guard,
+    signatures,
+)
+from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, paged, view
+from intarsia.backends.isolation.process import EngineProcess, probed
+from intarsia.backends.memory import SharedBlock, shared_block
+from intarsia.errors import CompileError, LoadError
+from intarsia.partition.capability import Capability
+
+if TYPE_CHECKING:
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.target import Target
+
+_STRING = "string"
+_GAPS = (
+    Gap(
+        what="strings, and values whose shape only running tells, in another interpreter",
+        why=GapReason.NOT_IMPLEMENTED,
+        evidence="memory that two processes share has a size, and holds no Python objects",
+    ),
+    Gap(
+        what="the engine's own profile, and the layout of a session that holds its parts, in another interpreter",
+        why=GapReason.NOT_IMPLEMENTED,
+        evidence="one call and one answer is all that goes over the wire",
+    ),
+)
+
+
+def isolated(inner: Backend, python: str) -> Backend:
+    """The engine in the interpreter at this path."""
+    traits = replace(
+        inner.traits,
+        runs_elsewhere=True,
+        follows_ports=False,
+        any_shape=False,
+        residents=False,
+        dtypes=inner.traits.dtypes - {_STRING},
+    )
+    facts: dict[str, Any] = {
+        "name": f"{inner.name}@{python}",
+        "extra": inner.extra,
+        "licence": inner.licence,
+        "traits": traits,
+        "gaps": (*inner.gaps, *_GAPS),
+        "extends": inner.extends,
+    }
+    made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)
+    return made
+
+
+class _IsolatedBackend(Backend):
+    """Its processes, one for each environment that settings ask for, live as long as it does."""
+
+    def __init__(self, inner: Backend, python: str) -> None:
+        self._inner = inner
+        self._python = python
+        self._processes: dict[frozenset[tuple[str, str | None]], EngineProcess] = {}
+        self._lock = threading.Lock()
+
+    def probe(self) -> Availability:
+        """As that interpreter finds it; asked once."""
+        return self._probed
+
+    @cached_property
+    def _probed(self) -> Availability:
+        return probed(self._inner.name, self._python)
+
+    def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
+        """What cannot be handed over, and what the engine's own rules refuse."""
+        strings = [name for name in node.reads if graph.values[name].dtype == _STRING]
+        if strings:
+            return f"{strings[0]} holds strings, which no other process can be handed"
+        return self._inner.refusal(node, graph, target)
+
+    def capability(self, graph: Graph, target: Target) -> Capability:
+        """As of any engine, where this one has not rules of its own for the graph as a whole."""
+        own = super().capability(graph, target).refusals
+        return Capability(refusals={**own, **self._inner.capability(graph, target).refusals})
+
+    def variants(self, target: Target) -> tuple[Target, ...]:
+        """As the engine's own."""
+        return self._inner.variants(target)
+
+    def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
+        """Hand the graph over, with the weights of this piece."""
+        answer = self._asked("compile", model, target, settings, {})
+        files = {name: array.tobytes() for name, array in answer.arrays.items()}
+        return EngineArtifact(files=files, weights=tuple(answer.facts["weights"]), meta=answer.facts["meta"])
+
+    def load(
+        self,
+        artifact: EngineArtifact,
+        weights: Mapping[str, np.ndarray],
+        target: Target,
+        settings: RunSettings,
+    ) -> Executable:
+        """Hand files and weights over; the meta holds the borders, since they are bound here."""
+        process = self._process(settings, LoadError)
+        files = {f"file {name}": array for name, array in bytes_as_arrays(artifact.files).items()}
+        handed = {f"weight {name}": weights[name] for name in artifact.weights}
+        facts = {
+            "do": "load",
+            "files": {name: f"file {name}" for name in artifact.files},
+            "weights": {name: f"weight {name}" for name in artifact.weights},
+            "meta": dict(artifact.meta),
+            **_how(target, settings),
+        }
+        answer = process.ask(Parcel(facts=facts, arrays=files | handed), LoadError)
+        return _Proxy(process, answer.facts)
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """As the engine's own, written there."""
+        answer = self._asked("export", model, target, settings, {"folder": str(folder.resolve())})
+        return tuple(map(Path, answer.facts["paths"]))
+
+    def _asked(
+        self, verb: str, model: SubModel, target: Target, settings: RunSettings, more: Mapping[str, Any]
+    ) -> Parcel:
+        process = self._process(settings, CompileError)
+        facts = {"do": verb, "nodes": [node.id for node in model.nodes], **_how(target, settings), **more}
+        structure = {"structure": np.frombuffer(model.graph.structure(), np.uint8)}
+        return process.ask(Parcel(facts=facts, arrays=structure), CompileError, [_weights(model)])
+
+    def _process(self, settings: RunSettings, error: type[CompileError | LoadError]) -> EngineProcess:
+        wanted = self._inner.environment(settings)
+        key = frozenset(wanted.items())
+        with self._lock:
+            if key not in self._processes or not self._processes[key].is_alive:
+                with guard(error, self.name):
+                    self._processes[key] = EngineProcess(self._inner.name, self.name, self._python, wanted)
+            return self._processes[key]
+
+
+class _Proxy(Executable):
+    """Stands for an executable in the other process."""
+
+    def __init__(self, process: EngineProcess, facts: Mapping[str, Any]) -> None:
+        self.inputs = signatures(facts["inputs"])
+        self.outputs = signatures(facts["outputs"])
+        self._number = facts["number"]
+        self._process = process
+        self._drop = weakref.finalize(self, process.drop, self._number)
+        self._drop.atexit = False
+
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Arrays in a shared block are bound where they are; others have a stand-in that is copied to or from."""
+        given = {value.name: as_port(inputs[value.name]).array for value in self.inputs}
+        wanted = {value.name: as_port(outputs[value.name]).array for value in self.outputs}
+        blocks: list[SharedBlock] = []
+        before, reads = _placed(given, blocks)
+        after, writes = _placed(wanted, blocks)
+        facts = {"do": "bind", "executable": self._number, "inputs": reads, "outputs": writes}
+        process = self._process
+        number = process.ask(Parcel(facts=facts), LoadError, blocks).facts["number"]
+        if not before and not after:
+            return lambda: process.run(number)
+
+        def call() -> None:
+            for own, shared in before:
+                np.copyto(shared, own)
+            process.run(number)
+            for own, shared in after:
+                np.copyto(own, shared)
+
+        return call
+
+    def close(self) -> None:
+        """Have it closed there."""
+        self._drop()
+
+
+_Copies = list[tuple[np.ndarray, np.ndarray]]
+"""Arrays of ours, each with its stand-in."""
+
+
+def _placed(arrays: Mapping[str, np.ndarray], blocks: list[SharedBlock]) -> tuple[_Copies, dict[str, Any]]:
+    """Stand-ins for the arrays that lie in no shared block, and where each array or its stand-in lies.
+
+    Each block that is not among ``blocks`` yet is added; a place is the number of one, an offset, a dtype and a shape.
+    """
+    loose = {name: array for name, array in arrays.items() if shared_block(array) is None}
+    nbytes, rows = paged(loose)
+    fresh = SharedBlock.of_size(nbytes)
+    stand_ins = {name: view(fresh, offset, dtype, shape) for name, offset, dtype, shape in rows}
+    places = {}
+    for name, array in {**arrays, **stand_ins}.items():
+        block = shared_block(array)
+        assert block is not None
+        if block not in blocks:
+            blocks.append(block)
+        places[name] = (blocks.index(block), array.ctypes.data - block.address, array.dtype.name, array.shape)
+    return [(loose[name], stand_in) for name, stand_in in stand_ins.items()], places
+
+
+def _weights(model: SubModel) -> SharedBlock:
+    """What the piece uses of ``weights.bin``, in its places; the rest are holes, which take no memory."""
+    index = [row for row in model.graph.weight_index if row[0] in model.weights]
+    block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in model.graph.weight_index), default=0))
+    for name, offset, nbytes in index:
+        content = model.weights[name].array().reshape(-1).view(np.uint8)
+        np.copyto(np.ndarray(nbytes, np.uint8, buffer=block, offset=offset), content)
+    return block
+
+
+def _how(target: Target, settings: RunSettings) -> dict[str, Any]:
+    return {"target": str(target), "threads": settings.threads, "spin": settings.spin.value}

@@ -1,0 +1,193 @@
+"""The process in which an isolated engine compiles, loads and runs. It ends with its parent, however that ends."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from intarsia.backends import registry
+from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
+from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, view
+from intarsia.backends.memory import SharedBlock
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.errors import BackendError, CompileError, ExecutionError, IntarsiaError, LoadError
+from intarsia.target import Target
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from intarsia.graph import SubModel
+
+RUN, ASK = b"r", b"a"
+"""What a message to the server begins with: the number of a bound call follows, or its parcel is attached."""
+DONE, FAILED, ANSWER = b"d", b"f", b"a"
+"""What its messages begin with: a call is done; what failed, as JSON; a parcel is attached."""
+LONGEST = 1 << 14
+"""Bytes of the longest message."""
+MOST_BLOCKS = 250
+"""Descriptors that the kernel lets one message carry, nearly."""
+
+
+def tell(engine: str) -> None:
+    """Print what the engine's probe finds here, as JSON, on a line of its own."""
+    print(json.dumps(asdict(registry.probe(engine))))  # noqa: T201 - this is how the process answers
+
+
+def serve(engine: str, descriptor: int) -> None:
+    """Answer what comes over a socket."""
+    _end_with_parent()
+    with socket.socket(fileno=descriptor) as wire:
+        server = _Server(registry.get(engine))
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(wire, LONGEST, MOST_BLOCKS)
+            if not message:
+                return
+            if message.startswith(RUN):
+                wire.send(_answer(partial(server.run, int(message[1:]))))
+            else:
+                server.answer(wire, [SharedBlock.received(each) for each in descriptors])
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process as soon as nobody can write to its standard input any more.
+
+    So it dies even while an engine hangs in foreign code. `PR_SET_PDEATHSIG` would end it with the parent's *thread*.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+class _Loaded(NamedTuple):
+    """Engines may know memory by its address alone, so what they were handed is kept with what they made of it."""
+
+    executable: Executable
+    weights: Mapping[str, np.ndarray]
+
+
+class _Call(NamedTuple):
+    """A bound call, the number of its executable, and its buffers, for the same reason."""
+
+    executable: int
+    call: BoundCall
+    buffers: Sequence[Mapping[str, np.ndarray]]
+
+
+class _Server:
+    """An engine, with what it has loaded and bound, by number."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._executables: dict[int, _Loaded] = {}
+        self._calls: dict[int, _Call] = {}
+        self._numbers = count()
+
+    def run(self, number: int) -> None:
+        """One bound call."""
+        self._calls[number].call()
+
+    def answer(self, wire: socket.socket, blocks: Sequence[SharedBlock]) -> None:
+        """Do what the parcel in the first block asks, and send a parcel back."""
+        asked = Parcel.of_block(blocks[0])
+        made: list[Parcel] = []
+        does: Mapping[str, Callable[[Parcel, Sequence[SharedBlock]], Parcel]] = {
+            "compile": self._compile,
+            "load": self._load,
+            "bind": self._bind,
+            "drop": self._drop,
+            "export": self._export,
+        }
+        failure = _answer(lambda: made.append(does[asked.facts["do"]](asked, blocks[1:])))
+        if failure != DONE:
+            wire.send(failure)
+            return
+        block = made[0].packed()
+        socket.send_fds(wire, [ANSWER], [block.descriptor])
+
+    def _compile(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+        with guard(CompileError, self._backend.name):
+            artifact = self._backend.compile(_model(asked, blocks), *_how(asked))
+        facts = {"weights": artifact.weights, "meta": dict(artifact.meta)}
+        return Parcel(facts=facts, arrays=bytes_as_arrays(artifact.files))
+
+    def _export(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+        with guard(CompileError, self._backend.name):
+            paths = self._backend.export(_model(asked, blocks), *_how(asked), Path(asked.facts["folder"]))
+        return Parcel(facts={"paths": [str(path) for path in paths]})
+
+    def _load(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+        files = {name: asked.arrays[place].tobytes() for name, place in asked.facts["files"].items()}
+        weights = {name: _read_only(asked.arrays[place]) for name, place in asked.facts["weights"].items()}
+        artifact = EngineArtifact(files=files, weights=tuple(weights), meta=asked.facts["meta"])
+        with guard(LoadError, self._backend.name):
+            executable = self._backend.load(artifact, weights, *_how(asked))
+        number = next(self._numbers)
+        self._executables[number] = _Loaded(executable, weights)
+        borders = {"inputs": _rows(executable.inputs), "outputs": _rows(executable.outputs)}
+        return Parcel(facts={"number": number, **borders})
+
+    def _bind(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+        sides = [
+            {name: view(blocks[block], offset, dtype, shape) for name, (block, offset, dtype, shape) in side.items()}
+            for side in (asked.facts["inputs"], asked.facts["outputs"])
+        ]
+        with guard(LoadError, self._backend.name):
+            call = self._executables[asked.facts["executable"]].executable.bind(*sides)
+        number = next(self._numbers)
+        self._calls[number] = _Call(asked.facts["executable"], call, sides)
+        return Parcel(facts={"number": number})
+
+    def _drop(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+        for number in asked.facts["executables"]:
+            self._calls = {call: owned for call, owned in self._calls.items() if owned.executable != number}
+            self._executables.pop(number).executable.close()
+        return Parcel(facts={})
+
+
+def _answer(act: Callable[[], None]) -> bytes:
+    """Do it, and say what came of it."""
+    try:
+        act()
+    except BackendError as error:
+        return _failure(type(error).__name__, error.detail)
+    except IntarsiaError as error:
+        return _failure(type(error).__name__, str(error))
+    except Exception as error:  # what no guard caught is still only a failure
+        return _failure(ExecutionError.__name__, f"{type(error).__name__}: {error}")
+    return DONE
+
+
+def _failure(error: str, detail: str) -> bytes:
+    return FAILED + json.dumps([error, detail[:2000]]).encode()
+
+
+def _how(asked: Parcel) -> tuple[Target, RunSettings]:
+    facts = asked.facts
+    return Target(facts["target"]), RunSettings(threads=facts["threads"], spin=Spin(facts["spin"]))
+
+
+def _model(asked: Parcel, blocks: Sequence[SharedBlock]) -> SubModel:
+    """The sub-graph, over weights that lie in a block by their places in ``weights.bin``."""
+    from intarsia.graph import open_graph
+
+    weights = Path(f"/proc/self/fd/{blocks[0].descriptor}")
+    return open_graph(asked.arrays["structure"].tobytes(), weights).extract(asked.facts["nodes"])
+
+
+def _rows(borders: Sequence[Signature]) -> list[list[Any]]:
+    return [[border.name, border.dtype, border.shape] for border in borders]
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
