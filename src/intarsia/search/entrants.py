@@ -45,4 +45,4 @@ def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str
 
 
 def _extends(one: Single, other: Single) -> bool:
-    return registry.of(one.target).extends == other.target.kind.name
+    return registry.of(one.target).extends == registry.engine_of(other.target)

@@ -67,7 +67,7 @@ def isolated(inner: Backend, python: str) -> Backend:
         "licence": inner.licence,
         "traits": traits,
         "gaps": (*inner.gaps, *_GAPS),
-        "extends": inner.extends,
+        "extends": inner.extends and f"{inner.extends}@{python}",
     }
     made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)
     return made
@@ -92,15 +92,13 @@ class _IsolatedBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """What cannot be handed over, and what the engine's own rules refuse."""
-        strings = [name for name in node.reads if graph.values[name].dtype == _STRING]
-        if strings:
-            return f"{strings[0]} holds strings, which no other process can be handed"
-        return self._inner.refusal(node, graph, target)
+        return _strings(node, graph) or self._inner.refusal(node, graph, target)
 
     def capability(self, graph: Graph, target: Target) -> Capability:
-        """As of any engine, where this one has not rules of its own for the graph as a whole."""
-        own = super().capability(graph, target).refusals
-        return Capability(refusals={**own, **self._inner.capability(graph, target).refusals})
+        """The engine's own, which may have rules for the graph as a whole, less what cannot be handed over."""
+        own = {node.id: self._border_refusal(node, graph) or _strings(node, graph) for node in graph.nodes}
+        refusals = {node: reason for node, reason in own.items() if reason is not None}
+        return Capability(refusals={**self._inner.capability(graph, target).refusals, **refusals})
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """As the engine's own."""
@@ -130,7 +128,8 @@ class _IsolatedBackend(Backend):
             "meta": dict(artifact.meta),
             **_how(target, settings),
         }
-        answer = process.ask(Parcel(facts=facts, arrays=files | handed), LoadError)
+        with guard(LoadError, self.name):
+            answer = process.ask(Parcel(facts=facts, arrays=files | handed), LoadError)
         return _Proxy(process, answer.facts)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
@@ -143,8 +142,9 @@ class _IsolatedBackend(Backend):
     ) -> Parcel:
         process = self._process(settings, CompileError)
         facts = {"do": verb, "nodes": [node.id for node in model.nodes], **_how(target, settings), **more}
-        structure = {"structure": np.frombuffer(model.graph.structure(), np.uint8)}
-        return process.ask(Parcel(facts=facts, arrays=structure), CompileError, [_weights(model)])
+        with guard(CompileError, self.name):
+            structure = {"structure": np.frombuffer(model.graph.structure(), np.uint8)}
+            return process.ask(Parcel(facts=facts, arrays=structure), CompileError, [_weights(model)])
 
     def _process(self, settings: RunSettings, error: type[CompileError | LoadError]) -> EngineProcess:
         wanted = self._inner.environment(settings)
@@ -192,6 +192,7 @@ class _Proxy(Executable):
     def close(self) -> None:
         """Have it closed there."""
         self._drop()
+        self._process.tidy()
 
 
 _Copies = list[tuple[np.ndarray, np.ndarray]]
@@ -215,6 +216,12 @@ def _placed(arrays: Mapping[str, np.ndarray], blocks: list[SharedBlock]) -> tupl
             blocks.append(block)
         places[name] = (blocks.index(block), array.ctypes.data - block.address, array.dtype.name, array.shape)
     return [(loose[name], stand_in) for name, stand_in in stand_ins.items()], places
+
+
+def _strings(node: Node, graph: Graph) -> str | None:
+    """Why a node is not taken that reads strings, constant ones too, which no list of dtypes is asked about."""
+    names = (name for name in node.reads if graph.values[name].dtype == _STRING)
+    return next((f"{name} holds strings, which no other process can be handed" for name in names), None)
 
 
 def _weights(model: SubModel) -> SharedBlock:

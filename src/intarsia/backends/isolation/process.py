@@ -10,7 +10,9 @@ import subprocess
 import tempfile
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, NoReturn
 
 from intarsia import errors
@@ -49,7 +51,7 @@ class EngineProcess:
         self.name = name
         self._python = python
         self._lock = threading.Lock()
-        self._dropped: list[int] = []
+        self._dropped: deque[int] = deque()
         self._wire, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         variables = {name: value for name, value in (os.environ | dict(environment)).items() if value is not None}
@@ -97,15 +99,24 @@ class EngineProcess:
             self._raise(reply)
 
     def drop(self, number: int) -> None:
-        """Have an executable closed. May be called from a finaliser: it is done with the next request."""
+        """Have an executable closed with the next request: a finaliser may run anywhere, and so waits for no lock."""
         self._dropped.append(number)
+
+    def tidy(self) -> None:
+        """Close what was dropped, unless a request is under way, which means that another will see to it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                with suppress(BackendError):
+                    self._drop_those_left()
+            finally:
+                self._lock.release()
 
     def close(self) -> None:
         """End the process."""
         self._end()
 
     def _drop_those_left(self) -> None:
-        dropped, self._dropped = self._dropped, []
+        dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
         if dropped:
             self._asked(Parcel(facts={"do": "drop", "executables": dropped}), ExecutionError, ())
 
@@ -131,6 +142,9 @@ class EngineProcess:
             reply = act()
         except ConnectionError:
             reply = b"", ()
+        except OSError as foreign:
+            self.close()
+            raise error(self.name, f"its process in {self._python} cannot be reached: {foreign}") from foreign
         except BaseException:
             self.close()
             raise

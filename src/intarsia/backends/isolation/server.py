@@ -94,12 +94,15 @@ class _Server:
 
     def run(self, number: int) -> None:
         """One bound call."""
-        self._calls[number].call()
+        bound = self._calls.get(number)
+        if bound is None:
+            raise ExecutionError(self._backend.name, "it was closed")
+        bound.call()
 
     def answer(self, wire: socket.socket, blocks: Sequence[SharedBlock]) -> None:
         """Do what the parcel in the first block asks, and send a parcel back."""
         asked = Parcel.of_block(blocks[0])
-        made: list[Parcel] = []
+        made: list[SharedBlock] = []
         does: Mapping[str, Callable[[Parcel, Sequence[SharedBlock]], Parcel]] = {
             "compile": self._compile,
             "load": self._load,
@@ -107,12 +110,11 @@ class _Server:
             "drop": self._drop,
             "export": self._export,
         }
-        failure = _answer(lambda: made.append(does[asked.facts["do"]](asked, blocks[1:])))
-        if failure != DONE:
-            wire.send(failure)
-            return
-        block = made[0].packed()
-        socket.send_fds(wire, [ANSWER], [block.descriptor])
+        said = _answer(lambda: made.append(does[asked.facts["do"]](asked, blocks[1:]).packed()))
+        if made:
+            socket.send_fds(wire, [ANSWER], [made[0].descriptor])
+        else:
+            wire.send(said)
 
     def _compile(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
         with guard(CompileError, self._backend.name):

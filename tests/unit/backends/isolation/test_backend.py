@@ -204,7 +204,7 @@ def test_what_is_closed_is_let_go_of_there(interpreter: str, graph: Graph) -> No
     loaded(away(interpreter), graph)
     calls[0]()
     for call in calls[1:]:
-        with pytest.raises(ExecutionError, match="KeyError"):
+        with pytest.raises(ExecutionError, match="it was closed"):
             call()
 
 
