@@ -28,6 +28,7 @@ from intarsia.backends.base import (
 from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, paged, view
 from intarsia.backends.isolation.process import EngineProcess, probed
 from intarsia.backends.memory import SharedBlock, shared_block
+from intarsia.backends.registry import AWAY
 from intarsia.errors import CompileError, LoadError
 from intarsia.partition.capability import Capability
 
@@ -52,7 +53,7 @@ _GAPS = (
 
 
 def isolated(inner: Backend, python: str) -> Backend:
-    """The engine in the interpreter at this path."""
+    """The engine in the interpreter at this path, which is part of its name."""
     traits = replace(
         inner.traits,
         runs_elsewhere=True,
@@ -62,12 +63,12 @@ def isolated(inner: Backend, python: str) -> Backend:
         dtypes=inner.traits.dtypes - {_STRING},
     )
     facts: dict[str, Any] = {
-        "name": f"{inner.name}@{python}",
+        "name": f"{inner.name}{AWAY}{python}",
         "extra": inner.extra,
         "licence": inner.licence,
         "traits": traits,
         "gaps": (*inner.gaps, *_GAPS),
-        "extends": inner.extends and f"{inner.extends}@{python}",
+        "extends": inner.extends and f"{inner.extends}{AWAY}{python}",
     }
     made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)
     return made
@@ -177,10 +178,8 @@ class _Proxy(Executable):
         facts = {"do": "bind", "executable": self._number, "inputs": reads, "outputs": writes}
         process = self._process
         number = process.ask(Parcel(facts=facts), LoadError, blocks).facts["number"]
-        if not before and not after:
-            return lambda: process.run(number)
 
-        def call() -> None:
+        def call(_owner: _Proxy = self) -> None:  # which is dropped there once nothing here can call it any more
             for own, shared in before:
                 np.copyto(shared, own)
             process.run(number)

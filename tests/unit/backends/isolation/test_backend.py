@@ -195,17 +195,28 @@ def test_behind_a_crash_calls_say_so_and_a_fresh_load_works(interpreter: str, gr
 
 
 def test_what_is_closed_is_let_go_of_there(interpreter: str, graph: Graph) -> None:
-    kept, dropped, closed = (loaded(away(interpreter), graph) for _ in range(3))
-    calls = [bound(executable)[2] for executable in (kept, dropped, closed)]
+    kept, closed = (loaded(away(interpreter), graph) for _ in range(2))
+    calls = [bound(executable)[2] for executable in (kept, closed)]
     closed.close()
     closed.close()
-    del dropped
-    gc.collect()
-    loaded(away(interpreter), graph)
     calls[0]()
-    for call in calls[1:]:
-        with pytest.raises(ExecutionError, match="it was closed"):
-            call()
+    with pytest.raises(ExecutionError, match="it was closed"):
+        calls[1]()
+
+
+def test_what_nobody_can_call_is_let_go_of_there(interpreter: str, graph: Graph) -> None:
+    backend = registry.of(away(interpreter))
+    call = bound(loaded(away(interpreter), graph))[2]
+    gc.collect()
+    call()
+    (process,) = vars(backend)["_processes"].values()
+    assert not process._dropped
+    del call
+    gc.collect()
+    assert len(process._dropped) == 1
+    another = loaded(away(interpreter), graph)
+    assert not process._dropped
+    another.close()
 
 
 def test_threads_take_turns(interpreter: str, graph: Graph) -> None:
