@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ import onnx
 import pytest
 
 from tests.conformance.cases import Case, f32, node
+from tests.conformance.node_cases import node_cases
+from tests.conformance.page import page
+from tests.conformance.suite import Outcome, Record
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -76,9 +80,17 @@ def test_it_is_found_by_its_entry_points(ask: Ask) -> None:
 @pytest.mark.engine
 def test_it_is_held_to_the_suite(ask: Ask) -> None:
     done = ask("pytest", "-q", "-p", "no:cacheprovider", "tests/conformance", "-k", "numpy", "--records", HERE)
-    last = done.stdout.strip().splitlines()[-1]
-    assert int(re.findall(r"(\d+) passed", last)[0]) > 100
-    assert "skipped" not in last
+    assert int(re.findall(r"(\d+) passed", done.stdout)[-1]) > 100
+
+
+@pytest.mark.slow
+def test_what_is_on_file_is_drawn_and_keeps_to_the_rules() -> None:
+    record = Record.load(HERE / "numpy.json")
+    counts = Counter(record.outcomes.values())
+    assert record.why == {}
+    assert counts[Outcome.FAILED] == 0
+    assert counts[Outcome.MISSED] <= 0.05 * (counts[Outcome.PASSED] + counts[Outcome.MISSED])
+    assert (HERE / "engines.md").read_text(encoding="utf-8") == page([record], node_cases())
 
 
 @pytest.mark.engine
