@@ -9,6 +9,7 @@ of these files. For an engine of another package, ``--records FOLDER`` has its f
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -29,6 +30,10 @@ def main() -> None:
         record.store(folder)
         for name, why in record.why.items():
             print(f"{engine}: {name}: {why}")
+        # Most sentences end with the value that they are about.
+        sentences = (re.sub(r" \(.*", "", each) for several in record.given_away.values() for each in several)
+        for sentence, count in Counter(sentences).most_common():
+            print(f"{engine}: {count} given away: {sentence}")
         print(engine, dict(Counter(record.outcomes.values())), flush=True)
     drawn = PAGE if told.records is None else told.records / PAGE.name
     drawn.write_text(page(records(folder), node_cases()), encoding="utf-8")

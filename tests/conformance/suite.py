@@ -6,8 +6,8 @@ What an engine refuses is run nevertheless: a right answer there is one that its
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,12 +56,14 @@ class Record:
         version: Its version.
         outcomes: By the case's name.
         why: Of each failed case, what went wrong.
+        given_away: Of each missed case, the refusals. Not on file: they help while rules are written.
     """
 
     engine: str
     version: str
     outcomes: Mapping[str, Outcome]
     why: Mapping[str, str]
+    given_away: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, file: Path) -> Self:
@@ -80,7 +82,7 @@ class Record:
 
 
 def outcome_of(process: EngineProcess, case: NodeCase, folder: Path) -> tuple[Outcome, str]:
-    """What comes of a case on an engine, and why if it fails."""
+    """What comes of a case on an engine; why it fails, or why it was refused although it does not, a line for each."""
     model, feeds, results = folder / "model.onnx", folder / "feeds.npz", folder / "results.npz"
     model.write_bytes(case.model)
     asked = process.ask({"do": "ask", "model": str(model)})
@@ -97,7 +99,7 @@ def outcome_of(process: EngineProcess, case: NodeCase, folder: Path) -> tuple[Ou
     answer = process.ask(request)
     why = _fault(answer, case, results)
     if is_refused:
-        return (refused, "") if why else (Outcome.MISSED, "")
+        return (refused, "") if why else (Outcome.MISSED, "\n".join(sorted(set(asked["refused"].values()))))
     return (Outcome.FAILED, why) if why else (Outcome.PASSED, "")
 
 
@@ -133,7 +135,7 @@ def _fault(answer: Mapping[str, Any], case: NodeCase, results: Path) -> str:
 
 def run(engine: str, cases: Sequence[NodeCase]) -> Record:
     """All cases on one engine, called as records call it."""
-    outcomes, why = {}, {}
+    outcomes, why, given_away = {}, {}, {}
     target = target_of(engine)
     with TemporaryDirectory() as folder, EngineProcess(str(target)) as process:
         size = TOGETHER.get(engine)
@@ -144,7 +146,10 @@ def run(engine: str, cases: Sequence[NodeCase]) -> Record:
             outcomes[case.name] = outcome
             if outcome is Outcome.FAILED:
                 why[case.name] = reason[:300]
-    return Record(engine=engine, version=registry.probe(target.kind.name).version or "", outcomes=outcomes, why=why)
+            elif outcome is Outcome.MISSED:
+                given_away[case.name] = reason.splitlines()
+    version = registry.probe(target.kind.name).version or ""
+    return Record(engine=engine, version=version, outcomes=outcomes, why=why, given_away=given_away)
 
 
 def target_of(engine: str) -> Target:
