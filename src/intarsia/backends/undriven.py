@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from intarsia.backends.base import Availability
 from intarsia.target import KINDS
-from intarsia.target.detect import detect_cuda
+from intarsia.target.detect import LOOKED_AT, devices_here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,9 @@ def undriven(kind: str) -> Availability:
     lacks = [f"it needs {need.what}"]
     if version is not None:
         lacks.append(f"{need.package} {version} is installed")
-    if KINDS[kind].device_type == "cuda" and not detect_cuda():
-        lacks.append("this machine shows no NVIDIA GPU")
+    device_type = KINDS[kind].device_type
+    if device_type in LOOKED_AT and not devices_here(device_type):
+        lacks.append(f"this machine shows no {device_type} device")
     return Availability(
         usable=False,
         version=version,

@@ -35,7 +35,7 @@ def test_what_is_missing_is_told_with_the_command_that_brings_it(monkeypatch: py
         raise metadata.PackageNotFoundError(package)
 
     monkeypatch.setattr(metadata, "version", absent)
-    monkeypatch.setattr(undriven, "detect_cuda", lambda: ())
+    monkeypatch.setattr(undriven, "devices_here", lambda device_type: ())
     found = undriven.undriven("tensorrt")
     assert (found.version, found.mend) == (None, "pip install tensorrt")
-    assert "no NVIDIA GPU" in (found.reason or "")
+    assert "no cuda device" in (found.reason or "")
