@@ -138,7 +138,7 @@ def run(engine: str, cases: Sequence[NodeCase]) -> Record:
     outcomes, why, given_away = {}, {}, {}
     target = target_of(engine)
     with TemporaryDirectory() as folder, EngineProcess(str(target)) as process:
-        size = TOGETHER.get(engine)
+        size = TOGETHER.get(target.kind.name)
         known = passed_together(process, cases, Path(folder), size) if size else set()
         for case in cases:
             is_known = case.name in known

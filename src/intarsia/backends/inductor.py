@@ -49,7 +49,7 @@ class InductorBackend(LoweredBackend):
     extra = _NAME
     natives = NATIVES
     licence = "BSD-3-Clause"
-    traits = Traits(writes_in_place=False, follows_ports=True, spins=True, dtypes=TYPES)
+    traits = Traits(writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
             what="uint16, uint32, uint64",
@@ -60,6 +60,11 @@ class InductorBackend(LoweredBackend):
             what="mode=reduce-overhead",
             why=GapReason.UPSTREAM,
             evidence="it means CUDA graphs, which a library compiled ahead of time does not record; it is as default",
+        ),
+        Gap(
+            what="artifacts for a machine with fewer instruction sets than this one, beyond those an artifact records",
+            why=GapReason.UPSTREAM,
+            evidence="it compiles with -march=native; only from PyTorch 2.13 on an option (cpp.march) changes that",
         ),
         NOT_LOWERED,
     )

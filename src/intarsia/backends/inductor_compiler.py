@@ -1,5 +1,6 @@
 """Has PyTorch compile what its operators compute to a library, and opens such a library.
 
+It compiles ahead of time: what ``torch.compile`` keeps would be traced again when it is loaded, and holds pickles.
 All that the compiler writes lies in the user's cache folder.
 """
 

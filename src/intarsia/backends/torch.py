@@ -1,13 +1,12 @@
 """PyTorch, operator by operator. What it runs is the shared lowering; each primitive is a call or two of its own.
 
-On a GPU of NVIDIA's those are calls of cuDNN and cuBLAS, and values go there and back inside each call.
+On a GPU of NVIDIA's those are calls of cuDNN and cuBLAS, and values stay there from one step to the next.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib import util
 from pathlib import Path
@@ -21,6 +20,7 @@ from intarsia.backends.base import (
     Executable,
     Gap,
     GapReason,
+    Signature,
     Slot,
     Traits,
     following,
@@ -29,14 +29,15 @@ from intarsia.backends.base import (
     signatures,
     thread_count,
 )
+from intarsia.backends.device_memory import Resident
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import lower, refusal
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.torch_kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
+from intarsia.backends.torch_memory import TensorMemory
 from intarsia.backends.wheel import installed
 from intarsia.errors import LoadError
-from intarsia.target.detect import detect_cuda
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +61,7 @@ class TorchBackend(LoweredBackend):
         compiles_slowly=True,
         compiles_once=True,
         follows_ports=True,
+        residents=True,
         spins=True,
         dtypes=TYPES,
     )
@@ -69,20 +71,12 @@ class TorchBackend(LoweredBackend):
             why=GapReason.UPSTREAM,
             evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
         ),
-        Gap(
-            what="values that stay on the GPU from one step to the next",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="each call brings its inputs there, and its results back",
-        ),
         NOT_LOWERED,
     )
 
     def probe(self) -> Availability:
-        """Version and presence of the wheel, and whether it was built for the GPUs that are here; it is not loaded."""
-        found = installed("torch", self.extra)
-        if found.usable and _is_built_for_cuda() and detect_cuda():
-            return replace(found, devices=(*found.devices, "cuda"))
-        return found
+        """Version and presence of the wheel, and what it was built for; the engine itself is not loaded."""
+        return installed("torch", self.extra, devices=("cpu", "cuda") if _is_built_for_cuda() else ("cpu",))
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By what the node is lowered to, and by what of it the device can do."""
@@ -114,7 +108,9 @@ class TorchBackend(LoweredBackend):
                 torch.backends.cudnn.allow_tf32 = False  # products of ten bits, which are its default for convolutions
             program = Program.of_files(artifact.files)
             run = prepared(program, weights, [name for name, *_ in artifact.meta["inputs"]], device)
-            return TensorCall(self.name, run if device == "cpu" else _sent(run, device), artifact.meta, owner=weights)
+            if device == "cpu":
+                return TensorCall(self.name, run, artifact.meta, owner=weights)
+            return TensorCall(self.name, _sent(run, device), artifact.meta, weights, TensorMemory(self.name, device))
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """The program as text, and ``model.onnx``: PyTorch has no file that holds a graph without running it."""
@@ -138,7 +134,7 @@ def _is_built_for_cuda() -> bool:
 
 
 def _sent(run: Interpreter, device: str) -> Callable[..., Sequence[Tensor]]:
-    """With the inputs brought to the device; who copies a result to the host's memory waits for it."""
+    """With those inputs brought to the device that are not there; who copies a result to the host waits for it."""
     return lambda *tensors: run(*(tensor.to(device, non_blocking=True) for tensor in tensors))
 
 
@@ -158,7 +154,12 @@ class TensorCall(Executable):
     """What takes tensors and gives tensors, between buffers."""
 
     def __init__(
-        self, engine: str, run: Callable[..., Sequence[Tensor]], meta: Mapping[str, Any], owner: object = None
+        self,
+        engine: str,
+        run: Callable[..., Sequence[Tensor]],
+        meta: Mapping[str, Any],
+        owner: object = None,
+        memory: TensorMemory | None = None,
     ) -> None:
         """Prepare.
 
@@ -167,32 +168,42 @@ class TensorCall(Executable):
             run: Takes a tensor for each input, in order.
             meta: Of the artifact.
             owner: Of memory that ``run`` knows only by pointer.
+            memory: Of the device that ``run`` computes on, if that is not the CPU.
         """
         self.inputs = signatures(meta["inputs"])
         self.outputs = signatures(meta["outputs"])
         self._engine = engine
         self._run: Callable[..., Sequence[Tensor]] | None = run
         self._owner = owner
+        self.memory = memory
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
-        """Tensors over the buffers; results are copied to theirs."""
+        """Tensors over the buffers; results are copied to theirs, or left where they are for a resident."""
         import torch
 
         given: list[Tensor] = [None] * len(self.inputs)
         wanted: list[Tensor] = [None] * len(self.outputs)
+        taken = _residents(self.inputs, inputs)
+        left = dict(_residents(self.outputs, outputs))
         run = self._run
         assert run is not None, "bound before it is closed"
 
         @torch.inference_mode()  # type: ignore[untyped-decorator]
         def call() -> None:
-            for place, result in zip(wanted, run(*given), strict=True):
-                place.copy_(result)
+            for number, resident in taken:
+                given[number] = resident.handle
+            for number, (place, result) in enumerate(zip(wanted, run(*given), strict=True)):
+                if number in left:
+                    left[number].handle = result
+                else:
+                    place.copy_(result)
 
         with guard(LoadError, self._engine):
             places = [
                 (partial(_put, side, number), buffers[value.name])
                 for values, buffers, side in ((self.inputs, inputs, given), (self.outputs, outputs, wanted))
                 for number, value in enumerate(values)
+                if not isinstance(buffers[value.name], Resident)
             ]
             bound = following(places, call)
         return guarded(bound, self._engine, (self._owner,))
@@ -201,6 +212,12 @@ class TensorCall(Executable):
         """Drop it; calls bound to it keep it alive until they are dropped too."""
         self._run = None
         self._owner = None
+
+
+def _residents(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, Resident]]:
+    """Those of a step's values that stay on the device, by number."""
+    named = ((number, places[value.name]) for number, value in enumerate(values))
+    return [(number, place) for number, place in named if isinstance(place, Resident)]
 
 
 def _put(side: list[Tensor], number: int, array: np.ndarray) -> None:
