@@ -46,6 +46,8 @@ _NAME = "tvm"
 _FLOATS = words("float16 bfloat16 float32 float64")
 _TYPES = _FLOATS | words("int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
 _DEVICES = ("llvm", "c")
+_MOST_PARTS = 32
+"""Tensors of one concat: it becomes a choice within a choice, and one of 400 does not compile in two minutes."""
 _C_OPTIONS = ("-O3", "-Dinff=__builtin_inff()", "-Dinf=__builtin_inf()")
 """For the system's compiler. TVM 0.27 writes infinity as ``inff`` or ``inf``, which C does not know."""
 _ROUNDS = {Spin.FREE: None, Spin.CALL: "2000", Spin.NEVER: "0"}
@@ -114,6 +116,8 @@ class TvmBackend(LoweredBackend):
         strange = sorted(types - _TYPES)
         if strange:
             return f"tvm has no {each.name} of {strange[0]}"
+        if each.name == "concat" and len(reads) > _MOST_PARTS:
+            return f"tvm is not asked for a concat of {len(reads)} tensors"
         if each.name != "concat" and 0 not in each.shape and any(0 in read.shape for read in reads):
             return f"tvm is not asked for a {each.name} of nothing"
         return None

@@ -11,7 +11,7 @@ from typing import Any
 from intarsia.backends.lowering.builder import Number
 from intarsia.backends.lowering.interpreter import Kernel, Tensor
 from intarsia.backends.lowering.program import CONSTANT, Instruction
-from intarsia.backends.tvm_scalars import NARROW_FLOATS, SCALARS, Expr, bounded, extreme
+from intarsia.backends.tvm_scalars import NARROW_FLOATS, SCALARS, Expr, bounded, is_nan, outermost, reducer
 from intarsia.backends.tvm_schedules import TILE, VECTOR
 
 Index = Sequence[Expr]
@@ -54,7 +54,7 @@ def _erf(each: Instruction) -> Kernel:
         near = topi.fast_erf(full)
 
         def at(*index: Expr) -> Expr:
-            return tirx.Select(full[index] != full[index], full[index], near[index]).astype(each.dtype)
+            return tirx.Select(is_nan(full[index], "float32"), full[index], near[index]).astype(each.dtype)
 
         return te.compute(each.shape, at, "erf")
 
@@ -219,29 +219,6 @@ def _reduce(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
         return total if wide == each.dtype else te.compute(each.shape, lambda *i: total[i].astype(each.dtype), "narrow")
 
     return run
-
-
-def reducer(name: str, dtype: str) -> Callable[..., Expr]:
-    """What sums up, multiplies, or finds the greatest or least."""
-    from tvm import te, tirx
-
-    if name == "sum":
-        found: Callable[..., Expr] = te.sum
-    elif name == "prod":
-        found = te.comm_reducer(lambda a, b: a * b, lambda kind: tirx.const(1, kind), "prod")
-    else:
-        found = te.comm_reducer(extreme(name, dtype), lambda kind: tirx.const(outermost(name, dtype), kind), name)
-    return found
-
-
-def outermost(name: str, dtype: str) -> Number:
-    """What any number is greater than, for ``max``, or less than, for ``min``."""
-    from tvm import tirx
-
-    if "float" in dtype:
-        return float("-inf" if name == "max" else "inf")
-    number: int = (tirx.min_value if name == "max" else tirx.max_value)(dtype).value
-    return number
 
 
 def _arg(each: Instruction, reads: Sequence[Instruction]) -> Kernel:

@@ -90,8 +90,14 @@ def module_of(program: Program, device: Any, opt_level: int) -> Module:
     parts = _Parts.of(_with_turned_weights(program))
     registers = Registers.of(device)
     with tvm.transform.PassContext(opt_level=opt_level, config=_FUSION), device:
+        steps = relax.transform
         fused = tvm.transform.Sequential(
-            [relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(), relax.transform.FuseTIR()]
+            [
+                steps.DeadCodeElimination(["prepare", "run"]),
+                steps.AnnotateTIROpPattern(),
+                steps.FuseOps(),
+                steps.FuseTIR(),
+            ]
         )(parts.module())
     names = {place: f"{each.name}/{each.attributes['name']}" for place, each in parts.leaves.items()}
     prepare = _Reader(fused["prepare"], names, parts.fixed, parts.shared)

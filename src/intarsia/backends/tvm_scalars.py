@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from intarsia.backends.lowering.builder import Number
 from intarsia.backends.lowering.program import Instruction
 from intarsia.backends.node_facts import words
 
@@ -64,9 +65,32 @@ def extreme(name: str, dtype: str) -> Callable[[Expr, Expr], Expr]:
 
     def chosen(a: Expr, b: Expr) -> Expr:
         won = tirx.Select(a > b if name == "max" else a < b, a, b)
-        return tirx.Select(a != a, a, won) if "float" in dtype else won
+        return tirx.Select(is_nan(a, dtype), a, won) if "float" in dtype else won
 
     return chosen
+
+
+def reducer(name: str, dtype: str) -> Callable[..., Expr]:
+    """What sums up, multiplies, or finds the greatest or least."""
+    from tvm import te, tirx
+
+    if name == "sum":
+        found: Callable[..., Expr] = te.sum
+    elif name == "prod":
+        found = te.comm_reducer(lambda a, b: a * b, lambda kind: tirx.const(1, kind), "prod")
+    else:
+        found = te.comm_reducer(extreme(name, dtype), lambda kind: tirx.const(outermost(name, dtype), kind), name)
+    return found
+
+
+def outermost(name: str, dtype: str) -> Number:
+    """What any number is greater than, for ``max``, or less than, for ``min``."""
+    from tvm import tirx
+
+    if "float" in dtype:
+        return float("-inf" if name == "max" else "inf")
+    number: int = (tirx.min_value if name == "max" else tirx.max_value)(dtype).value
+    return number
 
 
 def _divided(each: Instruction, a: Expr, b: Expr) -> Expr:
@@ -94,7 +118,9 @@ def _mod(each: Instruction, a: Expr, b: Expr) -> Expr:
     if "float" not in each.dtype:
         return _whole(each, a, b, "floormod")
     left, zero = _fmod(each, a, b), tirx.const(0, each.dtype)
-    return tirx.Select(tirx.any(left == zero, (left < zero).equal(b < zero)), left, left + b)
+    return tirx.Select(
+        tirx.any(left == zero, (left < zero).astype("int8").equal((b < zero).astype("int8"))), left, left + b
+    )
 
 
 def _fmod(each: Instruction, a: Expr, b: Expr) -> Expr:
@@ -103,8 +129,9 @@ def _fmod(each: Instruction, a: Expr, b: Expr) -> Expr:
 
     if "float" not in each.dtype:
         return _whole(each, a, b, "truncmod")
-    wide = "float64" if each.dtype == "float64" else "float32"
-    return tirx.fmod(a.astype(wide), b.astype(wide)).astype(each.dtype)
+    # By C's own functions: TVM 0.27 has an operator for it that it does not compile for processors.
+    wide, function = ("float64", "fmod") if each.dtype == "float64" else ("float32", "fmodf")
+    return tirx.call_pure_extern(wide, function, a.astype(wide), b.astype(wide)).astype(each.dtype)
 
 
 def _pow(each: Instruction, a: Expr, b: Expr) -> Expr:
@@ -146,7 +173,19 @@ def _logical(each: Instruction, *operands: Expr) -> Expr:
     raise AssertionError(each.name)
 
 
+def is_nan(x: Expr, dtype: str) -> Expr:
+    """Whether it is no number. ``x != x`` is what TVM takes for false."""
+    from tvm import tirx
+
+    return tirx.isnan(x.astype("float32") if dtype in NARROW_FLOATS else x)
+
+
 def _compared(each: Instruction, a: Expr, b: Expr) -> Expr:
+    from tvm import tirx
+
+    if each.reads[0] == each.reads[1] and each.name in ("ne", "eq") and "float" in str(a.dtype):
+        nan = is_nan(a, str(a.dtype))
+        return nan if each.name == "ne" else tirx.Not(nan)
     if str(a.dtype) == "bool":
         a, b = a.astype("int8"), b.astype("int8")
     match each.name:
