@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
@@ -121,9 +120,9 @@ class IreeBackend(Backend):
     def probe(self) -> Availability:
         """Version and presence of the compiler and the runtime; neither is loaded."""
         found = installed("iree-base-runtime", self.extra, module="iree.runtime")
-        if found.usable:
-            found = installed("iree-base-compiler", self.extra, module="iree.compiler")
-        return replace(found, devices=("cpu", "vulkan")) if found.usable else found
+        if not found.usable:
+            return found
+        return installed("iree-base-compiler", self.extra, module="iree.compiler", devices=("cpu", "vulkan"))
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """For Mesa's Vulkan device in software: as many threads as the plan has, and no cache in the home folder."""
