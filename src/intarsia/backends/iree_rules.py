@@ -1,7 +1,7 @@
 """What IREE's ONNX importer and its compiler take, as data.
 
-An operator is in the table if the ONNX node tests of it (onnx 1.23.2, with shapes and axes as inputs and as constants)
-came out right with IREE 3.13.0, or all but those that a rule below describes. What is not in the table is refused.
+An operator is in the table if the ONNX node tests of it (onnx 1.23.2; where shapes follow from inputs, some of them
+with these as constants) came out right with IREE 3.13.0, or all but those that a rule below describes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from intarsia.backends.node_facts import (
     input_dtype,
     input_rank,
     is_constant,
+    resizes_by_part_of_a_pixel,
     words,
 )
 
@@ -52,6 +53,10 @@ OPERATORS = words(
 
 _BY_NUMBERS = frozenset({"NOTSET", "VALID"})
 """The ways of padding that leave nothing to be worked out."""
+
+_USUAL_RESIZE: Mapping[str, object] = MappingProxyType(
+    {"antialias": 0, "axes": None, "cubic_coeff_a": -0.75, "exclude_outside": 0, "keep_aspect_ratio_policy": "stretch"}
+)
 
 
 def refusal(node: Node, graph: Graph, device_type: str) -> str | None:
@@ -154,6 +159,24 @@ def _dropout(node: Node, graph: Graph) -> str | None:
     return "iree's Dropout does not train" if has_input(node, 2) else None
 
 
+def _resize(node: Node, graph: Graph) -> str | None:
+    attributes = node.attributes
+    for name, usual in _USUAL_RESIZE.items():
+        if attributes.get(name, usual) != usual:
+            return f"iree's Resize knows no {name}"
+    transformation = attributes.get("coordinate_transformation_mode", "half_pixel")
+    if transformation == "tf_crop_and_resize" or resizes_by_part_of_a_pixel(node, graph):
+        return f"iree's Resize knows no {transformation} of these sizes"
+    if attributes.get("mode", "nearest") == "nearest" and transformation == "align_corners":
+        return "iree's Resize to the nearest pixel aligns no corners"
+    return None
+
+
+def _pad(node: Node, graph: Graph) -> str | None:
+    mode = node.attributes.get("mode", "constant")
+    return None if mode in {"constant", "reflect"} else f"iree's Pad is not used for the mode {mode}"
+
+
 def _scatter(node: Node, graph: Graph) -> str | None:
     reduction = node.attributes.get("reduction", "none")
     return f"iree's ScatterElements knows no {reduction}" if reduction in {"min", "max"} else None
@@ -182,8 +205,10 @@ _CASES: Mapping[str, Case] = MappingProxyType(
         "MaxPool": _max_pool,
         "Mod": _mod,
         "NegativeLogLikelihoodLoss": _loss,
+        "Pad": _pad,
         "QLinearMatMul": _quantised_matmul,
         "RNN": _recurrent,
+        "Resize": _resize,
         "Scan": _scan,
         "ScatterElements": _scatter,
         "SoftmaxCrossEntropyLoss": _loss,

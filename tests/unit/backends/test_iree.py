@@ -60,6 +60,12 @@ REFUSED = {
     "iree does not compile a ConvTranspose in groups": one(
         "ConvTranspose", "c", {"x": f32(1, 4, 3, 3), "w": (4, 2, 2, 2)}, group=2
     ),
+    "iree's Resize to the nearest pixel aligns no corners": one(
+        "Resize",
+        "r",
+        {"x": f32(1, 1, 2, 2), "roi": np.zeros(0, np.float32), "scales": np.array([1, 1, 2, 2], np.float32)},
+        coordinate_transformation_mode="align_corners",
+    ),
     "iree does not compile Softsign, or computes it wrongly": one("Softsign", "s", {"x": f32(3)}),
 }
 
