@@ -29,6 +29,9 @@ MAX_RANK = 6
 _LOSS_RANK = 8
 _SEVERAL_OUTPUTS = ("LayerNormalization", "Split", "TopK")
 
+LARGEST_WEIGHT = (1 << 31) - 1
+"""Bytes. Its process dies of SIGSEGV on one of 3.2 GB."""
+
 Limit = Callable[["Node", "Graph"], str | None]
 
 
@@ -59,11 +62,17 @@ def refusal(node: Node, graph: Graph) -> str | None:
     if support is None:
         return f"MNN's {node.op_type} is missing, or wrong in some case"
     return (
-        _constant_refusal(node, graph, support)
+        _size_refusal(node, graph)
+        or _constant_refusal(node, graph, support)
         or _value_refusal(node, graph, support)
         or _attribute_refusal(node, support)
         or (support.limit(node, graph) if support.limit else None)
     )
+
+
+def _size_refusal(node: Node, graph: Graph) -> str | None:
+    large = (name for name in node.reads if name in graph.weights and graph.weights[name].nbytes > LARGEST_WEIGHT)
+    return next((f"MNN crashes on a weight of more than 2 GB ({name})" for name in large), None)
 
 
 def _constant_refusal(node: Node, graph: Graph, support: Support) -> str | None:

@@ -96,6 +96,11 @@ class OpenVinoBackend(Backend):
             evidence="Unsupported data type FLOAT8E4M3FNUZ",
         ),
         Gap(
+            what="DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
+            why=GapReason.UPSTREAM,
+            evidence="16x16 int8, axis 0, into MatMul: off by 13; right along the other axis, and in blocks along this",
+        ),
+        Gap(
             what="strings, elements of less than 8 bits at the borders",
             why=GapReason.NOT_IMPLEMENTED,
             evidence="Unsupported data type: int4",

@@ -7,6 +7,7 @@ those that a rule below describes. What is not in the table is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,7 @@ _THROUGH_FLOAT = words(
     "Div Gemm MatMul Mod Pow ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
     "ReduceSum ReduceSumSquare Relu"
 )
+_MOVING = words("Identity Reshape Squeeze Transpose Unsqueeze")
 _RIGHT_IF_EMPTY = words(
     "Abs Cast CastLike Concat Exp Log Mul ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean "
     "ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Shape Split Trilu"
@@ -199,6 +201,23 @@ def _quantise(node: Node, graph: Graph) -> str | None:
     return None
 
 
+def _dequantise(node: Node, graph: Graph) -> str | None:
+    """It keeps the weights of a matrix product as whole numbers, and takes several scales for those of its columns."""
+    scale = graph.values[node.inputs[1]].shape or ()
+    if node.inputs[0] not in graph.weights or prod(scale) == 1:
+        return None
+    rank = len(graph.weights[node.inputs[0]].shape)
+    axis, is_blocked = node.attributes.get("axis", 1) % max(rank, 1), len(scale) > 1
+    for reader in (graph.nodes[index] for index in graph.values[node.outputs[0]].consumers):
+        if reader.op_type in _MOVING and rank > 1:
+            return f"openvino dequantises weights wrongly that reach a product by way of {reader.op_type}"
+        if reader.op_type in ("Gemm", "MatMul") and reader.inputs[1] == node.outputs[0]:
+            summed = rank - 1 if reader.attributes.get("transB") else rank - 2
+            if (axis == summed) != is_blocked:
+                return f"openvino dequantises the weights of {reader.op_type} wrongly along axis {axis}"
+    return None
+
+
 _CASES: Mapping[str, Case] = MappingProxyType(
     {
         "Attention": _attention,
@@ -208,6 +227,7 @@ _CASES: Mapping[str, Case] = MappingProxyType(
         "Celu": _celu,
         "Col2Im": _col2im,
         "Conv": _conv,
+        "DequantizeLinear": _dequantise,
         "Dropout": _dropout,
         "GRU": _recurrent,
         "GridSample": _grid_sample,

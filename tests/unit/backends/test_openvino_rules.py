@@ -172,3 +172,33 @@ def test_attention_behind_a_past(keys: int, attributes: dict[str, int], reason: 
     loaded = load_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11))
     found = refusal(loaded.nodes[0], loaded)
     assert found is None if reason is None else reason in (found or "")
+
+
+def product(scales: tuple[int, ...], axis: int, reader: str = "MatMul", **attributes: Any) -> Case:
+    """A product with a weight of 4 by 6 numbers, dequantised."""
+    names = "x t" if reader == "Transpose" else "x d"
+    nodes = [node("DequantizeLinear", "q s", "d", **({"axis": axis} | attributes))]
+    nodes += [node("Transpose", "d", "t", perm=[1, 0])] if reader == "Transpose" else []
+    nodes += [node("Gemm" if reader == "Gemm" else "MatMul", names, **({"transB": 1} if reader == "Gemm" else {}))]
+    data = f32(2, 4 if reader == "MatMul" else 6)
+    weights = {"q": np.ones((4, 6), np.int8), "s": np.ones(scales, np.float32)}
+    return Case(name="dequantised", nodes=tuple(nodes), inputs={"x": data}, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("case", "is_taken"),
+    [
+        (product((), 1), True),
+        (product((6,), 1), True),
+        (product((4,), 0), False),
+        (product((2, 6), 0, block_size=2), True),
+        (product((4, 3), 1, block_size=2), False),
+        (product((4,), 0, "Gemm"), True),
+        (product((6,), 1, "Gemm"), False),
+        (product((6,), 1, "Transpose"), False),
+    ],
+)
+def test_the_scales_of_a_products_weights_are_those_of_its_columns(case: Case, is_taken: bool) -> None:
+    graph = load_model(case.model())
+    dequantised = next(each for each in graph.nodes if each.op_type == "DequantizeLinear")
+    assert (refusal(dequantised, graph) is None) is is_taken
