@@ -88,6 +88,11 @@ def _is_no_plain_image(node: Node, graph: Graph) -> bool:
     return len(_shape(node, graph, 0)) == 3 or bool(node.attributes.get("auto_pad") == "SAME_LOWER")
 
 
+def _leaves_pads_open(node: Node, graph: Graph) -> bool:
+    """Whether pads follow from the shape of the result: MNN takes them for none, or puts them on the other side."""
+    return "output_shape" in node.attributes or str(node.attributes.get("auto_pad", "")).startswith("SAME")
+
+
 _RESPELLED: Mapping[str, Callable[[Node, Graph], bool]] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), _asks_for_the_last),
     **dict.fromkeys(("CastLike", "LpNormalization", "Mean"), _always),
@@ -95,6 +100,7 @@ _RESPELLED: Mapping[str, Callable[[Node, Graph], bool]] = {
     **dict.fromkeys(("Equal", "Less"), _of_floats),
     **dict.fromkeys(("GatherElements", "GatherND", "ScatterElements"), _counts_from_the_end),
     "Conv": _is_no_plain_image,
+    "ConvTranspose": _leaves_pads_open,
     "Gelu": _is_exact,
     "Gemm": _turns_the_left,
     "MatMul": _has_a_vector,

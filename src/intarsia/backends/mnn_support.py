@@ -272,7 +272,8 @@ _PADDED = {"auto_pad": (None, "NOTSET", "VALID", "SAME_UPPER")}
 
 SUPPORT: Mapping[str, Support] = {
     **dict.fromkeys(_SAME_TYPE, Support()),
-    **dict.fromkeys(("Add", "Sub", "Mul"), Support(dtypes=NUMBER)),
+    **dict.fromkeys(("Add", "Sub"), Support(dtypes=NUMBER | INTEGER)),
+    "Mul": Support(dtypes=NUMBER),
     **dict.fromkeys(("Max", "Min", "Sum"), Support(limit=_several)),
     "Mean": Support(),
     **dict.fromkeys(
@@ -317,7 +318,7 @@ SUPPORT: Mapping[str, Support] = {
         Support(dtypes=NUMBER | INTEGER, gives=FLOAT, max_rank=_LOSS_RANK, limit=_losses),
     ),
     "Conv": Support(limit=_convolution),
-    "ConvTranspose": Support(attributes={**_UNPADDED, "output_shape": (None,)}, limit=_transposed),
+    "ConvTranspose": Support(limit=_transposed),
     "GridSample": Support(attributes={"mode": (None, "linear", "bilinear"), "padding_mode": (None, "zeros", "border")}),
     "Gemm": Support(),
     "MatMul": Support(),

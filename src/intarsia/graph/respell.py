@@ -208,6 +208,25 @@ def _stated_pads(spell: _Speller, kernel: Shape, size: Shape, strides: Shape, di
     return less + more if mode == "SAME_UPPER" else more + less
 
 
+def _transposed_convolution(spell: _Speller) -> None:
+    """With pads and output padding stated, where ONNX has them follow from the shape of the result."""
+    data, weight, *_ = spell.inputs
+    kernel, size, made = spell.shape(weight)[2:], spell.shape(data)[2:], spell.shape(spell.node.outputs[0])[2:]
+    known = dict(spell.node.attributes)
+    mode, _ = known.pop("auto_pad", "NOTSET"), known.pop("output_shape", None)
+    ones = (1,) * len(kernel)
+    known = {"strides": ones, "dilations": ones, "output_padding": (0,) * len(kernel), **known, "kernel_shape": kernel}
+    spans = zip(size, known["strides"], kernel, known["dilations"], known["output_padding"], strict=True)
+    full = [(n - 1) * step + (k - 1) * dilation + 1 + more for n, step, k, dilation, more in spans]
+    totals = [max(one - other, 0) for one, other in zip(full, made, strict=True)]
+    less = tuple(total // 2 for total in totals)
+    rest = tuple(total - half for total, half in zip(totals, less, strict=True))
+    known["pads"] = less + rest if mode == "SAME_UPPER" else rest + less
+    extra = zip(known["output_padding"], made, full, strict=True)
+    known["output_padding"] = tuple(more + max(one - other, 0) for more, one, other in extra)
+    spell.end("ConvTranspose", spell.inputs, **known)
+
+
 def _gelu(spell: _Speller) -> None:
     data = spell.inputs[0]
     scaled = spell.add("Mul", (data, spell.constant(np.array(np.sqrt(0.5), np.float32))))
@@ -250,6 +269,7 @@ SPELLINGS: Mapping[str, Callable[[_Speller], None]] = {
     "CastLike": _cast_like,
     "Clip": _clip,
     "Conv": _convolution,
+    "ConvTranspose": _transposed_convolution,
     "Equal": _equal,
     "GatherElements": _from_the_front,
     "GatherND": _from_the_front,

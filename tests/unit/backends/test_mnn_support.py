@@ -26,6 +26,7 @@ class Case:
     weights: Mapping[int, Any] = field(default_factory=dict)
     attributes: Mapping[str, Any] = field(default_factory=dict)
     domain: str = ""
+    nbytes: int = 4
 
     def refusal(self) -> str | None:
         """What the table says."""
@@ -45,7 +46,8 @@ class Case:
             for name, (dtype, shape) in zip((*reads, *writes), (*self.inputs, *self.outputs), strict=True)
         }
         weights = {
-            f"i{p}": SimpleNamespace(array=lambda value=value: np.array(value)) for p, value in self.weights.items()
+            f"i{p}": SimpleNamespace(array=lambda value=value: np.array(value), nbytes=self.nbytes)
+            for p, value in self.weights.items()
         }
         node = SimpleNamespace(
             id="n",
@@ -80,6 +82,7 @@ NORM = (IMAGE, CHANNELS, CHANNELS, CHANNELS, CHANNELS)
         Case(op="Clip", inputs=(IMAGE, (FLOATS, ()), (FLOATS, ())), weights={1: 1.0, 2: 2.0}),
         Case(op="Clip", inputs=(IMAGE, (FLOATS, ())), weights={1: 1.0}),
         Case(op="Gather", inputs=(IMAGE, ("int64", (2,)))),
+        Case(op="Sub", inputs=(("int64", (3,)),) * 2, outputs=(("int64", (3,)),)),
         Case(op="Where", inputs=(("bool", IMAGE[1]), IMAGE, IMAGE)),
         Case(op="Where", inputs=(("bool", IMAGE[1]), IMAGE, (FLOATS, ()))),
         Case(op="Equal", inputs=(("int64", (3,)),) * 2, outputs=(("bool", (3,)),)),
@@ -114,7 +117,7 @@ def test_what_was_found_right_is_taken(case: Case) -> None:
         (Case(op="LSTM"), "LSTM is missing, or wrong"),
         (Case(op="Relu", domain="com.microsoft"), "Relu is missing, or wrong"),
         (Case(op="Relu", inputs=(("int8", (4,)),), outputs=(("int8", (4,)),)), "takes no int8"),
-        (Case(op="Add", inputs=(("int64", (4,)),) * 2, outputs=(("int64", (4,)),)), "takes no int64"),
+        (Case(op="Mul", inputs=(("int64", (4,)),) * 2, outputs=(("int64", (4,)),)), "takes no int64"),
         (Case(op="Relu", inputs=((FLOATS, (2, 0)),)), "no empty tensor"),
         (Case(op="Transpose", inputs=((FLOATS, (1,) * 7),)), "more than 6 dimensions"),
         (Case(op="Relu", weights={0: 0}), "without an input that is computed"),
@@ -154,6 +157,7 @@ def test_what_was_found_right_is_taken(case: Case) -> None:
         (Case(op="Max", inputs=(INDICES, INDICES), outputs=(INDICES,)), "takes no int64"),
         (Case(op="GridSample", inputs=(IMAGE, (FLOATS, (1, 4, 4, 2))), attributes={"mode": "nearest"}), "mode=nearest"),
         (Case(op="ConvTranspose", inputs=(IMAGE, (FLOATS, (6, 3, 2, 2))), attributes={"group": 2}), "mixes the groups"),
+        (Case(op="Gather", inputs=(IMAGE, ("int64", (2,))), weights={0: 0.0}, nbytes=1 << 31), "more than 2 GB"),
         (
             Case(op="NegativeLogLikelihoodLoss", inputs=(IMAGE, ("int64", (1, 8, 8))), attributes={"ignore_index": 3}),
             "counts what it should ignore",

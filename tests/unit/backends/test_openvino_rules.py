@@ -181,7 +181,7 @@ def product(scales: tuple[int, ...], axis: int, reader: str = "MatMul", **attrib
     nodes += [node("Transpose", "d", "t", perm=[1, 0])] if reader == "Transpose" else []
     nodes += [node("Gemm" if reader == "Gemm" else "MatMul", names, **({"transB": 1} if reader == "Gemm" else {}))]
     data = f32(2, 4 if reader == "MatMul" else 6)
-    weights = {"q": np.ones((4, 6), np.int8), "s": np.ones(scales, np.float32)}
+    weights: dict[str, Any] = {"q": np.ones((4, 6), np.int8), "s": np.ones(scales, np.float32)}
     return Case(name="dequantised", nodes=tuple(nodes), inputs={"x": data}, weights=weights)
 
 

@@ -89,6 +89,22 @@ CASES: dict[str, tuple[Case, set[str]]] = {
         one("Conv", "pads behind", {"x": f32(1, 2, 9, 8), "w": (3, 2, 4, 3)}, auto_pad="SAME_UPPER", strides=[2, 1]),
         {"Conv"},
     ),
+    "ConvTranspose of a stated shape": (
+        one("ConvTranspose", "stated", {"x": f32(1, 2, 4, 5), "w": (2, 3, 3, 2)}, output_shape=[10, 8], strides=[3, 2]),
+        {"ConvTranspose"},
+    ),
+    "ConvTranspose with pads before": (
+        one(
+            "ConvTranspose", "before", {"x": f32(1, 2, 4, 5), "w": (2, 3, 4, 4)}, auto_pad="SAME_LOWER", strides=[2, 3]
+        ),
+        {"ConvTranspose"},
+    ),
+    "ConvTranspose with pads behind": (
+        one(
+            "ConvTranspose", "behind", {"x": f32(1, 2, 4, 5), "w": (2, 3, 4, 5)}, auto_pad="SAME_UPPER", strides=[2, 2]
+        ),
+        {"ConvTranspose"},
+    ),
     "GatherND": (
         one("GatherND", "from both ends", {"x": f32(3, 4, 5), "i": whole(6, 2, low=-3, high=3, dtype="int64")}),
         {"Less", "Cast", "Mul", "Add", "GatherND"},
