@@ -8,7 +8,11 @@ STAMP := $(VENV)/.installed
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
-.PHONY: help demo test check lint types unit engines bench vulkan clean
+# Engines that the extra `cpu` leaves out have an environment of their own: the first one stays what a user has.
+MORE := .venv-more
+MORE_STAMP := $(MORE)/.installed
+
+.PHONY: help demo test more check lint types unit engines bench vulkan clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -19,6 +23,12 @@ demo: $(STAMP) ## compile a real network over all engines and print the table (a
 
 test: $(STAMP) vulkan ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(MAKE) more
+
+more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the contract and a sample of the operators
+	$(MORE)/bin/python -m pytest -n 2 --dist worksteal -k "xla or torch or iree or tvm or litert" \
+		tests/conformance/test_contract.py tests/conformance/test_node_cases.py \
+		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
 
@@ -32,8 +42,8 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
 
-engines: $(STAMP) vulkan ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
-	$(BIN)/python -m tests.conformance
+engines: $(MORE_STAMP) vulkan ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
+	$(MORE)/bin/python -m tests.conformance
 
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
@@ -51,13 +61,15 @@ vulkan:
 		echo "it cannot be installed here; the tests that want it skip"; }
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo
+	rm -rf $(VENV) $(MORE) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): EXTRAS := cpu,dev
+$(MORE_STAMP): EXTRAS := all,dev
+$(STAMP) $(MORE_STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "error: Intarsia needs Python 3.11 or newer; install it, or say make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "error: $(PYTHON) lacks the venv module; on Debian or Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cpu,dev]'
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@

@@ -22,11 +22,12 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 def engines(extra: str) -> tuple[str, ...]:
     """Names of the engines that an extra brings."""
     brought = (entry.removeprefix("intarsia[").removesuffix("]") for entry in EXTRAS[extra] if "intarsia[" in entry)
-    return tuple(name for several in brought for name in several.split(","))
+    return tuple(name for several in brought for name in several.split(",") if name in registry.names())
 
 
 CPU = engines("cpu")
-ORDERS = (CPU, CPU[::-1], *((*CPU[start:], *CPU[:start]) for start in range(1, len(CPU) - 1)))
+ALL = (*CPU, *engines("all"))
+"""What ``all`` brings beside ``cpu``, which it names too."""
 
 
 def is_here(extra: str) -> bool:
@@ -38,10 +39,16 @@ def test_the_extra_brings_engines_of_ours() -> None:
     assert set(CPU) <= set(registry.names())
 
 
+def orders(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """As they stand, backwards, and each that is neither first nor last then at the front."""
+    return (names, names[::-1], *((*names[start:], *names[:start]) for start in range(1, len(names) - 1)))
+
+
 @pytest.mark.engine
-@pytest.mark.skipif(not is_here("cpu"), reason="the extra `cpu` is not installed whole")
-@pytest.mark.parametrize("order", ORDERS, ids=lambda order: " ".join(order))
+@pytest.mark.parametrize("order", [*orders(CPU), *orders(ALL)[:2]], ids=lambda order: " ".join(order))
 def test_they_run_in_one_process_in_this_order(order: tuple[str, ...]) -> None:
+    if absent := [name for name in order if not registry.probe(name).usable]:
+        pytest.skip(f"{', '.join(absent)} not installed")
     line = [sys.executable, "-m", "tests.conformance.in_one_process", *order]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -51,7 +58,8 @@ def test_they_run_in_one_process_in_this_order(order: tuple[str, ...]) -> None:
 
 
 def test_nothing_that_the_engines_need_is_missing_or_contradicts_another() -> None:
-    assert list(complaints(["intarsia[cpu]"] if is_here("cpu") else ["intarsia"])) == []
+    extra = next((extra for extra in ("all", "cpu") if is_here(extra)), "")
+    assert list(complaints([f"intarsia[{extra}]"])) == []
 
 
 def complaints(wanted: list[str]) -> Iterator[str]:

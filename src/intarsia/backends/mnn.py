@@ -103,7 +103,7 @@ class MnnBackend(Backend):
         Gap(
             what="comparisons and arithmetic of large integers",
             why=GapReason.UPSTREAM,
-            evidence="int64 has 32 bits, also in sums; int32 are compared by their difference, which is wrong beyond 2**31",
+            evidence="int64 has 32 bits, sums too; int32 are compared by their difference, which is wrong beyond 2**31",
         ),
         Gap(what="control flow", why=GapReason.UPSTREAM, evidence="If and Loop: runSession returns 3; Scan crashes"),
     )

@@ -134,6 +134,21 @@ def _fmod(each: Instruction, a: Expr, b: Expr) -> Expr:
     return tirx.call_pure_extern(wide, function, a.astype(wide), b.astype(wide)).astype(each.dtype)
 
 
+def _shifted(each: Instruction, a: Expr, b: Expr) -> Expr:
+    """Processors count a shift modulo the width; ONNX leaves nothing but the sign of what is shifted by more."""
+    from tvm import tirx
+
+    zero, width = tirx.const(0, each.dtype), int("".join(filter(str.isdigit, each.dtype)))
+    # TVM's simplifier trips over bounds of unsigned numbers; what is too large for int64 is negative there.
+    by = b.astype("int64")
+    inside = tirx.all(by >= tirx.const(0, "int64"), by < tirx.const(width, "int64"))
+    safe = tirx.Select(inside, b, zero)
+    if each.name == "shift_left":
+        return tirx.Select(inside, a << safe, zero)
+    sign = zero if each.dtype.startswith("u") else a >> tirx.const(width - 1, each.dtype)
+    return tirx.Select(inside, a >> safe, sign)
+
+
 def _pow(each: Instruction, a: Expr, b: Expr) -> Expr:
     from tvm import tirx
 
@@ -229,8 +244,8 @@ SCALARS: Mapping[str, Callable[..., Expr]] = MappingProxyType(
         "or": _logical,
         "pow": _pow,
         "relu": _relu,
-        "shift_left": lambda each, a, b: a << b,
-        "shift_right": lambda each, a, b: a >> b,
+        "shift_left": _shifted,
+        "shift_right": _shifted,
         "sign": _sign,
         "sub": lambda each, a, b: a - b,
         "where": _where,
