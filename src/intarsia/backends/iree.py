@@ -45,7 +45,6 @@ _CPU = (
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=host",
 )
-_VULKAN = ("--iree-hal-target-device=vulkan",)
 _FUSING = ("--iree-opt-level=O2", "--iree-opt-level=O3")
 _SIMPLER = "--iree-opt-level=O1"
 _UNTIL_WE_END = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
@@ -60,6 +59,7 @@ class IreeBackend(Backend):
     licence = "Apache-2.0 WITH LLVM-exception"
     traits = Traits(
         writes_in_place=False,
+        compiles_slowly=True,
         follows_ports=True,
         dtypes=iree_rules.TYPES,
         max_opset=_MAX_OPSET,
@@ -105,8 +105,8 @@ class IreeBackend(Backend):
             evidence="code is compiled for fixed shapes; onnxruntime takes these nodes",
         ),
         Gap(
-            what="Vulkan, which is not offered yet",
-            why=GapReason.NOT_IMPLEMENTED,
+            what="Vulkan",
+            why=GapReason.UPSTREAM,
             evidence="on Mesa's lavapipe a depthwise Conv, Greater, and Add of int8, int16, float16 come out wrong; "
             "float64: failed to convert SPIR-V type",
         ),
@@ -124,13 +124,9 @@ class IreeBackend(Backend):
             return found
         return installed("iree-base-compiler", self.extra, module="iree.compiler")
 
-    def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
-        """For Mesa's Vulkan device in software: as many threads as the plan has, and no cache in the home folder."""
-        return {"LP_NUM_THREADS": str(settings.threads), "MESA_SHADER_CACHE_DISABLE": "true"}
-
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""
-        return iree_rules.refusal(node, graph, target.device_type)
+        return iree_rules.refusal(node, graph)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Import, and compile for this machine."""
@@ -155,8 +151,7 @@ class IreeBackend(Backend):
         with guard(LoadError, _NAME):
             given = {_symbol(name): weights[name] for name in artifact.weights}
             inputs, outputs = signatures(artifact.meta["inputs"]), signatures(artifact.meta["outputs"])
-            vulkan = target.device_type == "vulkan"
-            device = running.vulkan() if vulkan else running.cpu(thread_count(target, settings))
+            device = running.device(thread_count(target, settings))
             return running.Loaded(artifact.files[_MODULE], given, inputs, outputs, device)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
@@ -175,7 +170,7 @@ def flags(target: Target, has_doubles: bool) -> tuple[str, ...]:
     """How the compiler is called for a target."""
     return (
         "--iree-input-type=onnx",
-        *(_VULKAN if target.device_type == "vulkan" else _CPU),
+        *_CPU,
         "--iree-torch-emit-async-entry-points=false",
         # Where the model has no such values, those that there are are the importer's, and some compile only as float32.
         f"--iree-input-demote-f64-to-f32={'false' if has_doubles else 'true'}",

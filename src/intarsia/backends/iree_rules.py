@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
 TYPES = words("float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
-_WIDE = words("float32 int32 int64 uint32")
-"""Types that the Vulkan device has for sure: smaller ones come out wrong on Mesa's lavapipe, where they are packed."""
 OPERATORS = words(
     # Element by element.
     "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike "
@@ -59,22 +57,14 @@ _USUAL_RESIZE: Mapping[str, object] = MappingProxyType(
 )
 
 
-def refusal(node: Node, graph: Graph, device_type: str) -> str | None:
-    """Why IREE does not take this node on such a device, or ``None``."""
+def refusal(node: Node, graph: Graph) -> str | None:
+    """Why IREE does not take this node, or ``None``."""
     for domain, op_type in ((node.domain, node.op_type), *inner_operators(node)):
         if domain not in {"", "ai.onnx"}:
             return f"iree is used for ONNX's own operators only, not for the domain {domain!r}"
         if op_type not in OPERATORS:
             return f"iree does not compile {op_type}, or computes it wrongly"
-    on_vulkan = _vulkan(node, graph) if device_type == "vulkan" else None
-    return on_vulkan or first_reason(_CASES, node, graph)
-
-
-def _vulkan(node: Node, graph: Graph) -> str | None:
-    for name in filter(None, (*node.reads, *node.outputs)):
-        if graph.values[name].dtype not in _WIDE:
-            return f"iree reads and writes {graph.values[name].dtype} wrongly on Vulkan ({name})"
-    return None
+    return first_reason(_CASES, node, graph)
 
 
 def _average_pool(node: Node, graph: Graph) -> str | None:

@@ -61,7 +61,7 @@ class TvmBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
-    traits = Traits(writes_in_place=True, follows_ports=True, spins=True, dtypes=_TYPES)
+    traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
         Gap(

@@ -23,15 +23,9 @@ def test_it_is_found_by_its_file() -> None:
     assert isinstance(registry.get("iree"), IreeBackend)
 
 
-def test_it_compiles_for_the_device_of_its_target() -> None:
-    on_cpu, on_vulkan = (
-        flags(Target("iree -opt-level=O3"), has_doubles=False),
-        flags(Target("iree -base=vulkan"), has_doubles=True),
-    )
-    assert "--iree-llvmcpu-target-cpu=host" in on_cpu
-    assert "--iree-opt-level=O3" in on_cpu
-    assert "--iree-hal-target-device=vulkan" in on_vulkan
-    assert not any("llvmcpu-target-cpu" in flag for flag in on_vulkan)
+def test_it_compiles_for_this_processor_with_the_effort_of_its_target() -> None:
+    found = flags(Target("iree -opt-level=O3"), has_doubles=False)
+    assert {"--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"} <= set(found)
 
 
 def test_doubles_stay_doubles() -> None:
@@ -78,10 +72,6 @@ def test_it_takes(case: Case) -> None:
 @pytest.mark.parametrize("reason", REFUSED)
 def test_it_refuses(reason: str) -> None:
     assert reasons(REFUSED[reason]) == [reason]
-
-
-def test_a_software_device_takes_the_threads_of_the_plan() -> None:
-    assert registry.get("iree").environment(RunSettings(threads=3))["LP_NUM_THREADS"] == "3"
 
 
 def test_weights_that_its_importer_cannot_tell_apart_are_an_error() -> None:
