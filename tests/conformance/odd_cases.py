@@ -1,4 +1,4 @@
-"""Models that nobody builds on purpose and every tool meets: odd types, no elements, no axes, all operator sets."""
+"""Models that few build on purpose and every tool meets: odd types, no elements, no axes, quantised, all versions."""
 
 from __future__ import annotations
 
@@ -140,6 +140,42 @@ def huge_attributes() -> Iterator[OddCase]:
     yield _case("huge-rank", [turn], {"x": _some((1, 2, 1, 3, 1, 2, 1, 2))})
 
 
+def quantised() -> Iterator[OddCase]:
+    """Layers between quantise and dequantise, weights scaled as a whole, by output channel and by the summed axis.
+
+    Scales are powers of two, so that nothing is rounded another way by who keeps whole numbers throughout.
+    """
+    numbers = np.random.default_rng(2)
+
+    def case(
+        name: str, op_type: str, x: tuple[int, ...], w: tuple[int, ...], axis: int | None, **attributes: Any
+    ) -> OddCase:
+        scales = np.exp2(numbers.integers(-4, 0, () if axis is None else (w[axis],))).astype(np.float32)
+        weights: dict[str, np.ndarray] = {
+            "q": numbers.integers(-100, 100, w).astype(np.int8),
+            "s": scales,
+            "xs": np.array(1 / 16, np.float32),
+            "xz": np.array(128, np.uint8),
+        }
+        along: dict[str, Any] = {} if axis is None else {"axis": axis}
+        nodes = [
+            make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+            make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
+            make_node("DequantizeLinear", ["q", "s"], ["w"], **along),
+            make_node(op_type, ["xd", "w"], ["r"], **attributes),
+            make_node("Relu", ["r"], ["y"]),
+        ]
+        return _case(f"qdq-{name}", nodes, {"x": _some(x) - 3}, weights)
+
+    for axis, how in ((None, "whole"), (0, "by-output")):
+        yield case(f"conv-{how}", "Conv", (1, 4, 6, 6), (8, 4, 3, 3), axis)
+        yield case(f"depthwise-{how}", "Conv", (1, 8, 6, 6), (8, 1, 3, 3), axis, group=8)
+        yield case(f"gemm-{how}", "Gemm", (3, 16), (8, 16), axis, transB=1)
+    for axis, how in ((None, "whole"), (1, "by-output"), (0, "by-summed")):
+        yield case(f"matmul-{how}", "MatMul", (3, 16), (16, 8), axis)
+    yield case("gemm-by-summed", "Gemm", (3, 16), (8, 16), 1, transB=1)
+
+
 def operator_sets() -> Iterator[OddCase]:
     """One small network in every operator set."""
     weights = {
@@ -200,4 +236,11 @@ def write_large(folder: Path, rows: int) -> tuple[Path, Arrays, np.ndarray]:
     return path, feeds, np.asarray(mapped) @ w
 
 
-ODD_CASES = (*types(), *without_elements(), *without_axes(), *huge_attributes(), *operator_sets())
+ODD_CASES = (
+    *types(),
+    *without_elements(),
+    *without_axes(),
+    *huge_attributes(),
+    *quantised(),
+    *operator_sets(),
+)

@@ -119,6 +119,11 @@ class OnnxRuntimeBackend(Backend):
             evidence="Non per-tensor quantization is not supported now",
         ),
         Gap(
+            what="DequantizeLinear[of a MatMul's weights, several scales along the axis that is summed over]",
+            why=GapReason.UPSTREAM,
+            evidence="MatMulIntegerToFloat: Attempting to broadcast an axis by a dimension other than 1. 8 by 16",
+        ),
+        Gap(
             what="STFT",
             why=GapReason.UPSTREAM,
             evidence="ONNX node test stft: another number of frames than ONNX's shape inference counts",

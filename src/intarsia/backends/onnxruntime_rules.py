@@ -149,6 +149,19 @@ def _kernel(node: Node, graph: Graph) -> str | None:
     return f"onnxruntime has no CPU kernel for {node.op_type} on {dtype}"
 
 
+def _dequantise(node: Node, graph: Graph) -> str | None:
+    """Its integer product scales columns: several scales along the other axis do not fit them."""
+    scale, name = graph.values[node.inputs[1]].shape or (), node.outputs[0]
+    if node.inputs[0] not in graph.weights or len(scale) != 1 or scale == (1,):
+        return None
+    rank = len(graph.weights[node.inputs[0]].shape)
+    readers = (graph.nodes[index] for index in graph.values[name].consumers)
+    is_multiplied = any(reader.op_type == "MatMul" and reader.inputs[1] == name for reader in readers)
+    if is_multiplied and node.attributes.get("axis", 1) % rank == rank - 2:
+        return "onnxruntime multiplies by whole numbers with scales for the columns, and these are for the rows"
+    return None
+
+
 def _recurrent(node: Node, graph: Graph) -> str | None:
     return "onnxruntime takes no batch-first recurrence (layout=1)" if node.attributes.get("layout", 0) else None
 
@@ -234,6 +247,7 @@ _CASES: Mapping[str, Case] = MappingProxyType(
         "AveragePool": _pool,
         "Bernoulli": _before_opset_22,
         "ConvInteger": _conv_integer,
+        "DequantizeLinear": _dequantise,
         "Dropout": _dropout,
         "GRU": _recurrent,
         "LSTM": _recurrent,

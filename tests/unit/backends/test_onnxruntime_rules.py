@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,14 @@ def test_taken(name: str) -> None:
 def test_every_float_operator_has_a_float32_kernel() -> None:
     """float16 stands for "computed in float32", so a row must not offer it alone."""
     assert all("float32" in dtypes for dtypes in KERNELS.values() if "float16" in dtypes or "float64" in dtypes)
+
+
+@pytest.mark.parametrize(
+    ("axis", "op_type", "is_taken"), [(0, "MatMul", False), (1, "MatMul", True), (0, "Gemm", True)]
+)
+def test_the_scales_of_a_products_weights_are_those_of_its_columns(axis: int, op_type: str, is_taken: bool) -> None:
+    weights: dict[str, Any] = {"q": np.ones((4, 6), np.int8), "s": np.ones(6 if axis else 4, np.float32)}
+    nodes = (node("DequantizeLinear", "q s", "d", axis=axis), node(op_type, "x d"))
+    graph = load_model(Case(name="dequantised", nodes=nodes, inputs={"x": f32(2, 4)}, weights=weights).model())
+    dequantised = next(each for each in graph.nodes if each.op_type == "DequantizeLinear")
+    assert (refusal(dequantised, graph) is None) is is_taken
