@@ -72,7 +72,7 @@ class TvmBackend(LoweredBackend):
         Gap(
             what="tuning-records",
             why=GapReason.NOT_IMPLEMENTED,
-            evidence="TVM's tuner needs xgboost, which apache-tvm does not bring, and hours for a network",
+            evidence="TVM's tuner needs xgboost, which apache-tvm does not bring; it was not tried",
         ),
         Gap(
             what="float8, float4, int4",
