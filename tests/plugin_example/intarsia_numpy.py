@@ -271,8 +271,8 @@ def _conv_by_columns(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
     def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
         windows = _windows(x, kernel, each.shape, told, 0).transpose(order)
-        columns = windows.reshape(x.shape[0], groups, -1, prod(each.shape[2:]))
-        found: np.ndarray = np.matmul(w.reshape(groups, w.shape[0] // groups, -1), columns)
+        columns = windows.reshape(x.shape[0], groups, prod(w.shape[1:]), prod(each.shape[2:]))
+        found: np.ndarray = np.matmul(w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:])), columns)
         return found.reshape(each.shape)
 
     return run
@@ -284,11 +284,11 @@ def _conv_by_taps(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
     def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
         windows = _windows(x, kernel, each.shape, told, 0)
-        parted = w.reshape(groups, w.shape[0] // groups, -1, *kernel)
+        parted = w.reshape(groups, w.shape[0] // groups, w.shape[1], *kernel)
         found: np.ndarray = np.zeros((x.shape[0], groups, parted.shape[1], prod(each.shape[2:])), x.dtype)
         for tap in product(*map(range, kernel)):
             at: tuple[Any, ...] = (..., *tap)
-            found += np.matmul(parted[at], windows[at].reshape(x.shape[0], groups, -1, found.shape[-1]))
+            found += np.matmul(parted[at], windows[at].reshape(x.shape[0], groups, w.shape[1], found.shape[-1]))
         return found.reshape(each.shape)
 
     return run

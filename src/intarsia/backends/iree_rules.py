@@ -64,7 +64,8 @@ def refusal(node: Node, graph: Graph) -> str | None:
             return f"iree is used for ONNX's own operators only, not for the domain {domain!r}"
         if op_type not in OPERATORS:
             return f"iree does not compile {op_type}, or computes it wrongly"
-    return first_reason(_CASES, node, graph)
+    narrow = [name for name in node.reads if name in graph.weights and graph.weights[name].dtype not in TYPES]
+    return f"iree has no {graph.weights[narrow[0]].dtype}" if narrow else first_reason(_CASES, node, graph)
 
 
 def _average_pool(node: Node, graph: Graph) -> str | None:
