@@ -61,6 +61,15 @@ def constant(node: Node, graph: Graph, position: int) -> np.ndarray | None:
     return graph.weights[node.inputs[position]].array()
 
 
+def products_of(node: Node, graph: Graph) -> Iterator[tuple[Node, int]]:
+    """Matrix products whose right side is what a node gives, each with the axis of that side which is summed over."""
+    name = node.outputs[0]
+    rank = len(graph.values[name].shape or ())
+    for reader in (graph.nodes[index] for index in graph.values[name].consumers):
+        if reader.op_type in ("Gemm", "MatMul") and reader.inputs[1] == name:
+            yield reader, rank - (1 if reader.attributes.get("transB") else 2)
+
+
 def first_reason(case: Mapping[str, Case], node: Node, graph: Graph) -> str | None:
     """What the rule for this operator says, if there is one."""
     rule = case.get(node.op_type)

@@ -19,6 +19,7 @@ from intarsia.backends.node_facts import (
     inner_operators,
     input_dtype,
     input_rank,
+    products_of,
     resizes_by_part_of_a_pixel,
     words,
 )
@@ -151,13 +152,11 @@ def _kernel(node: Node, graph: Graph) -> str | None:
 
 def _dequantise(node: Node, graph: Graph) -> str | None:
     """Its integer product scales columns: several scales along the other axis do not fit them."""
-    scale, name = graph.values[node.inputs[1]].shape or (), node.outputs[0]
+    scale = graph.values[node.inputs[1]].shape or ()
     if node.inputs[0] not in graph.weights or len(scale) != 1 or scale == (1,):
         return None
-    rank = len(graph.weights[node.inputs[0]].shape)
-    readers = (graph.nodes[index] for index in graph.values[name].consumers)
-    is_multiplied = any(reader.op_type == "MatMul" and reader.inputs[1] == name for reader in readers)
-    if is_multiplied and node.attributes.get("axis", 1) % rank == rank - 2:
+    axis = node.attributes.get("axis", 1) % len(graph.weights[node.inputs[0]].shape)
+    if any(product.op_type == "MatMul" and axis == summed for product, summed in products_of(node, graph)):
         return "onnxruntime multiplies by whole numbers with scales for the columns, and these are for the rows"
     return None
 

@@ -21,6 +21,7 @@ from intarsia.backends.node_facts import (
     input_dtype,
     input_rank,
     is_constant,
+    products_of,
     resizes_by_part_of_a_pixel,
     words,
 )
@@ -208,13 +209,12 @@ def _dequantise(node: Node, graph: Graph) -> str | None:
         return None
     rank = len(graph.weights[node.inputs[0]].shape)
     axis, is_blocked = node.attributes.get("axis", 1) % max(rank, 1), len(scale) > 1
-    for reader in (graph.nodes[index] for index in graph.values[node.outputs[0]].consumers):
-        if reader.op_type in _MOVING and rank > 1:
-            return f"openvino dequantises weights wrongly that reach a product by way of {reader.op_type}"
-        if reader.op_type in ("Gemm", "MatMul") and reader.inputs[1] == node.outputs[0]:
-            summed = rank - 1 if reader.attributes.get("transB") else rank - 2
-            if (axis == summed) != is_blocked:
-                return f"openvino dequantises the weights of {reader.op_type} wrongly along axis {axis}"
+    readers = {graph.nodes[index].op_type for index in graph.values[node.outputs[0]].consumers}
+    if rank > 1 and (moved := sorted(readers & _MOVING)):
+        return f"openvino dequantises weights wrongly that reach a product by way of {moved[0]}"
+    for product, summed in products_of(node, graph):
+        if (axis == summed) != is_blocked:
+            return f"openvino dequantises the weights of {product.op_type} wrongly along axis {axis}"
     return None
 
 

@@ -5,15 +5,15 @@ It is asked in a process of its own, since what computes them is anybody's libra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from intarsia.config.settings import RunSettings
+from intarsia.backends import registry
 from intarsia.cost.client import WorkerClient
-from intarsia.cost.protocol import Failed, Observe, Observed
+from intarsia.cost.protocol import OBSERVING, Answer, Failed, Observe, Observed
 from intarsia.cost.recorded import recorded_values
 from intarsia.errors import ModelError
 from intarsia.graph import Graph
@@ -23,7 +23,6 @@ from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
 
 SEEDS = (0, 1)
-SETTINGS = RunSettings(threads=1)
 PATIENCE_S = 120.0
 
 
@@ -36,7 +35,7 @@ def foreign_types(graph: Graph, target: Target) -> Types:
     Raises:
         ModelError: The engine cannot run the model.
     """
-    first, second = (_observed(graph, target, seed)[0] for seed in SEEDS)
+    (first, _), (second, _) = _observed(graph, target, SEEDS)
     return {
         name: (dtype, shape if second[name] == (dtype, shape) and not graph.sizes else None)
         for name, (dtype, shape) in first.items()
@@ -49,22 +48,31 @@ def foreign_arrays(graph: Graph, target: Target, seed: int) -> Mapping[str, np.n
     Raises:
         ModelError: The engine cannot run the model.
     """
-    return _observed(graph, target, seed)[1]
+    ((_, arrays),) = _observed(graph, target, (seed,))
+    return arrays
 
 
-def _observed(graph: Graph, target: Target, seed: int) -> tuple[Types, Mapping[str, np.ndarray]]:
+def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tuple[Types, Mapping[str, np.ndarray]]]:
+    """For each seed the types, and the values but for texts: all from one process."""
     names = foreign_values(graph)
+    environment = load_environment([registry.engine_of(target)], OBSERVING)
     with TemporaryDirectory() as folder:
-        saved, values = Path(folder, "graph"), Path(folder, "values")
+        saved = Path(folder, "graph")
         graph.save(saved)
-        request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
-        with WorkerClient(saved, load_environment([target.kind.name], SETTINGS)) as worker:
-            answer = worker.ask(request, PATIENCE_S)
-        if isinstance(answer, Failed):
-            raise ModelError(
-                f"{str(target)!r} does not run this model, which has operators that ONNX does not define: "
-                f"{answer.reason}; if a library brings them, name it with --custom-ops"
-            )
-        assert isinstance(answer, Observed)
-        arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}
-    return answer.types or {}, arrays
+        with WorkerClient(saved, environment) as worker:
+            for seed in seeds:
+                values = Path(folder, str(seed))
+                request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
+                types = _types(target, worker.ask(request, PATIENCE_S))
+                arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}
+                yield types, arrays
+
+
+def _types(target: Target, answer: Answer) -> Types:
+    if isinstance(answer, Failed):
+        raise ModelError(
+            f"{str(target)!r} does not run this model, which has operators that ONNX does not define: "
+            f"{answer.reason}; if a library brings them, name it with --custom-ops"
+        )
+    assert isinstance(answer, Observed)
+    return answer.types or {}

@@ -113,6 +113,10 @@ class Profile(Message):
     runs: int
 
 
+OBSERVING = RunSettings(threads=1)
+"""What an engine obeys that is asked for values inside a graph: nothing is timed."""
+
+
 class Observe(Message):
     """Run the whole graph on a target with inputs of a seed, and write values inside it to a folder."""
 

@@ -20,10 +20,10 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.config.settings import RunSettings
 from intarsia.cost.node_times import node_times
 from intarsia.cost.pace import Pace
 from intarsia.cost.protocol import (
+    OBSERVING,
     REQUEST,
     Answer,
     Failed,
@@ -159,9 +159,8 @@ class Worker:
         target, model = Target(request.target), self._graph.extract(self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
         backend = registry.of(target)
-        settings = RunSettings(threads=1)
-        with applied(load_environment([backend.name], settings)):
-            arrays = backend.observe(model, request.names, feeds, target, settings)
+        with applied(load_environment([backend.name], OBSERVING)):
+            arrays = backend.observe(model, request.names, feeds, target, OBSERVING)
         if arrays is None:
             return Observed(types=None)
         values = dict(zip(request.names, arrays, strict=True))
