@@ -30,7 +30,6 @@ class Need:
 _TORCH = "pip install torch"
 _NEEDS: Mapping[str, Need] = MappingProxyType(
     {
-        "tinygrad": Need(what="tinygrad", get="pip install tinygrad", package="tinygrad"),
         "triton": Need(
             what="Triton, which PyTorch's compiler generates code for", get="pip install triton", package="triton"
         ),

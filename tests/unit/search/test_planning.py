@@ -148,12 +148,12 @@ def test_what_only_an_absent_engine_takes_is_planned_for_it() -> None:
         plan_compilation(Request(model=odd, target="reference"))
     with pytest.raises(NoCoverError, match="no target takes 1 of 1 nodes"):
         plan_compilation(Request(model=odd, target="tensorrt -base=cuda, reference"))
-    job = plan_compilation(Request(model=odd, target="tinygrad, reference"))
+    job = plan_compilation(Request(model=odd, target="triton -base=cuda, reference"))
     assert job.missing == (
-        "no backend drives 'tinygrad' yet",
+        "no backend drives 'triton' yet",
         "of the engines that are here, no target takes 1 of 1 nodes",
     )
-    assert parts(job) == [("tinygrad", ("odd",), None)]
+    assert parts(job) == [("triton -base=cuda", ("odd",), None)]
 
 
 def test_a_device_that_nothing_here_serves_is_missing() -> None:
