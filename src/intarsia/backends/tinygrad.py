@@ -138,7 +138,8 @@ class _Captured(Executable):
         known |= {program.inputs[name]: tensor for name, tensor in places.items() if name not in self._given}
         run = Interpreter(program, kernel_of, [program.inputs[name] for name in self._given], known)
         # Copies, since an output may be an input, or a tensor that is there already: of those nothing is captured.
-        self._run = TinyJit(lambda *tensors: [each.clone() for each in run(*tensors)])
+        # What depends on weights alone is computed once, and pruned.
+        self._run = TinyJit(lambda *tensors: [each.clone() for each in run(*tensors)], prune=True)
         for _ in range(2):  # the first compiles, the second captures
             self._wanted = self._run(*self._given.values())
 
