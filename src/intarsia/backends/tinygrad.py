@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -127,8 +128,6 @@ class _Captured(Executable):
     """Compiled kernels in order, between tensors that stay where they are."""
 
     def __init__(self, program: Program, weights: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-        from tinygrad import TinyJit
-
         self.inputs = signatures(meta["inputs"])
         self.outputs = signatures(meta["outputs"])
         arrays = program.known | {place: weights[name] for name, place in program.weights.items()}
@@ -139,7 +138,7 @@ class _Captured(Executable):
         run = Interpreter(program, kernel_of, [program.inputs[name] for name in self._given], known)
         # Copies, since an output may be an input, or a tensor that is there already: of those nothing is captured.
         # What depends on weights alone is computed once, and pruned.
-        self._run = TinyJit(lambda *tensors: [each.clone() for each in run(*tensors)], prune=True)
+        self._run = _package().TinyJit(lambda *tensors: [each.clone() for each in run(*tensors)], prune=True)
         for _ in range(2):  # the first compiles, the second captures
             self._wanted = self._run(*self._given.values())
 
@@ -169,13 +168,16 @@ class _Captured(Executable):
         self._wanted = []
 
 
+def _package() -> Any:
+    """Loaded at first use, and typed by nothing, so that types are the same where it is not installed."""
+    return import_module(_NAME)
+
+
 def _empty(dtype: str, shape: Sequence[int]) -> Tensor:
     """A tensor that has its memory, filled with zeros; without elements it has none."""
-    import tinygrad
-
     if 0 in shape:
-        return tinygrad.Tensor.zeros(*shape, dtype=dtype, device=_DEVICE)
-    made = tinygrad.Tensor.empty(*shape, dtype=dtype, device=_DEVICE)
+        return _package().Tensor.zeros(*shape, dtype=dtype, device=_DEVICE)
+    made = _package().Tensor.empty(*shape, dtype=dtype, device=_DEVICE)
     made.uop.buffer.ensure_allocated()
     _seen(made)[:] = 0
     return made
@@ -202,10 +204,8 @@ Maker = Callable[[Instruction, Sequence[Instruction]], Kernel]
 
 def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """What computes an instruction; in its own type, where tinygrad would answer in another."""
-    import tinygrad
-
     direct = _DIRECT.get(each.name)
-    kernel = getattr(tinygrad.Tensor, direct) if direct is not None else _MAKERS[each.name](each, reads)
+    kernel = getattr(_package().Tensor, direct) if direct is not None else _MAKERS[each.name](each, reads)
     return lambda *terms: kernel(*terms).cast(each.dtype)
 
 
@@ -349,13 +349,11 @@ def _pool_max(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 def _pool_sum(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """As a convolution with ones: its own mean is divided by what would have to be multiplied again."""
-    import tinygrad
-
     told, shape = each.attributes, reads[0].shape
     rows = [(0, 0), (0, 0), *_rows(told)]
 
     def run(x: Tensor) -> Tensor:
-        ones = tinygrad.Tensor.ones(1, 1, *told["kernel"], dtype=each.dtype)
+        ones = _package().Tensor.ones(1, 1, *told["kernel"], dtype=each.dtype)
         planes = x.reshape(shape[0] * shape[1], 1, *shape[2:])
         return planes.pad(rows).conv2d(ones, **_window(told)).reshape(each.shape)
 
