@@ -134,11 +134,13 @@ class NcnnBackend(Backend):
         with guard(LoadError, self.name):
             import ncnn
 
+            param = artifact.files["model.param"].decode()
             if ncnn_vulkan.runs_on_vulkan(target):
                 ncnn_vulkan.require_device(ncnn)
+                ncnn_vulkan.require_kernels(param)
             engine = _Engine(ncnn, _options(target, settings))
             source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
-            engine.load(artifact.files["model.param"].decode(), source)
+            engine.load(param, source)
         return NcnnExecutable(
             engine,
             [_border_from(entry) for entry in artifact.meta["inputs"]],

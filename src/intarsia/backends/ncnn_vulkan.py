@@ -27,6 +27,7 @@ _KERNELS = words(
     "Shrink Sigmoid Slice Softmax Softplus Split Swish TanH UnaryOp"
 )
 """The layers that say ``support_vulkan`` of themselves. ncnn would run others on the CPU, between two copies."""
+_INPUT = "Input"
 _FAST_GELU = 0
 _FLOAT_BYTES = 4
 _SURE_BYTES = 2**27
@@ -82,6 +83,20 @@ def require_device(ncnn: Any) -> None:
     """
     if not ncnn.get_gpu_count():
         raise LoadError("ncnn", "it finds no Vulkan device here; 'intarsia doctor' says what mends that")
+
+
+def require_kernels(param: str) -> None:
+    """Refuse layers without a Vulkan kernel: ncnn would run those on the CPU, and not say so either.
+
+    Args:
+        param: The network as ncnn's text: two lines of counts, then one line a layer that starts with its type.
+
+    Raises:
+        LoadError: There is such a layer.
+    """
+    layers = {line.split(maxsplit=1)[0] for line in param.splitlines()[2:]}
+    if missing := sorted(layers - _KERNELS - {_INPUT}):
+        raise LoadError("ncnn", f"{', '.join(missing)}: no Vulkan kernel, so it would run on the CPU")
 
 
 def environment(settings: RunSettings) -> Mapping[str, str | None]:

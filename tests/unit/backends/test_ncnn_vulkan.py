@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from intarsia.backends.ncnn import NcnnBackend
+from intarsia.backends.ncnn_vulkan import require_kernels
 from intarsia.config.settings import RunSettings
 from intarsia.errors import LoadError
 from intarsia.graph import Graph, load_model
@@ -88,3 +89,10 @@ def test_without_a_device_nothing_runs_on_the_cpu_instead(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "ncnn", SimpleNamespace(get_gpu_count=lambda: 0))
     with pytest.raises(LoadError, match="finds no Vulkan device here; 'intarsia doctor'"):
         BACKEND.load(artifact, {}, VULKAN, SETTINGS)
+
+
+def test_a_network_with_a_layer_that_would_run_on_the_cpu_is_not_loaded() -> None:
+    param = "7767517\n3 3\nInput in0 0 1 in0\nReLU node 1 1 in0 x\nMatMul node2 2 1 x x y\n"
+    with pytest.raises(LoadError, match="MatMul: no Vulkan kernel"):
+        require_kernels(param)
+    require_kernels(param.replace("MatMul", "BinaryOp"))
