@@ -42,6 +42,8 @@ from intarsia.target.detect import devices_here
 PROTOCOL = 2
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
 PROFILE_RUNS = 5
+NAMING = 2
+"""Of `node_times`, counted up when it puts kernels down to other nodes: what was recorded before is asked for again."""
 PATIENCE_S = 25.0
 SECONDS_PER_GIGABYTE = 40.0
 
@@ -115,7 +117,7 @@ class Measurer:
         nodes = self.graph.extract(piece.nodes).nodes
         key = self.key((piece,), "nodes", settings)
         # Figures are kept by place, so an equal graph that lists its nodes in another order asks for its own.
-        key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes)})
+        key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes), "naming": NAMING})
         with machine_lock(self._watch):
             stored = self.store.get(key)
             if stored is None:

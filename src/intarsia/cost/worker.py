@@ -175,7 +175,9 @@ class Worker:
         backend = registry.of(target)
         with applied(load_environment(plan.engines, plan.settings)):
             runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
-        return NodeTimes(ms=dict(node_times(runs or (), plan.steps[0].nodes)))
+        inside = frozenset(plan.steps[0].nodes)
+        nodes = [node for node in self._graph.nodes if node.id in inside]
+        return NodeTimes(ms=dict(node_times(runs or (), nodes)))
 
     def _timed_steps(self, executor: Executor, request: Measure) -> range | tuple[int, ...]:
         """Places of the steps whose time is asked for; what is not to compute plays back from now on."""

@@ -26,7 +26,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
     place = {node.id: node.index for node in problem.graph.nodes}
     return Key(
         facts={
-            "search": 2,
+            "search": 3,
             "graph": problem.graph.fingerprint,
             "atoms": [[place[node] for node in atom] for atom in problem.atoms],
             "targets": [target.key for target in targets],
