@@ -26,7 +26,7 @@ test: $(STAMP) vulkan ## run every test: unit, conformance on the real engines, 
 	$(MAKE) more
 
 more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the contract and a sample of the operators
-	$(MORE)/bin/python -m pytest -n 2 --dist worksteal -k "xla or torch or iree or tvm or litert" \
+	$(MORE)/bin/python -m pytest -n 2 --dist worksteal -k "xla or torch or iree or tvm or litert or tinygrad" \
 		tests/conformance/test_contract.py tests/conformance/test_node_cases.py \
 		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py
 
