@@ -2,13 +2,15 @@
 
 ``python -m benchmarks.direct KIND MODEL FEEDS THREADS [OPTIONS]`` loads the model, runs it once and prints ``ready``.
 Then, for each line on standard input: ``WARM RUNS`` is answered by a JSON list with the milliseconds of ``RUNS`` runs,
-``outputs FILE`` by ``saved`` once the outputs are in that file. Nothing of Intarsia runs here but for ``intarsia``.
+``outputs FILE`` by ``saved`` once the outputs are in that file, ``footprint`` by a JSON object of what the start took.
+Nothing of Intarsia runs here but for ``intarsia``.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -156,12 +158,23 @@ KINDS = {
 }
 
 
-def serve(engine: Engine, commands: TextIO, answers: TextIO) -> None:
-    """Answer commands until there are no more."""
+def serve(engine: Engine, commands: TextIO, answers: TextIO, cold_ms: float) -> None:
+    """Answer commands until there are no more.
+
+    Args:
+        engine: What runs.
+        commands: Lines.
+        answers: One line each.
+        cold_ms: What importing the engine, loading the model and running it once took.
+    """
     for line in commands:
-        first, second = line.split(maxsplit=1)
+        first, _, second = line.strip().partition(" ")
+        if first == "footprint":
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes, on Linux
+            print(json.dumps({"cold_ms": cold_ms, "peak_mb": peak / 1024}), file=answers, flush=True)
+            continue
         if first == "outputs":
-            np.savez(second.strip(), *engine.outputs())
+            np.savez(second, *engine.outputs())
             print("saved", file=answers, flush=True)
             continue
         for _ in range(int(first)):
@@ -181,10 +194,12 @@ def main() -> None:
     os.dup2(2, 1)  # what engines print must not reach the pipe
     with np.load(feeds) as archive:
         arrays = {name: np.ascontiguousarray(archive[name]) for name in archive.files}
+    start = time.perf_counter_ns()
     engine = KINDS[kind](Path(model), arrays, int(threads), json.loads(options[0]) if options else {})
     engine.run()
+    cold_ms = (time.perf_counter_ns() - start) / 1e6
     print("ready", file=pipe, flush=True)
-    serve(engine, sys.stdin, pipe)
+    serve(engine, sys.stdin, pipe, cold_ms)
 
 
 if __name__ == "__main__":

@@ -178,6 +178,36 @@ def screen(contenders: Sequence[Contender], feeds: Path, threads: int, folder: P
     return found
 
 
+def footprints(
+    contenders: Sequence[Contender], feeds: Path, threads: int, starts: int = 5
+) -> dict[str, dict[str, float]]:
+    """What each takes to start and to hold: medians over so many fresh processes, contenders by turns.
+
+    Args:
+        contenders: Who.
+        feeds: The inputs.
+        threads: Of each.
+        starts: Processes of each.
+
+    Returns:
+        Of each ``cold_ms``, from before its engine is imported until it ran once, and ``peak_mb``, the most memory that
+        its process held until then, with Python's and the engine's own.
+
+    Raises:
+        RuntimeError: A contender did not start, or died.
+    """
+    found: dict[str, list[dict[str, float]]] = {contender.name: [] for contender in contenders}
+    for _ in range(starts):
+        for contender in contenders:
+            with _started(contender, feeds, threads) as process:
+                process.wait_until_ready(contender.name)
+                found[contender.name].append(process.footprint())
+    return {
+        name: {figure: round(statistics.median(each[figure] for each in rows), 1) for figure in rows[0]}
+        for name, rows in found.items()
+    }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """What a first look showed: milliseconds of the fastest run at full speed, and the outputs in the model's order."""
@@ -274,6 +304,11 @@ class _Process:
         """Milliseconds of each run."""
         times: list[float] = json.loads(self._ask(f"{warm} {runs}"))
         return times
+
+    def footprint(self) -> dict[str, float]:
+        """What its start took: see `footprints`."""
+        found: dict[str, float] = json.loads(self._ask("footprint"))
+        return found
 
     def outputs(self, file: Path) -> tuple[np.ndarray, ...]:
         """The arrays that it computes."""

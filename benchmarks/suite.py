@@ -15,7 +15,7 @@ from typing import Any
 
 import intarsia
 from benchmarks import field, gates, ledger
-from benchmarks.race import Contender, Effort, Result, race
+from benchmarks.race import Contender, Effort, Result, footprints, race
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "suite.json"
@@ -50,7 +50,11 @@ def measure(name: str, budget_s: float, folder: Path) -> Json:
         product = Contender(name=field.PRODUCT, kind="intarsia", model=artifact)
         racing = found.racing(plan(report)["engines"])
         result = race([product, *racing], feeds, thread_budget(), effort=EFFORT, may_leave=found.tuned)
-    return entry(report, found, result) | {"seconds": seconds}
+    kept = entry(report, found, result)
+    with _lap(seconds, "footprint"):
+        starting = [product, *(found.contenders[name] for name in dict.fromkeys((field.DEFAULT, kept["best_single"])))]
+        started = footprints(starting, feeds, thread_budget())
+    return kept | {"footprint": started, "seconds": seconds}
 
 
 def entry(report: Mapping[str, Any], found: field.Field, result: Result) -> Json:

@@ -1,12 +1,12 @@
-"""Puts the figures of ``benchmarks/results`` into the README: ``python -m benchmarks.table``.
+"""Puts the figures of ``benchmarks/results`` into the README and the docs: ``python -m benchmarks.table``.
 
-No figure in the README is typed by hand; a test compares the two.
+No figure there is typed by hand; a test compares the two.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +14,64 @@ from benchmarks.field import BASELINES, DEFAULT, PRODUCT
 from benchmarks.road import RESULTS as ROAD
 from benchmarks.suite import RESULTS as SUITE
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+BENCHMARKS = ROOT / "docs" / "benchmarks.md"
+"""All networks; the README has those that people know."""
 DEMO = ROAD.with_name("demo.txt")
-HEADER = (
-    *("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "Intarsia"),
-    *("as best single", "as ORT default", "ships"),
+KNOWN = (
+    *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
+    *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
 )
+_TIMES = ("network", "ORT as people run it", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
+_GAINS = ("times as people run it", "times the best tuned")
+_REST = ("switches", "memory, MB", "cold start, ms", "error", "why")
+HEADER = (*_TIMES, *_GAINS, *_REST)
+NOTHING = "-"
+Json = Mapping[str, Any]
 
 
-def render(readme: str, suite: Mapping[str, Any], road: Mapping[str, Any], demo: str) -> str:
-    """The README with every marked part written anew."""
-    for name, text in {
+def render(text: str, suite: Json, road: Json, demo: str, names: Sequence[str]) -> str:
+    """A page with every marked part that it has written anew.
+
+    Args:
+        text: The page as it is; a part stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``.
+        suite: Results of `benchmarks.suite`.
+        road: Results of `benchmarks.road`.
+        demo: What the demo printed.
+        names: The networks of the table.
+
+    Raises:
+        ValueError: A part does not end.
+    """
+    parts = {
         "demo": f"```\n{demo.strip()}\n```",
-        "networks": networks(suite),
+        "networks": networks(suite, names),
         "manual": _manual(road["manual"]),
         "overhead": _overhead(road["overhead"]),
         "machine": _machine(suite["machine"]),
-    }.items():
+    }
+    for name, part in parts.items():
         begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = readme.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise ValueError(f"the README has no place marked {begin} … {end}")
-        readme = f"{before}{begin}\n{text}\n{end}{after}"
-    return readme
+        before, found, rest = text.partition(begin)
+        _, ends, after = rest.partition(end)
+        if found and not ends:
+            raise ValueError(f"the part {begin} does not end with {end}")
+        if found:
+            text = f"{before}{begin}\n{part}\n{end}{after}"
+    return text
 
 
-def networks(suite: Mapping[str, Any]) -> str:
-    """Milliseconds of each engine's best setting and of the product, and how many times faster the product is."""
-    rows = [HEADER, ("---", *("---:",) * (len(HEADER) - 2), "---")]
-    rows += [_network(name, found) for name, found in sorted(suite["networks"].items()) if "failed" not in found]
+def networks(suite: Json, names: Sequence[str]) -> str:
+    """Milliseconds of each engine's best setting and of the product, how many times faster it is, and what it takes."""
+    found = {
+        name: suite["networks"][name] for name in names if "failed" not in suite["networks"].get(name, ("failed",))
+    }
+    rows = [HEADER, ("---", *("---:",) * (len(HEADER) - 2), "---"), *(_network(*each) for each in found.items())]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _network(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+def _network(name: str, found: Json) -> tuple[str, ...]:
     times = found["median_ms"]
     single, default = found["speedup_over_best_single"], found["speedup_over_onnxruntime_default"]
     void = " (void)" if found["void"] else ""
@@ -55,27 +79,56 @@ def _network(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
         name,
         _ms(times.get(DEFAULT)),
         *(_ms(found["baselines"][engine].get("ms")) for engine in BASELINES),
-        _ms(times[PRODUCT]),
-        f"{single['median']:.3f} ({single['low']:.3f} to {single['high']:.3f}){void}",
-        f"{default['median']:.2f}" if default else "-",
-        " → ".join(dict.fromkeys(found["plan"]["engines"])),
+        f"**{_ms(times[PRODUCT])}**",
+        f"{default['median']:.2f}" if default else NOTHING,
+        f"{single['median']:.2f} ({single['low']:.2f} to {single['high']:.2f}){void}",
+        str(found["plan"]["switches"]),
+        _started(found, "peak_mb"),
+        _started(found, "cold_ms"),
+        f"{found['compile']['max_rel_error']:.0e}",
+        why(found["plan"]),
     )
+
+
+def _started(found: Json, figure: str) -> str:
+    """Of the product, and of the best single engine."""
+    told = found.get("footprint")
+    if told is None:
+        return NOTHING
+    return f"{told[PRODUCT][figure]:.0f} ({told[found['best_single']][figure]:.0f})"
+
+
+def why(plan: Json) -> str:
+    """What ships, in some six words."""
+    engines = tuple(dict.fromkeys(plan["engines"]))
+    if plan["true_mix"]:
+        return f"mix wins: {' → '.join(engines)}"
+    if "winograd" in engines:
+        return "our Winograd kernels in ONNX Runtime"
+    return f"no mix wins: {' + '.join(engines)} alone"
 
 
 def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    return NOTHING if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def _manual(found: dict[str, Any]) -> str:
-    ratio = found["time_over_onnxruntime"]
+def _manual(found: Json) -> str:
+    ratio, naive = found["time_over_onnxruntime"], found.get("naive_time_over_onnxruntime")
+    alone = found["median_ms"][found["best_onnxruntime"]]
+    told = (
+        f"{found['median_ms']['23 pieces']:.1f} ms in pieces, {alone:.1f} ms on ONNX Runtime alone: "
+        f"{ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}); the sum of the pieces "
+        f"predicted {found['predicted_over_measured']:.2f} of what was measured."
+    )
+    if naive is None:
+        return told
     return (
-        f"{found['median_ms']['23 pieces']:.1f} ms in pieces, {found['median_ms'][found['best_onnxruntime']]:.1f} ms "
-        f"on ONNX Runtime alone: {ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}); "
-        f"the sum of the pieces predicted {found['predicted_over_measured']:.2f} of what was measured."
+        f"{told} Run naively, with each engine's threads left to spin: {found['median_ms']['naive']:.0f} ms, "
+        f"{naive['median']:.2f} times the time ({naive['low']:.2f} to {naive['high']:.2f})."
     )
 
 
-def _overhead(found: dict[str, Any]) -> str:
+def _overhead(found: Json) -> str:
     ratio, control = found["time_over_session"], found["control"]
     return (
         f"{found['median_ms'][PRODUCT]:.3f} ms against {found['median_ms']['session']:.3f} ms: {ratio['median']:.3f} "
@@ -83,14 +136,21 @@ def _overhead(found: dict[str, Any]) -> str:
     )
 
 
-def _machine(found: dict[str, Any]) -> str:
+def _machine(found: Json) -> str:
     return f"{found['cpu']} ({found['architecture']}), {found['threads']} threads, fp32, batch 1."
 
 
+def pages(suite: Json) -> dict[Path, Sequence[str]]:
+    """The pages with figures, and the networks that each shows."""
+    return {README: KNOWN, BENCHMARKS: sorted(suite["networks"])}
+
+
 def main() -> None:
-    """Rewrite the README."""
+    """Rewrite the pages."""
     suite, road = (json.loads(file.read_text(encoding="utf-8")) for file in (SUITE, ROAD))
-    README.write_text(render(README.read_text("utf-8"), suite, road, DEMO.read_text("utf-8")), encoding="utf-8")
+    for page, names in pages(suite).items():
+        text = render(page.read_text("utf-8"), suite, road, DEMO.read_text("utf-8"), names)
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ def entry(
             "measured_ms": 10.0,
             "planning_s": 55.0,
         },
+        "compile": {"max_rel_error": 1e-6},
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import race as module
-from benchmarks.race import CONTROL, Contender, Effort, Result, race, screen
+from benchmarks.race import CONTROL, Contender, Effort, Result, footprints, race, screen
 from intarsia.cost.pace import full_speed
 
 
@@ -51,6 +51,9 @@ class FakeProcess:
 
     def outputs(self, file: Path) -> tuple[()]:
         return ()
+
+    def footprint(self) -> dict[str, float]:
+        return {"cold_ms": next(self._times), "peak_mb": 64.0}
 
 
 @pytest.fixture
@@ -115,6 +118,12 @@ def test_a_result_in_doubt_makes_more_sets(started: list[str], engine: str, leas
     effort = Effort(more_sets=2, half_width=0.01, least=least)
     found = race(contenders({"product": "50", "engine": engine}), Path("feeds"), 2, effort=effort, may_leave=["engine"])
     assert len(found.set_sizes) == sets
+
+
+def test_footprints_are_medians_over_fresh_processes_by_turns(started: list[str]) -> None:
+    found = footprints(contenders({"product": "50", "engine": "100"}), Path("feeds"), 2, starts=3)
+    assert found == {"product": {"cold_ms": 50.0, "peak_mb": 64.0}, "engine": {"cold_ms": 100.0, "peak_mb": 64.0}}
+    assert started == ["product", "engine"] * 3
 
 
 def test_a_contender_that_does_not_start_ends_a_race_but_no_first_look(started: list[str], tmp_path: Path) -> None:
