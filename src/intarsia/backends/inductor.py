@@ -25,6 +25,7 @@ from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction
 from intarsia.backends.native import library
+from intarsia.backends.node_facts import words
 from intarsia.backends.torch import TensorCall, prepared
 from intarsia.backends.torch_kernels import NATIVES, TYPES, lack
 from intarsia.backends.wheel import installed
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 _NAME = "inductor"
 _LIBRARY = "model.so"
 _PACKAGE = "model.pt2"
+_UNSIGNED = TYPES | words("uint16 uint32 uint64")
+_GENERATED = words("add and cast eq ge gt int_div le lt max min mod mul not or shift_left shift_right sub xor")
+"""What it writes loops for itself, of any integers; for most else it calls PyTorch's operators."""
 
 
 class InductorBackend(LoweredBackend):
@@ -49,12 +53,17 @@ class InductorBackend(LoweredBackend):
     extra = _NAME
     natives = NATIVES
     licence = "BSD-3-Clause"
-    traits = Traits(writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES)
+    traits = Traits(writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_UNSIGNED)
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
-            what="uint16, uint32, uint64",
+            what="uint16, uint32, uint64, but for arithmetic element by element",
             why=GapReason.UPSTREAM,
             evidence="as in the engine torch, whose operators it falls back to",
+        ),
+        Gap(
+            what="Mod of floats with the sign of the divisor",
+            why=GapReason.UPSTREAM,
+            evidence="onnx node tests mod_float_edge_cases_fmod_0_*: 0 instead of -0",
         ),
         Gap(
             what="mode=reduce-overhead",
@@ -83,8 +92,10 @@ class InductorBackend(LoweredBackend):
         return {**openmp.ENVIRONMENT[settings.spin], **inductor_compiler.ENVIRONMENT}
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
-        """As PyTorch's operators."""
-        return lack(self.name, each, reads)
+        """As PyTorch's operators, but for what is generated."""
+        if each.name == "mod" and "float" in each.dtype:
+            return f"{self.name} loses the sign of a zero in a {each.name} of floats"
+        return lack(self.name, each, reads, _UNSIGNED if each.name in _GENERATED else TYPES)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Trace and compile; some ten seconds even for a single operator."""

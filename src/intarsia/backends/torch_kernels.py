@@ -24,10 +24,17 @@ NATIVES = words("relu sigmoid softmax log_softmax gelu hard_swish leaky_relu lay
 _FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum")
 
 
-def lack(engine: str, each: Instruction, reads: Sequence[Instruction]) -> str | None:
-    """Why PyTorch cannot do an instruction on what these compute, or ``None``; in the name of an engine over it."""
+def lack(engine: str, each: Instruction, reads: Sequence[Instruction], known: frozenset[str] = TYPES) -> str | None:
+    """Why PyTorch cannot do an instruction on what these compute, or ``None``; in the name of an engine over it.
+
+    Args:
+        engine: Its name.
+        each: The instruction.
+        reads: What it reads.
+        known: Element types that the engine has this instruction for.
+    """
     types = {each.dtype, *(read.dtype for read in reads)}
-    strange = sorted(types - TYPES)
+    strange = sorted(types - known)
     if strange:
         return f"{engine} has no {each.name} of {strange[0]}"
     if each.name in _FLOAT_ONLY and each.dtype not in _FLOATS:
