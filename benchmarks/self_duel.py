@@ -17,8 +17,9 @@ from typing import Any
 
 from benchmarks import networks
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
+from intarsia.cost.duel import Contender, Effort, duel
 from intarsia.cost.lock import machine_lock
+from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.graph import Graph, load_model
 from intarsia.partition import Partition, Partitioning, linear_order
 from intarsia.runtime import Plan, build, plan_of, this_machine, thread_budget, write_artifact

@@ -19,6 +19,7 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── BackendTimeoutError
     │   └── BackendCrashError
     ├── NoCoverError                4   no engine takes some node of the model
+    ├── MemoryLimitError            4   no plan gets by with the memory that it may have
     └── MismatchError               5   a result that differs from the reference
 """
 
@@ -127,6 +128,12 @@ class BackendCrashError(BackendError):
 
 class NoCoverError(IntarsiaError, RuntimeError):
     """Some node is taken by none of the engines in the target list."""
+
+    exit_code = 4
+
+
+class MemoryLimitError(IntarsiaError, MemoryError):
+    """Every plan needs more memory than it may have."""
 
     exit_code = 4
 

@@ -75,6 +75,10 @@ class RunSettings:
         return asdict(self)
 
 
+MIX_MEMORY = 1.3
+"""How many times the peak memory of the best single engine a mix may need, where nobody states a limit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
     """How a plan is searched: which strategy, how long, and what is too small to bother.
@@ -86,6 +90,8 @@ class SearchSettings:
         prune: Whether the search leaves out what cannot win by what is known so far; without, it is a check on that.
         min_nodes: Fewest nodes of a partition that greedy division makes.
         min_flops: Least floating-point work of such a partition.
+        max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
+            what the best single engine does.
     """
 
     partition: Literal["single", "greedy", "collage", "manual"] = "collage"
@@ -94,3 +100,4 @@ class SearchSettings:
     prune: bool = True
     min_nodes: int = 1
     min_flops: int = 0
+    max_memory: int | None = None

@@ -10,26 +10,27 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import accumulate
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from intarsia.config.settings import Spin
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END, Deadline
+from intarsia.cost.footprint import Footprint, Tail, megabytes
 from intarsia.cost.pace import Pace, Slowdown, at_full_speed
 from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round, Times
-from intarsia.cost.statistics import Interval, median, median_interval
+from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.cost.statistics import median
+from intarsia.cost.verdict import CONTROL, CONTROL_NAME, Verdict
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.transfers import HOST
 
-CONTROL = 0.02
-CONTROL_NAME = "control"
+MEMORY_STAGE = "memory"
+"""Where a contender failed that needs more memory than it may."""
 PATIENCE_S = 120.0
 PROFILE_RUNS = 5
 SETTLE_S = 0.05
@@ -61,6 +62,7 @@ class Effort:
         seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
         min_rounds: Rounds of each set in any case.
         repeats: Sets that may be added while the control is out, or who is faster in doubt.
+        max_memory: Bytes that a contender may need at most; it fails if it needs more.
     """
 
     processes: int = 3
@@ -68,90 +70,7 @@ class Effort:
     seconds: float = 6.0
     min_rounds: int = 4
     repeats: int = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What came of a duel.
-
-    Attributes:
-        rounds_ms: For each contender that stayed, and for the control, one median a round at full speed, over all sets.
-        set_sizes: How many of the rounds each set of processes made.
-        profile_ms: For each contender, the milliseconds of its steps.
-        transfers_ms: For each contender, the milliseconds of the transfers that are not inside an engine's call.
-        errors: For each contender, its largest error against the reference.
-        failed: Contenders that did not make it, with stage and reason.
-        is_void: Whether the control stayed out.
-    """
-
-    rounds_ms: Mapping[str, tuple[float, ...]]
-    set_sizes: tuple[int, ...]
-    profile_ms: Mapping[str, tuple[float, ...]]
-    errors: Mapping[str, float | None]
-    failed: Mapping[str, tuple[str, str]]
-    is_void: bool
-    transfers_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-
-    def speedup(self, name: str, baseline: str) -> Interval:
-        """Median over the rounds of the baseline's time divided by this one's, with its 95 % interval."""
-        return median_interval(self._ratios(name, baseline))
-
-    def expected_ms(self, name: str) -> float:
-        """Mean over the sets of their medians: what a process may expect that does not know its luck with memory."""
-        medians = self._set_medians(self.rounds_ms[name])
-        return sum(medians) / len(medians)
-
-    def wins_everywhere(self, name: str, baseline: str) -> bool:
-        """Whether it is faster by median in each set of processes: one set's luck with memory is no win.
-
-        Of four sets or five it may lose one: a neighbour may meet one plan more than another.
-        """
-        ratios = self._set_medians(self._ratios(name, baseline))
-        return sum(ratio <= 1.0 for ratio in ratios) <= len(ratios) // 4
-
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether something seems faster than the first, but was not shown to be: more sets may show it."""
-        first = next(iter(self.rounds_ms))
-        return not all(
-            self.speedup(name, first).low > 1.0 and self.wins_everywhere(name, first) for name in self.leaders
-        )
-
-    @property
-    def leaders(self) -> tuple[str, ...]:
-        """Who seems faster than the first: by more than the control may be out, or beyond the noise of its rounds."""
-        first, *others = (name for name in self.rounds_ms if name != CONTROL_NAME)
-        gains = {name: self.speedup(name, first) for name in others}
-        return tuple(name for name, gain in gains.items() if gain.median > 1.0 + CONTROL or gain.low > 1.0)
-
-    def is_faster(self, name: str, baseline: str) -> bool:
-        """Whether one was shown to be faster than the other: beyond the noise, and in each set of processes.
-
-        In a duel that is void because the control is out, beyond twice what it is out by too.
-        """
-        noise = 0.0
-        if self.is_void:
-            if self.control_holds:  # it is void for another reason: it did not come to its end
-                return False
-            noise = abs(self.control - 1.0)
-        return self.speedup(name, baseline).low > 1.0 + 2 * noise and self.wins_everywhere(name, baseline)
-
-    @property
-    def control(self) -> float:
-        """Median ratio of the first contender to itself."""
-        return self.speedup(CONTROL_NAME, next(iter(self.rounds_ms))).median
-
-    @property
-    def control_holds(self) -> bool:
-        """Whether that ratio is within ±2 % of 1."""
-        return abs(self.control - 1.0) <= CONTROL
-
-    def _set_medians(self, figures: Sequence[float]) -> list[float]:
-        ends = accumulate(self.set_sizes)
-        return [median(figures[end - size : end]) for size, end in zip(self.set_sizes, ends, strict=True)]
-
-    def _ratios(self, name: str, baseline: str) -> list[float]:
-        return [theirs / mine for theirs, mine in zip(self.rounds_ms[baseline], self.rounds_ms[name], strict=True)]
+    max_memory: int | None = None
 
 
 def duel(
@@ -170,6 +89,7 @@ def duel(
     more of them could only show that the first is the fastest.
     """
     failed: dict[str, tuple[str, str]] = {}
+    weighed: dict[str, Footprint] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
     slowdown = Pace()
@@ -183,8 +103,11 @@ def duel(
             effort = replace(effort, processes=SETTLED_SETS)
             break
         start = deadline.spent
-        done = _one_set(folder, running, effort, random.Random(seed + number), slowdown)
+        done = _one_set(folder, running, effort, random.Random(seed + number), slowdown, is_first=not sets)
         set_s = deadline.spent - start
+        for name, found in done.footprints.items():
+            own = next(iter(running)) if name == CONTROL_NAME else name
+            weighed[own] = weighed[own] + found if own in weighed else found
         failed |= {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
         if done.failed:
             sets = []
@@ -194,16 +117,20 @@ def duel(
         running = _still_standing(running, _verdict(sets, running, failed, effort), keep)
         best = min(median(times) for times in done.rounds.values())
         watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
-    return _verdict(sets, running, failed, effort)
+    return replace(_verdict(sets, running, failed, effort), footprints=weighed)
 
 
 def _verdict(
     sets: Sequence[_Set], running: Mapping[str, Contender], failed: Mapping[str, tuple[str, str]], effort: Effort
 ) -> Verdict:
     names = running if sets else {}
+    raced = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
+    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*raced, CONTROL_NAME)}
     fought = Verdict(
-        rounds_ms={name: tuple(ms for done in sets for ms in done.rounds[name]) for name in names},
+        rounds_ms={name: rounds[name] for name in names},
+        left_ms={name: rounds[name] for name in raced if name not in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
+        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in raced},
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
         errors={name: sets[-1].errors[name] for name in names},
@@ -211,6 +138,10 @@ def _verdict(
         is_void=len(sets) < _sets_wanted(running, effort),
     )
     return fought if fought.is_void else replace(fought, is_void=not fought.control_holds)
+
+
+def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(chain.from_iterable(several))
 
 
 def _is_led(verdict: Verdict, running: Mapping[str, Contender]) -> bool:
@@ -234,27 +165,60 @@ def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Set:
     rounds: Mapping[str, tuple[float, ...]]
+    calls: Mapping[str, tuple[float, ...]]
     profile: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
     errors: Mapping[str, float | None]
+    footprints: Mapping[str, Footprint]
     failed: Mapping[str, tuple[str, str]]
 
 
 def _one_set(
-    folder: Path, running: Mapping[str, Contender], effort: Effort, rng: random.Random, slowdown: Slowdown
+    folder: Path,
+    running: Mapping[str, Contender],
+    effort: Effort,
+    rng: random.Random,
+    slowdown: Slowdown,
+    *,
+    is_first: bool,
 ) -> _Set:
-    """One set of fresh processes; it ends at once when a contender fails."""
+    """One set of fresh processes; it ends at once when a contender fails, or needs more memory than it may."""
     with ExitStack() as stack:
         workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
         try:
-            errors = _open(workers, running)
-            rounds = _rounds(workers, running, effort, rng, slowdown)
+            opened = dict((_open_in_turn if is_first else _open_at_once)(workers, running, slowdown))
+            footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
+            failed = _too_big(footprints, running, effort.max_memory)
+            if failed:
+                return _Set(rounds={}, calls={}, profile={}, errors={}, footprints=footprints, failed=failed)
+            rounds, calls = _rounds(workers, running, effort, rng, slowdown)
             profile = {
                 name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
             }
         except _FailedError as error:
-            return _Set(rounds={}, profile={}, errors={}, failed={error.name: error.why})
-    return _Set(rounds=rounds, profile=profile, errors=errors, failed={})
+            return _Set(rounds={}, calls={}, profile={}, errors={}, footprints={}, failed={error.name: error.why})
+    errors = {name: answer.error for name, answer in opened.items()}
+    return _Set(rounds=rounds, calls=calls, profile=profile, errors=errors, footprints=footprints, failed={})
+
+
+def _footprint(opened: Opened, *, is_alone: bool) -> Footprint:
+    return Footprint(cold_s=(opened.cold_s,) if is_alone else (), memory=(opened.memory,))
+
+
+def _too_big(
+    footprints: Mapping[str, Footprint], running: Mapping[str, Contender], max_memory: int | None
+) -> dict[str, tuple[str, str]]:
+    """Those whose peak is over the limit, with the reason; the control is another process of its contender."""
+    if max_memory is None:
+        return {}
+    return {
+        running[name].name: (
+            MEMORY_STAGE,
+            f"its peak of {megabytes(found.peak_bytes)} is over the limit of {megabytes(max_memory)}",
+        )
+        for name, found in footprints.items()
+        if found.peak_bytes > max_memory
+    }
 
 
 class _FailedError(Exception):
@@ -271,20 +235,41 @@ class _FailedError(Exception):
 
 def _worker(folder: Path, contender: Contender) -> WorkerClient:
     worker = WorkerClient(folder, load_environment(contender.plan.engines, contender.plan.settings))
-    worker.send(Open(path=str(contender.path)))  # all of them load at one time
+    worker.start()  # all of them at one time
     return worker
 
 
-def _open(workers: Mapping[str, WorkerClient], running: Mapping[str, Contender]) -> dict[str, float | None]:
-    """Wait until all are loaded; the error of each against the reference."""
-    errors = {}
-    patience_s = PATIENCE_S * len(running)
+def _open_in_turn(
+    workers: Mapping[str, WorkerClient], running: Mapping[str, Contender], slowdown: Slowdown
+) -> Iterator[tuple[str, Opened]]:
+    """Load one after the other, once all processes have started: what each takes is its cold start, at full speed."""
     for name, worker in workers.items():
-        answer = worker.answer(patience_s)
-        if not isinstance(answer, Opened):
-            raise _FailedError(name, answer)
-        errors[name] = answer.error
-    return errors
+        ready = worker.ask(Wait(), PATIENCE_S)
+        if not isinstance(ready, Waited):
+            raise _FailedError(name, ready)
+    for name, worker in workers.items():
+        before = slowdown()
+        opened = _opened(name, worker.ask(Open(path=str(running[name].path)), PATIENCE_S))
+        pace = (before + slowdown()) / 2
+        told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
+        yield name, opened.model_copy(update=told)
+
+
+def _open_at_once(
+    workers: Mapping[str, WorkerClient], running: Mapping[str, Contender], slowdown: Slowdown
+) -> Iterator[tuple[str, Opened]]:
+    """Load all at one time, which is sooner done."""
+    del slowdown
+    for name, worker in workers.items():
+        worker.send(Open(path=str(running[name].path)))
+    for name, worker in workers.items():
+        yield name, _opened(name, worker.answer(PATIENCE_S * len(running)))
+
+
+def _opened(name: str, answer: Answer) -> Opened:
+    if not isinstance(answer, Opened):
+        raise _FailedError(name, answer)
+    return answer
 
 
 def _rounds(
@@ -293,18 +278,44 @@ def _rounds(
     effort: Effort,
     rng: random.Random,
     slowdown: Slowdown,
-) -> dict[str, tuple[float, ...]]:
-    """For each contender one time a round, in turns whose order is drawn anew each time."""
-    turns = {name: _turn(name, worker) for name, worker in workers.items()}
+) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
+    """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
+    turns = {name: _Turns(name=name, worker=worker, request=_turn(name, worker)) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
+    calls: dict[str, list[float]] = {name: [] for name in workers}
     end = time.monotonic() + effort.seconds
     for number in range(effort.rounds):
         if number >= effort.min_rounds and time.monotonic() >= end:
             break
         for name in rng.sample(list(workers), len(workers)):
             settle_s = SETTLE_S if running[name].plan.settings.spin is Spin.FREE else 0.0
-            rounds[name].append(at_full_speed(partial(_median, name, workers[name], turns[name]), slowdown, settle_s))
-    return {name: tuple(times) for name, times in rounds.items()}
+            rounds[name].append(at_full_speed(turns[name].median_ms, slowdown, settle_s))
+            calls[name] += turns[name].calls_ms(rounds[name][-1])
+    return _frozen(rounds), _frozen(calls)
+
+
+def _frozen(lists: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(times) for name, times in lists.items()}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turns:
+    """One contender's turns; the calls of the last one are kept."""
+
+    name: str
+    worker: WorkerClient
+    request: Round
+    last: tuple[float, ...] = ()
+
+    def median_ms(self) -> float:
+        """Take a turn."""
+        self.last = _times(self.name, self.worker, self.request).ms
+        return median(self.last)
+
+    def calls_ms(self, median_ms: float) -> list[float]:
+        """The calls of the last turn, put down to the pace at which their median is this."""
+        own = median(self.last)
+        return [ms * median_ms / own for ms in self.last] if own else list(self.last)
 
 
 def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
@@ -312,10 +323,6 @@ def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
     if not isinstance(answer, Times):
         raise _FailedError(name, answer)
     return answer
-
-
-def _median(name: str, worker: WorkerClient, turn: Round) -> float:
-    return median(_times(name, worker, turn).ms)
 
 
 def _turn(name: str, worker: WorkerClient) -> Round:

@@ -128,11 +128,15 @@ class Measurer:
                 self.cached += 1
         return {node.id: ms for node, ms in zip(nodes, stored["ms"], strict=False)}
 
-    def write(self, partitions: Sequence[Partition], settings: RunSettings, path: Path) -> Failure | None:
-        """Have the worker that measured with these settings write the artifact of a plan; why, if it could not."""
+    def write(self, partitions: Sequence[Partition], settings: RunSettings, path: Path) -> float | Failure:
+        """Have the worker that measured with these settings write the artifact of a plan.
+
+        Returns:
+            The seconds that its engines took to compile it, whenever that was; or why it could not be written.
+        """
         request = Write(fragment=Fragment.of(partitions, settings), path=str(path))
         answer = self._worker(settings).ask(request, 4 * self.timeout_s)
-        return None if isinstance(answer, Written) else failure_of(answer, "write")
+        return answer.compile_s if isinstance(answer, Written) else failure_of(answer, "write")
 
     def key(
         self,

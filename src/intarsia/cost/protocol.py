@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from intarsia.config.settings import Pipeline, RunSettings, Spin
+from intarsia.cost.memory import Memory
 from intarsia.partition import Partition
 from intarsia.target import Target
 
@@ -91,8 +92,14 @@ class Write(Message):
     path: str
 
 
+class Wait(Message):
+    """Answer once the process has started, so that what follows has the machine to itself."""
+
+    verb: Literal["wait"] = "wait"
+
+
 class Open(Message):
-    """Load an artifact, feed it the recorded inputs, and check it."""
+    """Load an artifact, feed it the recorded inputs, run it, and check it."""
 
     verb: Literal["open"] = "open"
     path: str
@@ -160,12 +167,32 @@ class Written(Message):
     compile_s: float
 
 
+class Waited(Message):
+    """Answer to `Wait`."""
+
+    verb: Literal["waited"] = "waited"
+
+
 class Opened(Message):
-    """Answer to `Open`."""
+    """Answer to `Open`.
+
+    Attributes:
+        load_s: Seconds until it was loaded, the import of its engines among them.
+        first_run_s: Seconds that its first run took.
+        memory: What it added to the process; checking it is not counted.
+        error: Largest max|a-b| / max|b| against the reference; ``None`` without one.
+    """
 
     verb: Literal["opened"] = "opened"
     load_s: float
+    first_run_s: float
+    memory: Memory
     error: float | None
+
+    @property
+    def cold_s(self) -> float:
+        """Seconds from a fresh process to the first result."""
+        return self.load_s + self.first_run_s
 
 
 class Times(Message):
@@ -191,8 +218,10 @@ class Failed(Message):
     reason: str
 
 
-Request = Annotated[Measure | Observe | Inspect | Write | Open | Round | Profile, Field(discriminator="verb")]
-Answer = Annotated[Measured | Observed | NodeTimes | Written | Opened | Times | Failed, Field(discriminator="verb")]
+Request = Annotated[Measure | Observe | Inspect | Write | Wait | Open | Round | Profile, Field(discriminator="verb")]
+Answer = Annotated[
+    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Failed, Field(discriminator="verb")
+]
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)

@@ -42,6 +42,12 @@ def median_interval(samples: Sequence[float]) -> Interval:
     return Interval(median=median(ordered), low=ordered[low], high=ordered[high])
 
 
+def hull(interval: Interval, values: Sequence[float]) -> Interval:
+    """The interval, as wide as it takes to hold these values too."""
+    low, high = min(interval.low, *values), max(interval.high, *values)
+    return Interval(median=interval.median, low=low, high=high)
+
+
 def percentile(samples: Collection[float], share: float) -> float:
     """The sample below which ``share`` of all lie, by nearest rank."""
     ordered = sorted(samples)

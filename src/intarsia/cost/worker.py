@@ -20,6 +20,7 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.cost.memory import MemoryGauge
 from intarsia.cost.node_times import node_times
 from intarsia.cost.pace import Pace
 from intarsia.cost.protocol import (
@@ -40,6 +41,8 @@ from intarsia.cost.protocol import (
     Request,
     Round,
     Times,
+    Wait,
+    Waited,
     Write,
     Written,
 )
@@ -114,6 +117,8 @@ class Worker:
                 return self._inspect(request)
             case Write():
                 return self._write(request)
+            case Wait():
+                return Waited()
             case Open():
                 return self._open(request)
             case Round():
@@ -123,15 +128,13 @@ class Worker:
 
     def _measure(self, request: Measure) -> Measured:
         plan = self._plan(request.fragment)
-        start = time.perf_counter()
         built = build(self._graph, plan, self._pieces)
-        compile_s = time.perf_counter() - start
         effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
         if request.timed == "stream":
             load_s, error, (samples, complete) = self._streamed(built, effort)
         else:
             load_s, error, (samples, complete) = self._called(built, request, effort)
-        return Measured(samples_ms=samples, compile_s=compile_s, load_s=load_s, error=error, is_complete=complete)
+        return Measured(samples_ms=samples, compile_s=built.compile_s, load_s=load_s, error=error, is_complete=complete)
 
     def _called(self, built: Build, request: Measure, effort: Effort) -> tuple[float, float | None, Samples]:
         start = time.perf_counter()
@@ -193,17 +196,23 @@ class Worker:
 
     def _write(self, request: Write) -> Written:
         plan = self._plan(request.fragment)
-        start = time.perf_counter()
         built = build(self._graph, plan, self._pieces)
-        compile_s = time.perf_counter() - start
         write_artifact(Path(request.path), self._graph, built)
-        return Written(compile_s=compile_s)
+        return Written(compile_s=built.compile_s)
 
     def _open(self, request: Open) -> Opened:
+        gauge = MemoryGauge()
         start = time.perf_counter()
         self._opened = load(request.path).load()
         load_s = time.perf_counter() - start
-        return Opened(load_s=load_s, error=self._check(self._opened))
+        feeds = self._feeds(self._opened.plan)
+        start = time.perf_counter()
+        self._opened.feed(feeds)
+        self._opened.call()
+        first_run_s = time.perf_counter() - start
+        self._opened.call()  # some engines settle in their second run
+        memory = gauge.read()
+        return Opened(load_s=load_s, first_run_s=first_run_s, memory=memory, error=self._check(self._opened))
 
     def _round(self, request: Round) -> Times:
         executor = self._executor()

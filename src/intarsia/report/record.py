@@ -7,9 +7,9 @@ from dataclasses import asdict
 from math import inf
 from typing import Any
 
-from intarsia.cost.duel import CONTROL_NAME
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
+from intarsia.cost.verdict import CONTROL_NAME
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
 from intarsia.runtime import this_machine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,10 +25,17 @@ from intarsia.target import Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """A plan with one engine artifact for each of its steps; of an embedding engine's steps the first has all."""
+    """A plan with one engine artifact for each of its steps; of an embedding engine's steps the first has all.
+
+    Attributes:
+        plan: The plan.
+        artifacts: One for each step.
+        compile_s: Seconds that compiling the steps took, whenever that was.
+    """
 
     plan: Plan
     artifacts: tuple[EngineArtifact, ...]
+    compile_s: float = 0.0
 
 
 def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Build:
@@ -40,24 +48,30 @@ def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Bui
     """
     with applied(load_environment(plan.engines, plan.settings)):
         main = _main(plan) if plan.settings.embed else None
-        artifacts = [
-            EngineArtifact(files={}) if main and main.holds(step) else _compiled(graph, step, settings, pieces)
+        compiled = [
+            (EngineArtifact(files={}), 0.0) if main and main.holds(step) else _compiled(graph, step, settings, pieces)
             for step, settings in zip(plan.steps, step_settings(plan), strict=True)
         ]
         if main is not None:
-            artifacts[main.places[0]] = main.compile(graph)
-    return Build(plan=plan, artifacts=tuple(artifacts))
+            start = time.perf_counter()
+            compiled[main.places[0]] = main.compile(graph), time.perf_counter() - start
+    artifacts, seconds = zip(*compiled, strict=True)
+    return Build(plan=plan, artifacts=artifacts, compile_s=sum(seconds))
 
 
-def _compiled(graph: Graph, step: Step, settings: RunSettings, pieces: CompiledPieces | None) -> EngineArtifact:
+def _compiled(
+    graph: Graph, step: Step, settings: RunSettings, pieces: CompiledPieces | None
+) -> tuple[EngineArtifact, float]:
     backend = registry.of(step.target)
     known = pieces.get(backend, step, settings) if pieces else None
     if known is not None:
         return known
+    start = time.perf_counter()
     artifact = backend.compile(graph.extract(step.nodes), step.target, settings)
+    seconds = time.perf_counter() - start
     if pieces:
-        pieces.put(backend, step, settings, artifact)
-    return artifact
+        pieces.put(backend, step, settings, artifact, seconds)
+    return artifact, seconds
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:

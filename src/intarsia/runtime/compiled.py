@@ -24,24 +24,32 @@ class CompiledPieces:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, backend: Backend, step: Step, settings: RunSettings) -> EngineArtifact | None:
-        """What was compiled before."""
+    def get(self, backend: Backend, step: Step, settings: RunSettings) -> tuple[EngineArtifact, float] | None:
+        """What was compiled before, and the seconds that it took."""
         place = self._place(backend, step, settings)
         try:
             facts = json.loads((place / _FACTS).read_text(encoding="utf-8"))
             files = {name: (place / str(index)).read_bytes() for index, name in enumerate(facts["files"])}
         except FileNotFoundError:
             return None
-        return EngineArtifact(files=files, weights=tuple(facts["weights"]), meta=facts["meta"])
+        artifact = EngineArtifact(files=files, weights=tuple(facts["weights"]), meta=facts["meta"])
+        return artifact, facts["seconds"]
 
-    def put(self, backend: Backend, step: Step, settings: RunSettings, artifact: EngineArtifact) -> None:
+    def put(
+        self, backend: Backend, step: Step, settings: RunSettings, artifact: EngineArtifact, seconds: float
+    ) -> None:
         """Keep it; the folder appears whole."""
         place = self._place(backend, step, settings)
         temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
         temporary.mkdir(parents=True, exist_ok=True)
         for index, content in enumerate(artifact.files.values()):
             (temporary / str(index)).write_bytes(content)
-        facts = {"files": list(artifact.files), "weights": artifact.weights, "meta": artifact.meta}
+        facts = {
+            "files": list(artifact.files),
+            "weights": artifact.weights,
+            "meta": artifact.meta,
+            "seconds": seconds,
+        }
         (temporary / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
         try:
             temporary.rename(place)

@@ -1,12 +1,14 @@
 """The final decision: finished artifacts of the finalists and of every single engine that is close, in a duel.
 
 A mix ships only if the interval of its speed-up lies above 1. Inside the noise the single engine ships: it is simpler,
-and nothing was shown to be faster.
+and nothing was shown to be faster. Which single engine is best is decided side by side too: figures of tuning are of
+other moments, so whoever has a better one than the winner of the duel is let in, and there is another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,27 +17,34 @@ from pydantic import TypeAdapter
 from intarsia.backends import registry
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import Deadline
-from intarsia.cost.duel import CONTROL_NAME, Contender, Effort, Verdict, duel
+from intarsia.cost.duel import Contender, Effort, duel
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer, failure_of, run_facts
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Open, Opened
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
+from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.graph import Graph
 from intarsia.runtime import plan_of
 from intarsia.runtime.environment import load_environment
+from intarsia.search.choice import check_memory, choose, fastest
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate, Problem
 
 CLOSE = 1.10
-"""Plans with one engine within this factor of the best take part in the duel."""
+"""Settings of the best engine within this factor of its best take part in the duel."""
+NEAR = 1.25
+"""Other engines within this factor of the best take part, each with its best settings: figures move by so much."""
+MAX_RIVALS = 2
 MAX_SINGLES = 4
 MAX_MIXES = 2
 DUEL_SHARE = 0.05
 """Share of the budget that one set of rounds may take."""
 FULL_DUEL_S = 20.0
 """Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""
+DUEL = 2
+"""Part of every key: raised when a duel is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
 
 
@@ -70,15 +79,29 @@ class Decision:
 
 
 def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
-    """The single engines that are close to the best of them, fastest first, then the best mixes.
+    """The best engines alone, fastest first, then the best mixes.
 
-    Of the best one several settings take part, of each other only its best.
+    Of the best engine several settings take part, of each other only its best.
     """
-    ranked = sorted(singles, key=lambda single: single.total_ms or 0.0)
-    close = [s for s in ranked if (s.total_ms or 0.0) <= CLOSE * (ranked[0].total_ms or 0.0)]
-    first = {single.label: single for single in reversed(close)}
-    several = [single for single in close if single.label == ranked[0].label or first[single.label] is single]
-    return [*several[:MAX_SINGLES], *mixes[:MAX_MIXES]]
+    if not singles:
+        return [*mixes[:MAX_MIXES]]
+    best, *others = _best_of_each(singles)
+    rivals = [each for each in others if _tuned_ms(each) <= NEAR * _tuned_ms(best)][:MAX_RIVALS]
+    own = [s for s in singles if s.label == best.label and _tuned_ms(s) <= CLOSE * _tuned_ms(best)]
+    own = sorted(own, key=_tuned_ms)[: MAX_SINGLES - len(rivals)]
+    return [*sorted([*own, *rivals], key=_tuned_ms), *mixes[:MAX_MIXES]]
+
+
+def _best_of_each(singles: Sequence[Candidate]) -> list[Candidate]:
+    """Each engine with its best settings, the best engine first."""
+    found: dict[str, Candidate] = {}
+    for single in sorted(singles, key=_tuned_ms):
+        found.setdefault(single.label, single)
+    return list(found.values())
+
+
+def _tuned_ms(single: Candidate) -> float:
+    return single.total_ms or 0.0
 
 
 def decide(
@@ -103,47 +126,55 @@ def decide(
 
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
+        MemoryLimitError: It needs more memory than it may, or every plan does.
     """
     builder = _Builder(measurer, watch)
-    field = finalists(singles, [wanted] if wanted else mixes)
-    verdict = _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
-    standing = [single for single in singles if single.name in verdict.rounds_ms]
-    best_single = _fastest(standing, verdict)
+    limit = problem.settings.max_memory
+
+    def race(field: Sequence[Candidate]) -> Verdict:
+        return _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
+
+    verdict = side_by_side(singles, [wanted] if wanted else mixes, race)
+    best_single = fastest(singles, verdict)
     if wanted is not None:
+        check_memory([wanted.name], verdict, limit)
         chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
     else:
-        chosen, reason = _choose(mixes, best_single, verdict)
+        chosen, reason = choose(mixes, best_single, verdict, limit)
     artifact, error = builder.checked(chosen)
     return Decision(
         chosen=chosen, artifact=artifact, best_single=best_single, verdict=verdict, error=error, reason=reason
     )
 
 
-def _choose(mixes: Sequence[Candidate], best_single: Candidate | None, verdict: Verdict) -> tuple[Candidate, str]:
-    standing = [mix for mix in mixes if mix.name in verdict.rounds_ms]
-    if best_single is None:
-        fastest = _fastest(standing, verdict)
-        if fastest is None:
-            stage, why = next(iter(verdict.failed.values()), ("run", "nothing ran"))
-            raise failure_error(mixes[0].partitions[0], Failure(stage=stage, reason=why))
-        return fastest, "no engine alone can run the whole model"
-    if not standing:
-        reason = "no mix of engines promised to be faster" if not mixes else "every mix was clearly slower, or failed"
-        return best_single, reason
-    speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
-    best = max(standing, key=lambda mix: speedups[mix.name].median)
-    gain = speedups[best.name]
-    told = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
-    if verdict.is_faster(best.name, best_single.name):
-        return best, f"the mix is {told}"
-    if verdict.is_void:
-        return best_single, "the machine was too noisy to show that a mix is faster"
-    return best_single, f"the best mix is {told}: no gain beyond the noise"
+def side_by_side(
+    singles: Sequence[Candidate], mixes: Sequence[Candidate], race: Callable[[Sequence[Candidate]], Verdict]
+) -> Verdict:
+    """Race the finalists, and once more with whoever was not among them but has a better figure than the best single.
 
-
-def _fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
-    standing = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
-    return min(standing, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
+    So no engine ships on a figure of its own moment while another one's is lower, and where the finalists failed or
+    were too big, the next engines have their turn. Each race has at least one engine more, so this ends.
+    """
+    field = finalists(singles, mixes)
+    verdict = race(field)
+    known: set[str] = set()
+    while True:
+        known |= {each.label for each in field}
+        best = fastest(singles, verdict)
+        beat_ms = math.inf if best is None else verdict.expected_ms(best.name)
+        others = _best_of_each([each for each in singles if each.label not in known])
+        late = [each for each in others if _tuned_ms(each) < beat_ms][:MAX_RIVALS]
+        if not late:
+            return verdict
+        again = [each for each in field if each.name in verdict.raced]
+        field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
+        before, verdict = verdict, race(field)
+        verdict = replace(
+            verdict,
+            failed={**before.failed, **verdict.failed},
+            footprints={**before.footprints, **verdict.footprints},
+            compile_s={**before.compile_s, **verdict.compile_s},
+        )
 
 
 def _verdict(
@@ -156,7 +187,7 @@ def _verdict(
     watch: Watcher,
 ) -> Verdict:
     """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
-    effort = _effort(problem.settings.budget_s)
+    effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
     key = _duel_key(problem.graph, field, keep, effort)
     with machine_lock(watch):
         stored = measurer.store.get(key)
@@ -165,16 +196,18 @@ def _verdict(
             return _VERDICT.validate_python(stored)
         contenders = []
         failed = {}
+        compile_s = {}
         for candidate in field:
             built = builder.build(candidate)
             if isinstance(built, Failure):
                 failed[candidate.name] = (built.stage, built.reason)
             else:
                 plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
-                contenders.append(Contender(name=candidate.name, path=built, plan=plan))
+                contenders.append(Contender(name=candidate.name, path=built.path, plan=plan))
+                compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
         verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, deadline)
-    verdict = replace(verdict, failed={**failed, **verdict.failed})
+    verdict = replace(verdict, failed={**failed, **verdict.failed}, compile_s=compile_s)
     # A void duel is kept too, and told to be void: the same store gives the same plan, and nothing is measured twice.
     measurer.store.put("duel", key, asdict(verdict), {})
     return verdict
@@ -185,15 +218,21 @@ def _effort(budget_s: float) -> Effort:
     return Effort(seconds=seconds) if budget_s >= FULL_DUEL_S else Effort(seconds=seconds, processes=2, repeats=0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Built:
+    path: Path
+    compile_s: float
+
+
 class _Builder:
     """Writes candidates' artifacts, each once, in the processes that measured: their engines are loaded."""
 
     def __init__(self, measurer: Measurer, watch: Watcher) -> None:
         self._measurer = measurer
         self._watch = watch
-        self._built: dict[str, Path | Failure] = {}
+        self._built: dict[str, _Built | Failure] = {}
 
-    def build(self, candidate: Candidate) -> Path | Failure:
+    def build(self, candidate: Candidate) -> _Built | Failure:
         if candidate.name not in self._built:
             self._watch(Progress(stage="build", done=len(self._built), note=candidate.name))
             with machine_lock(self._watch):
@@ -213,21 +252,23 @@ class _Builder:
             built = self.build(candidate)
             if isinstance(built, Failure):
                 raise failure_error(candidate.partitions[0], built)
-            answer = worker.ask(Open(path=str(built)), 2 * self._measurer.timeout_s)
+            answer = worker.ask(Open(path=str(built.path)), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
             raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
-        return built, answer.error
+        return built.path, answer.error
 
-    def _write(self, candidate: Candidate) -> Path | Failure:
+    def _write(self, candidate: Candidate) -> _Built | Failure:
         path = self._measurer.folder / f"finalist-{len(self._built)}.intarsia"
-        return self._measurer.write(candidate.partitions, candidate.settings, path) or path
+        written = self._measurer.write(candidate.partitions, candidate.settings, path)
+        return written if isinstance(written, Failure) else _Built(path=path, compile_s=written)
 
 
 def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort) -> Key:
     place = {node.id: node.index for node in graph.nodes}
     return Key(
         facts={
-            "duel": [effort.processes, effort.rounds, effort.seconds],
+            "duel": [DUEL, effort.processes, effort.rounds, effort.seconds],
+            **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": keep,
             "graph": graph.fingerprint,
             "plans": [

@@ -16,10 +16,8 @@ from intarsia.cost import duel as module
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.duel import (
-    CONTROL_NAME,
     Contender,
     Effort,
-    Verdict,
     _profile,
     _Set,
     _still_standing,
@@ -28,6 +26,7 @@ from intarsia.cost.duel import (
 )
 from intarsia.cost.progress import Progress
 from intarsia.cost.protocol import Profile, Times
+from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.runtime import Plan, Step
 from intarsia.target import Target
 
@@ -46,6 +45,8 @@ def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
     named = {name: tuple(ms) for name, ms in rounds.items()}
     return _Set(
         rounds=named,
+        calls=named,
+        footprints={},
         profile={name: ((ms[-1],), ()) for name, ms in named.items()},
         errors=dict.fromkeys(named, 0.0),
         failed={failed: ("crash", "SIGSEGV")} if failed else {},
@@ -120,7 +121,7 @@ def run(
     ran: list[list[str]] = []
     told: list[int] = []
 
-    def next_set(folder: Path, running: dict[str, Contender], *_: object) -> _Set:
+    def next_set(folder: Path, running: dict[str, Contender], *_: object, is_first: bool) -> _Set:
         ran.append(list(running))
         return sets.pop(0)
 

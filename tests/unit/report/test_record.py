@@ -14,9 +14,9 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, Spin
-from intarsia.cost.duel import CONTROL_NAME, Verdict
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.repro import Origin
+from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.partition import Partition
 from intarsia.report.record import compile_report
 from intarsia.search import Candidate, CollageResult, Compilation, Decision, Known, Mix, Single

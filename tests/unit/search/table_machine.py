@@ -13,6 +13,7 @@ import pytest
 from intarsia.backends import registry
 from intarsia.backends.base import Availability
 from intarsia.cost import duel, lock, measure
+from intarsia.cost.memory import Memory
 from intarsia.cost.pace import full_speed
 from intarsia.cost.protocol import (
     Answer,
@@ -25,6 +26,8 @@ from intarsia.cost.protocol import (
     Profile,
     Round,
     Times,
+    Wait,
+    Waited,
     Write,
     Written,
 )
@@ -75,9 +78,11 @@ class TableWorker:
             case Write():
                 self.written[request.path] = request.fragment
                 return Written(compile_s=0.0)
+            case Wait():
+                return Waited()
             case Open():
                 self._opened = self.written[request.path]
-                return Opened(load_s=0.0, error=0.0)
+                return Opened(load_s=0.0, first_run_s=0.0, memory=Memory(peak=1, steady=1), error=0.0)
             case Round() if self._opened is not None:
                 return Times(ms=(self._plan_ms(self._opened),) * request.runs)
             case Profile() if self._opened is not None:

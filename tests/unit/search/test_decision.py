@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 
 from intarsia.config import RunSettings
-from intarsia.cost.duel import CONTROL_NAME, Verdict
+from intarsia.cost.footprint import Footprint
+from intarsia.cost.memory import Memory
+from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import ExecutionError
 from intarsia.partition import Partition
-from intarsia.search.decision import _choose, finalists
+from intarsia.search.choice import choose
+from intarsia.search.decision import finalists
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
 
@@ -23,38 +26,45 @@ def candidate(name: str, ms: float) -> Candidate:
 SINGLE, MIX = candidate("onnxruntime", 10.0), candidate("collage", 8.0)
 
 
-def verdict(mix: list[float], single: list[float], *, is_void: bool = False) -> Verdict:
+def footprint(peak: int) -> Footprint:
+    return Footprint(cold_s=(0.5,), memory=(Memory(peak=peak, steady=peak // 2),))
+
+
+def verdict(
+    mix: list[float], single: list[float], *, is_void: bool = False, peaks: tuple[int, int] = (100, 100)
+) -> Verdict:
     rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(single)}
     sizes = (len(mix) // 3,) * 3
-    return Verdict(rounds_ms=rounds, set_sizes=sizes, profile_ms={}, errors={}, failed={}, is_void=is_void)
+    found = Verdict(rounds_ms=rounds, set_sizes=sizes, profile_ms={}, errors={}, failed={}, is_void=is_void)
+    return replace(found, footprints={"collage": footprint(peaks[0]), "onnxruntime": footprint(peaks[1])})
 
 
 def test_a_clear_win_ships() -> None:
-    chosen, reason = _choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
+    chosen, reason = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
     assert chosen is MIX
     assert "1.25 times" in reason
 
 
 def test_a_win_inside_the_noise_does_not() -> None:
     mix = [9.0, 11.0] * 14 + [9.9, 9.9]
-    chosen, reason = _choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
+    chosen, reason = choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
     assert chosen is SINGLE
     assert "no gain" in reason
 
 
 def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
-    chosen, _ = _choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30))
+    chosen, _ = choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30))
     assert chosen is SINGLE
 
 
 def test_a_void_duel_shows_nothing() -> None:
-    chosen, reason = _choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
+    chosen, reason = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
     assert chosen is SINGLE
     assert "noisy" in reason
 
 
 def test_without_a_single_engine_the_mix_ships() -> None:
-    chosen, reason = _choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
+    chosen, reason = choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
     assert chosen is MIX
     assert "no engine alone" in reason
 
@@ -63,7 +73,7 @@ def test_if_nothing_ran_the_failure_is_raised() -> None:
     failed = {"collage": ("crash", "SIGSEGV")}
     nothing = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed=failed, is_void=True)
     with pytest.raises(ExecutionError, match="SIGSEGV"):
-        _choose([MIX], None, nothing)
+        choose([MIX], None, nothing)
 
 
 def test_of_the_best_engine_all_close_settings_race_and_of_another_its_best() -> None:

@@ -1,0 +1,69 @@
+"""How much memory a plan takes: read where the kernel tells it, so that nothing has to be sampled meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PROCESSES = Path("/proc")
+_RESET_PEAK = "5"
+"""What ``clear_refs`` takes to put the peak down to what is held now (proc(5))."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a plan adds to its process, in bytes: from before its engines are imported, so they count.
+
+    Counted is resident memory, private and shared: the engines' libraries, weights (mapped ones too, as far as they
+    were read), compiled code, buffers, and all of the processes that an engine starts. Python, numpy and Intarsia
+    itself, which were there before, are not.
+
+    Attributes:
+        peak: The most that was held at one time while the plan was loaded and run.
+        steady: What is held between runs.
+    """
+
+    peak: int
+    steady: int
+
+
+class MemoryGauge:
+    """Measures how much this process grows from the moment the gauge is made."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        self._process = psutil.Process()
+        with contextlib.suppress(OSError):  # where it cannot be put down, the peak is that of the whole process
+            (_PROCESSES / "self" / "clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+        self._start = self._resident()
+
+    def read(self) -> Memory:
+        """What was added since."""
+        gc.collect()
+        started = [held for child in self._process.children(recursive=True) if (held := _held(child.pid))]
+        steady = self._resident() - self._start + sum(held.steady for held in started)
+        own = _held(self._process.pid)
+        peak = steady if own is None else own.peak - self._start + sum(held.peak for held in started)
+        return Memory(peak=max(0, peak, steady), steady=max(0, steady))
+
+    def _resident(self) -> int:
+        return int(self._process.memory_info().rss)
+
+
+def _held(pid: int) -> Memory | None:
+    """What a whole process holds and held at most; ``None`` where the system does not tell, or it has ended.
+
+    Not ``ru_maxrss``: on Linux that starts with what the parent held.
+    """
+    try:
+        lines = (_PROCESSES / str(pid) / "status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    kilobytes = {name: words.split()[0] for name, _, words in (line.partition(":") for line in lines) if words.strip()}
+    if not {"VmHWM", "VmRSS"} <= kilobytes.keys():
+        return None
+    return Memory(peak=1024 * int(kilobytes["VmHWM"]), steady=1024 * int(kilobytes["VmRSS"]))

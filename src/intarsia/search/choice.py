@@ -1,0 +1,102 @@
+"""What ships after a duel: a mix that was shown to be faster and is not much bigger, else the best single engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from intarsia.config.settings import MIX_MEMORY
+from intarsia.cost.duel import MEMORY_STAGE
+from intarsia.cost.footprint import megabytes
+from intarsia.cost.record import Failure
+from intarsia.cost.verdict import Verdict
+from intarsia.errors import MemoryLimitError
+from intarsia.search.predict import failure_error
+from intarsia.search.problem import Candidate
+
+
+def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
+    """The one that ran best of those that ran all rounds."""
+    standing = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
+    return min(standing, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
+
+
+def choose(
+    mixes: Sequence[Candidate], best_single: Candidate | None, verdict: Verdict, max_memory: int | None = None
+) -> tuple[Candidate, str]:
+    """The plan that ships, and one sentence of reason.
+
+    Args:
+        mixes: Mixed plans.
+        best_single: The best plan with one engine that fits, if any does.
+        verdict: What the duel came to; what is over the limit failed there.
+        max_memory: The limit, where the user stated one: a mix may then need all of it.
+
+    Raises:
+        MemoryLimitError: No plan gets by with the memory that it may have.
+        CompileError, LoadError, ExecutionError, MismatchError: No plan ran.
+    """
+    standing = [mix for mix in mixes if mix.name in verdict.rounds_ms]
+    if best_single is None:
+        return _without_singles(mixes, verdict, max_memory)
+    if not standing:
+        return best_single, _no_mix(mixes, verdict)
+    speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
+    ranked = sorted(standing, key=lambda mix: -speedups[mix.name].median)
+    shown = [mix for mix in ranked if verdict.is_faster(mix.name, best_single.name)]
+    lean = [m for m in shown if max_memory is not None or _memory_ratio(m, best_single, verdict) <= MIX_MEMORY]
+    best = (lean or shown or ranked)[0]
+    gain = speedups[best.name]
+    told = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
+    if lean:
+        return best, f"the mix is {told}"
+    if shown:
+        peaks = " against ".join(megabytes(verdict.footprints[plan.name].peak_bytes) for plan in (best, best_single))
+        ratio = _memory_ratio(best, best_single, verdict)
+        return best_single, (
+            f"the best mix is {told}, but needs {ratio:.1f} times the memory ({peaks}); --max-memory would allow it"
+        )
+    if verdict.is_void:
+        return best_single, "the machine was too noisy to show that a mix is faster"
+    return best_single, f"the best mix is {told}: no gain beyond the noise"
+
+
+def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None) -> None:
+    """Whether it was for their memory that none of these plans raced.
+
+    Raises:
+        MemoryLimitError: Naming the plan that needs least, and how much.
+    """
+    several = tuple(names)
+    too_big = [name for name in several if verdict.failed.get(name, ("", ""))[0] == MEMORY_STAGE]
+    if max_memory is None or not too_big or any(name in verdict.rounds_ms for name in several):
+        return
+    peaks = {name: verdict.footprints[name].peak_bytes for name in too_big}
+    least = min(peaks, key=peaks.__getitem__)
+    raise MemoryLimitError(
+        f"no plan gets by with {megabytes(max_memory)}: the one that needs least, {least}, takes "
+        f"{megabytes(peaks[least])} at its peak; raise --max-memory to that"
+    )
+
+
+def _without_singles(mixes: Sequence[Candidate], verdict: Verdict, max_memory: int | None) -> tuple[Candidate, str]:
+    check_memory((*verdict.rounds_ms, *verdict.failed), verdict, max_memory)
+    best = fastest(mixes, verdict)
+    if best is None:
+        stage, why = next(iter(verdict.failed.values()), ("run", "nothing ran"))
+        raise failure_error(mixes[0].partitions[0], Failure(stage=stage, reason=why))
+    if any(stage == MEMORY_STAGE for stage, _ in verdict.failed.values()):
+        return best, "no engine alone gets by with so little memory"
+    return best, "no engine alone can run the whole model"
+
+
+def _no_mix(mixes: Sequence[Candidate], verdict: Verdict) -> str:
+    if not mixes:
+        return "no mix of engines promised to be faster"
+    if any(verdict.failed.get(mix.name, ("", ""))[0] == MEMORY_STAGE for mix in mixes):
+        return "every mix needs more memory than it may, was clearly slower, or failed"
+    return "every mix was clearly slower, or failed"
+
+
+def _memory_ratio(mix: Candidate, single: Candidate, verdict: Verdict) -> float:
+    """How many times the peak memory of the single engine the mix needs."""
+    return verdict.footprints[mix.name].peak_bytes / max(1, verdict.footprints[single.name].peak_bytes)
