@@ -17,7 +17,31 @@ import pytest
 from intarsia.backends.base import Availability, Signature
 from intarsia.cli.main import cli
 from intarsia.errors import ArtifactError
+from intarsia.report.comparison import Comparison
 from intarsia.target import Target
+
+
+def _figures(
+    interval: tuple[float, float],
+    peak_mb: int,
+    steady_mb: int,
+    *,
+    compile_s: float,
+    cold_s: tuple[float, ...],
+    calls: int | None = 180,
+) -> dict[str, Any]:
+    low, high = interval
+    return {
+        "interval_ms": {"low": low, "high": high},
+        "p99_ms": None if calls is None else 1.1 * high,
+        "p99_interval_ms": None if calls is None else {"low": high, "high": 1.2 * high},
+        "calls": calls,
+        "compile_s": compile_s,
+        "cold_s": sum(cold_s) / len(cold_s),
+        "cold_samples_s": list(cold_s),
+        "memory": {"peak": peak_mb * 10**6, "steady": steady_mb * 10**6, "peak_samples": [peak_mb * 10**6]},
+    }
+
 
 SINGLES: list[dict[str, Any]] = [
     {
@@ -26,13 +50,18 @@ SINGLES: list[dict[str, Any]] = [
         "spin": "free",
         "latency_ms": 21.7,
         "speed": 0.894,
+        "max_rel_error": 4.0e-7,
+        "speedup_vs_best_single": {"median": 0.894, "low": 0.88, "high": 0.91},
+        **_figures((21.2, 22.4), 140, 104, compile_s=0.0012, cold_s=(0.61,)),
     },
-    {"target": "mnn", "tuned": "mnn", "spin": "call", "latency_ms": 19.4, "speed": 1.0},
+    {"target": "mnn", "tuned": "mnn", "spin": "call", "latency_ms": 19.4, "speed": 1.0, "max_rel_error": 3.0e-6}
+    | _figures((19.1, 20.0), 210, 180, compile_s=1.2, cold_s=(0.38, 0.42)),
     {"target": "ncnn", "failure": {"stage": "capability", "reason": "gru_1: no GRU", "repro": None}},
     {"target": "odd", "failure": {"stage": "crash", "reason": "signal 11", "repro": "/cache/repro/odd.py"}},
 ]
-MACHINE = {"cpu": "A CPU", "architecture": "x86_64", "cores": 2}
+MACHINE = {"cpu": "A CPU", "architecture": "x86_64", "cores": 2, "system": "Linux", "isa": ["avx2"]}
 CRASHED = {"target": "odd", "reason": "failed on the whole model at crash: signal 11"}
+FIGURES = _figures((15.7, 16.4), 231, 190, compile_s=1.2012, cold_s=(0.74,), calls=240)
 MIX: dict[str, Any] = {
     "name": "collage",
     "targets": ["mnn", "onnxruntime"],
@@ -42,6 +71,8 @@ MIX: dict[str, Any] = {
     "speed": 1.2155,
     "speedup_vs_best_single": {"median": 1.2155, "low": 1.19, "high": 1.241},
     "failure": None,
+    "max_rel_error": 2.1e-6,
+    **FIGURES,
 }
 PARTITIONS: list[dict[str, Any]] = [
     {
@@ -84,6 +115,7 @@ REPORT: dict[str, Any] = {
     "strategy": "collage",
     "absent": [{"target": "tensorrt", "reason": "no backend drives 'tensorrt' yet"}],
     "latency_ms": {"median": 15.96, "min": 15.4, "p90": 17.25},
+    "figures": {**FIGURES, "max_rel_error": 2.1e-6},
     "singles": SINGLES,
     "best_single": "mnn",
     "speedup_vs_best_single": {"median": 1.2155, "low": 1.19, "high": 1.241},
@@ -104,6 +136,8 @@ REPORT: dict[str, Any] = {
     ],
     "search": SEARCH,
     "threads": 2,
+    "max_memory": None,
+    "engines": {"mnn": {"version": "3.6.1"}, "onnxruntime": {"version": "1.31.1"}},
     "machine": MACHINE,
 }
 ALONE: dict[str, Any] = REPORT | {
@@ -111,6 +145,7 @@ ALONE: dict[str, Any] = REPORT | {
     "reason": "the best mix is 1.02 times as fast (0.99 to 1.05): no gain beyond the noise",
     "latency_ms": {"median": 19.4, "min": 19.1, "p90": 20.3},
     "speedup_vs_best_single": {"median": 1.0, "low": 0.993, "high": 1.006},
+    "figures": {**SINGLES[1], "max_rel_error": 2.1e-6},
     "predicted_ms": 19.2,
     "prediction": {"predicted_ms": 19.2, "measured_ms": 19.4, "predicted_over_measured": 0.9897},
     "partitions": [
@@ -148,9 +183,13 @@ ALONE: dict[str, Any] = REPORT | {
 }
 """A single engine ships."""
 OLD: dict[str, Any] = {
-    name: value for name, value in REPORT.items() if name not in ("absent", "prediction", "openings", "atoms")
+    name: value
+    for name, value in REPORT.items()
+    if name not in ("absent", "prediction", "openings", "atoms", "figures", "engines")
 } | {
-    "singles": [{name: value for name, value in single.items() if name != "speed"} for single in SINGLES],
+    "singles": [
+        {name: each for name, each in single.items() if name != "speed" and name not in FIGURES} for single in SINGLES
+    ],
     "mixes": [{name: MIX[name] for name in ("name", "targets", "switches", "predicted_ms", "latency_ms")}],
     "partitions": [
         {name: part[name] for name in ("target", "nodes", "predicted_ms", "measured_ms")} for part in PARTITIONS
@@ -158,13 +197,17 @@ OLD: dict[str, Any] = {
     "search": {name: value for name, value in SEARCH.items() if name not in ("unmeasured", "control")},
 }
 """What an artifact holds that was compiled before runners-up were recorded."""
-COMPARISON: dict[str, Any] = {
-    "singles": SINGLES,
-    "best_single": "mnn",
-    "recommendation": "mnn: 1.12 x the speed of the next, onnxruntime",
-    "threads": 2,
-    "machine": MACHINE,
+UNRACED: dict[str, Any] = {
+    "target": "openvino",
+    "tuned": "openvino",
+    "spin": "call",
+    "latency_ms": 31.2,
+    "speed": 0.62,
+    "raced": False,
+    "max_rel_error": 7.0e-7,
+    **_figures((30.1, 33.0), 88, 88, compile_s=0.32, cold_s=(0.85,), calls=None),
 }
+COMPARISON: dict[str, Any] = Comparison(REPORT | {"singles": [*SINGLES[:2], UNRACED, *SINGLES[2:]]}).json()
 STORED = {"alone": ALONE, "old": OLD}
 """Reports by the name of the artifact; any other holds `REPORT`."""
 PLAN = "threads: 2\nspin: call\npartitions:\n- target: mnn\n  nodes: [conv_0, relu_0, pool_0]\n"

@@ -12,14 +12,16 @@ from intarsia import errors
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
-    from intarsia.driver import build, compile
+    from intarsia.driver import build, compare, compile
     from intarsia.partition import Partitioning
+    from intarsia.report.comparison import Comparison
     from intarsia.runtime import CompiledModel, load
     from intarsia.target import Target, VirtualDevice
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "CompilationConfig",
     "CompiledModel",
     "Constraint",
@@ -28,6 +30,7 @@ __all__ = [
     "VirtualDevice",
     "__version__",
     "build",
+    "compare",
     "compile",
     "errors",
     "load",
@@ -35,6 +38,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Comparison": "intarsia.report.comparison",
     "CompilationConfig": "intarsia.config",
     "CompiledModel": "intarsia.runtime",
     "Constraint": "intarsia.devices",
@@ -42,6 +46,7 @@ _HOME = {
     "Target": "intarsia.target",
     "VirtualDevice": "intarsia.target",
     "build": "intarsia.driver",
+    "compare": "intarsia.driver",
     "compile": "intarsia.driver",
     "load": "intarsia.runtime",
 }

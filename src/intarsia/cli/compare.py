@@ -1,31 +1,98 @@
-"""``intarsia compare``: every engine side by side on one model."""
+"""``intarsia compare``: every engine side by side on one model, and against a comparison of another day."""
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from intarsia.cli.comparison import print_comparison, print_judgement
 from intarsia.cli.console import print_json, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
-from intarsia.cli.tables import print_plans
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from intarsia.report.limits import Limit
 
 
-@click.command(cls=MachineCommand, short_help="Time every engine on a model.")
+@click.command(
+    cls=MachineCommand,
+    short_help="Time every engine on a model.",
+    epilog="LIMIT is METRIC > or < NUMBER UNIT, METRIC one of p50, p99, cold, compile (us, ms, s), memory (MB, GB), "
+    "error. With a sign the number is a change against the baseline: p50>+5%, cold>+0.2s; without, the figure "
+    "itself: memory>500MB. Exit codes: 6 a limit is broken beyond the noise, 7 the noise hides whether it is, "
+    "8 the baseline is of another machine, or of other engines or threads.",
+)
 @click.argument("model", type=FILE)
 @with_options(*measuring_options)
+@click.option("--save", metavar="FILE", type=FILE, help="Write the comparison, as --json prints it.")
+@click.option("--baseline", metavar="FILE", type=FILE, help="A saved comparison to hold this one against.")
+@click.option("--fail-if", "limits", metavar="LIMIT", multiple=True, help="What must not be; see below. Repeatable.")
 @json_option
 @long_option
-def compare(model: Path, shapes: tuple[tuple[str, Any], ...], as_json: bool, verbose: bool, **settings: Any) -> None:
-    """Time MODEL on every engine, each with its best options, and recommend one. Nothing is written."""
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    model: Path,
+    shapes: tuple[tuple[str, Any], ...],
+    save: Path | None,
+    baseline: Path | None,
+    limits: tuple[str, ...],
+    as_json: bool,
+    verbose: bool,
+    **settings: Any,
+) -> None:
+    """Time MODEL on every engine, each with its best options, and recommend one.
+
+    Each engine has the same threads. What is close to the best races it in turns, in fresh processes.
+    """
+    then, wanted = _demands(baseline, limits)
+    if save is not None and (save.is_dir() or not os.access(save.parent, os.W_OK)):
+        raise click.UsageError(f"cannot write {save}: it is a folder, or there is no right to write beside it")
     from intarsia.driver import compare as measure
+    from intarsia.report.baseline import judge
 
     with progress_line() as progress:
         report = measure(model, shapes=dict(shapes) or None, progress=progress, **settings).json()
+    if save is not None:
+        _write(save, report)
+    judgement = judge(report, then, wanted)
     if as_json:
-        print_json(report)
-        return
-    print_plans(report, verbose=verbose)
-    click.echo(f"\n{report['recommendation']}")
+        print_json(report | ({"judgement": judgement.json()} if wanted else {}))
+    else:
+        print_comparison(report, verbose=verbose)
+        click.echo(f"\n{report['recommendation']}")
+        print_judgement(judgement, baseline)
+    context.exit(judgement.outcome.exit_code)
+
+
+def _demands(baseline: Path | None, limits: tuple[str, ...]) -> tuple[Mapping[str, Any] | None, list[Limit]]:
+    """The baseline and the limits, read before the minutes are spent, not after."""
+    if baseline is None and not limits:
+        return None, []
+    from intarsia.report.baseline import read_baseline
+    from intarsia.report.limits import Against, parse_limit
+
+    wanted = [parse_limit(limit) for limit in limits]
+    relative = next((limit.text for limit in wanted if limit.against is not Against.VALUE), None)
+    if baseline is None and relative is not None:
+        raise click.UsageError(f"--fail-if {relative!r} is a change: name what it is against with --baseline FILE")
+    if baseline is not None and not limits:
+        raise click.UsageError("--baseline FILE goes with --fail-if LIMIT, as in --fail-if 'p50>+5%'")
+    return None if baseline is None else read_baseline(baseline), wanted
+
+
+def _write(path: Path, report: Mapping[str, Any]) -> None:
+    """Whole, or not at all."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error.strerror}") from error

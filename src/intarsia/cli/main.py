@@ -45,7 +45,8 @@ class Verbs(click.Group):
     cls=Verbs,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 ok, 1 unforeseen, 2 bad input, 3 engine missing, 4 engine failed, 5 wrong result.",
+    epilog="Exit codes: 0 ok, 1 unforeseen, 2 bad input, 3 engine missing, 4 engine failed, 5 wrong result; of compare "
+    "--fail-if: 6 worse, 7 hidden by noise, 8 another machine, engines or threads.",
 )
 @click.version_option(__version__, package_name="intarsia", message="%(package)s %(version)s")
 @click.pass_context

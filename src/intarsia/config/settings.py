@@ -92,6 +92,7 @@ class SearchSettings:
         min_flops: Least floating-point work of such a partition.
         max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
             what the best single engine does.
+        survey: Whether engines that did not race are loaded once more, for their memory and cold start.
     """
 
     partition: Literal["single", "greedy", "collage", "manual"] = "collage"
@@ -101,3 +102,4 @@ class SearchSettings:
     min_nodes: int = 1
     min_flops: int = 0
     max_memory: int | None = None
+    survey: bool = False

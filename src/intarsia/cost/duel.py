@@ -133,7 +133,7 @@ def _verdict(
         tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in raced},
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
-        errors={name: sets[-1].errors[name] for name in names},
+        errors={name: error for done in sets for name, error in done.errors.items()},
         failed=failed,
         is_void=len(sets) < _sets_wanted(running, effort),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intarsia.cost.memory import Memory
-from intarsia.cost.statistics import percentile
+from intarsia.cost.statistics import Interval, percentile_interval
 
 CALLS_FOR_P99 = 100
 """With fewer calls, the 99th percentile is but the slowest of them."""
@@ -18,17 +18,17 @@ class Tail:
 
     Attributes:
         calls: How many were timed.
-        p99_ms: 99th percentile, at full speed; ``None`` for too few calls.
+        p99: 99th percentile in milliseconds, at full speed; ``None`` for too few calls.
     """
 
     calls: int
-    p99_ms: float | None
+    p99: Interval | None
 
     @staticmethod
     def of(calls_ms: Sequence[float]) -> Tail:
         """Of these calls."""
-        p99_ms = percentile(calls_ms, 0.99) if len(calls_ms) >= CALLS_FOR_P99 else None
-        return Tail(calls=len(calls_ms), p99_ms=p99_ms)
+        p99 = percentile_interval(calls_ms, 0.99) if len(calls_ms) >= CALLS_FOR_P99 else None
+        return Tail(calls=len(calls_ms), p99=p99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ Z95 = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A median with its 95 % confidence interval, in the unit of the samples."""
+    """A median, or another percentile, with its 95 % confidence interval, in the unit of the samples."""
 
     median: float
     low: float
@@ -32,14 +32,26 @@ def median(samples: Sequence[float]) -> float:
 
 def median_interval(samples: Sequence[float]) -> Interval:
     """Median and 95 % interval by order statistics: the ranks n/2 ± 1.96·√n/2 (Conover, 1999, section 3.2)."""
+    low, high = _ends(samples, 0.5)
+    return Interval(median=median(samples), low=low, high=high)
+
+
+def percentile_interval(samples: Sequence[float], share: float) -> Interval:
+    """A percentile with its 95 % interval in the same way; the most that was seen bounds it from above."""
+    low, high = _ends(samples, share)
+    return Interval(median=percentile(samples, share), low=low, high=high)
+
+
+def _ends(samples: Sequence[float], share: float) -> tuple[float, float]:
+    """The samples at the ranks n·p ± 1.96·√(n·p·(1-p))."""
     ordered = sorted(samples)
     count = len(ordered)
     if count == 0:
         raise ValueError("no samples")
-    reach = Z95 * math.sqrt(count) / 2
-    low = max(0, math.floor(count / 2 - reach) - 1)
-    high = min(count - 1, math.ceil(count / 2 + reach))
-    return Interval(median=median(ordered), low=ordered[low], high=ordered[high])
+    reach = Z95 * math.sqrt(count * share * (1.0 - share))
+    low = max(0, math.floor(count * share - reach) - 1)
+    high = min(count - 1, math.ceil(count * share + reach))
+    return ordered[low], ordered[high]
 
 
 def hull(interval: Interval, values: Sequence[float]) -> Interval:

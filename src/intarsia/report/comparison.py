@@ -2,29 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-_SHARED = ("model", "singles", "mixes", "best_single", "speedup_vs_best_single", "search", "threads", "machine")
+from intarsia.report.reasons import ms
+
+_SHARED = (
+    "model",
+    "chosen",
+    "reason",
+    "latency_ms",
+    "figures",
+    "singles",
+    "mixes",
+    "best_single",
+    "speedup_vs_best_single",
+    "absent",
+    "search",
+    "threads",
+    "max_memory",
+    "engines",
+    "machine",
+)
+LEAN = 0.8
+"""An engine as fast as the best that needs less than this share of its memory is worth a word."""
+
+Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """What ``compare`` shows, made from a compile's report."""
+    """What ``compare`` shows, made from a compile's report. Printed, it is a short table and the recommendation."""
 
-    report: Mapping[str, Any]
+    report: Json
 
     @property
     def recommendation(self) -> str:
         """What to ship, with which options, and why."""
-        chosen, best = self.report["chosen"], self.report["best_single"]
-        if chosen != best:
-            engines = " + ".join(dict.fromkeys(part["target"] for part in self.report["partitions"]))
-            return f"Ship the mix of {engines}: {self.report['reason']}."
-        single = next(single for single in self.report["singles"] if single["target"] == best)
-        return f"Ship {single['tuned']} with spin {single['spin']}: {self.report['reason']}."
+        engines = list(dict.fromkeys(part["target"] for part in self.report["partitions"]))
+        if len(engines) > 1:
+            said = f"Ship the mix of {' + '.join(engines)}: {self.report['reason']}"
+        else:
+            lead, mark = ("No mix wins: ship", ";") if self.report["mixes"] else ("Ship", ":")
+            said = f"{lead} {engines[0]} with spin {self.report['spin']}{mark} {self.report['reason']}"
+        return "; ".join((said, *self._remarks())) + "."
 
     def json(self) -> dict[str, Any]:
         """The object that ``intarsia compare --json`` prints."""
-        return {key: self.report[key] for key in _SHARED} | {"recommendation": self.recommendation}
+        return {key: self.report[key] for key in _SHARED if key in self.report} | {
+            "recommendation": self.recommendation
+        }
+
+    def __repr__(self) -> str:
+        cpu, threads = self.report["machine"].get("cpu", "this machine"), self.report["threads"]
+        plans = [*self.report["singles"], *self.report["mixes"]]
+        timed = sorted((each for each in plans if each.get("latency_ms")), key=lambda each: each["latency_ms"])
+        rows = [f"  {ms(each['latency_ms']):>6} ms  {_name(each)}{_interval(each)}" for each in timed]
+        failed = [f"          -  {each['target']}: {each['failure']['reason']}" for each in plans if _has_failed(each)]
+        head = f"Comparison of {self.report['model']} on {cpu}, threads {threads}:"
+        return "\n".join((head, *rows, *failed, self.recommendation))
+
+    def _remarks(self) -> Iterator[str]:
+        rival = self._next_engine() if self.report["chosen"] == self.report["best_single"] else None
+        if rival is not None:
+            yield self._against(rival)
+        search = self.report["search"]
+        control = search.get("control")
+        if search.get("control_void") and control is not None:
+            off = abs(control["median"] - 1)
+            yield f"the same plan against itself was off by {100 * off:.0f} %, so ask again on a quieter machine"
+
+    def _next_engine(self) -> Json | None:
+        """The fastest of the other engines that ran side by side with the best."""
+        others = [
+            each
+            for each in self.report["singles"]
+            if each.get("speedup_vs_best_single") and each["target"] != self.report["best_single"]
+        ]
+        return min(others, key=lambda each: each["latency_ms"], default=None)
+
+    def _against(self, rival: Json) -> str:
+        gain = rival["speedup_vs_best_single"]
+        if not gain["low"] <= 1.0 <= gain["high"]:
+            return f"the next engine, {rival['target']}, takes {1 / gain['median']:.2f} times as long"
+        said = f"{rival['target']} is as fast within the noise ({gain['low']:.2f} to {gain['high']:.2f})"
+        best = next(each for each in self.report["singles"] if each["target"] == self.report["best_single"])
+        peaks = [(each.get("memory") or {}).get("peak") for each in (rival, best)]
+        if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
+            said += f" and takes {peaks[0] / 1e6:.0f} MB where this takes {peaks[1] / 1e6:.0f}"
+        return said
+
+
+def _has_failed(plan: Json) -> bool:
+    return bool(plan.get("failure")) and not plan.get("latency_ms")
+
+
+def _name(plan: Json) -> str:
+    return str(plan.get("tuned") or f"{plan['name']}: {' + '.join(dict.fromkeys(plan['targets']))}")
+
+
+def _interval(plan: Json) -> str:
+    found = plan.get("interval_ms")
+    return "" if not found else f" ({ms(found['low'])} to {ms(found['high'])})"

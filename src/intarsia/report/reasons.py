@@ -57,6 +57,8 @@ def figures(report: Json) -> Iterator[str]:
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
     way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
     yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{accuracy}"
+    if footprint := _footprint(report):
+        yield footprint
     control = _control(search)
     if control:
         yield control
@@ -122,6 +124,26 @@ def _switches(report: Json) -> str:
     costs = [part["switch_ms"] for part in report["partitions"] if part.get("switch_ms") is not None]
     paid = f" ({ms(sum(costs))} ms together)" if costs and len(costs) == len(report["partitions"]) - 1 else ""
     return switches(report["switches"]) + paid
+
+
+def _footprint(report: Json) -> str:
+    """What the plan adds to its process, and its start; beside a mix what the best single engine needs."""
+    found = report.get("figures") or {}
+    memory, cold_s = found.get("memory"), found.get("cold_s")
+    said = []
+    if memory:
+        said.append(f"memory {megabytes(memory['peak'])} at its peak, {megabytes(memory['steady'])} between runs")
+        best: Json = next((each for each in report["singles"] if each["target"] == report["best_single"]), {})
+        if report["chosen"] != report["best_single"] and best.get("memory"):
+            said.append(f"{best['target']} alone {megabytes(best['memory']['peak'])}")
+    if cold_s is not None:
+        said.append(f"cold start {cold_s:.2f} s")
+    return "; ".join(said)
+
+
+def megabytes(count: float) -> str:
+    """Bytes as people read them."""
+    return f"{count / 1e6:.0f} MB"
 
 
 def _control(search: Json) -> str:

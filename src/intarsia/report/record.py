@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import inf
 from typing import Any
 
+from intarsia.backends import registry
+from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.cost.verdict import CONTROL_NAME
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
+from intarsia.report.plan_figures import plan_figures
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
 from intarsia.search import Candidate, CollageResult, Compilation, Decision, Mix, Single
@@ -27,12 +30,18 @@ def compile_report(
     seconds: float,
     measured: int,
     cached: int,
+    surveyed: Mapping[str, Footprint] | None = None,
 ) -> dict[str, Any]:
-    """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it."""
+    """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
+
+    ``surveyed`` are the footprints of plans that did not race.
+    """
     chosen, verdict = decision.chosen, decision.verdict
+    footprints = {**(surveyed or {}), **verdict.footprints}
     times = verdict.rounds_ms.get(chosen.name, ())
     rivals = Rivals(job.problem, singles, collage)
     mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
+    engines = sorted({registry.engine_of(target) for target in job.problem.targets})
     return {
         "artifact": None,
         "model": str(job.origin.model or "a model in memory"),
@@ -41,7 +50,11 @@ def compile_report(
         "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
         "devices": None if job.devices is None else job.devices.export(),
         "latency_ms": _latency(times),
-        "singles": [_single(single, decision) for single in singles],
+        "figures": {
+            **plan_figures(chosen.name, verdict, footprints.get(chosen.name)),
+            "max_rel_error": decision.error,
+        },
+        "singles": [_single(single, decision, footprints) for single in singles],
         "best_single": None if decision.best_single is None else decision.best_single.label,
         "speedup_vs_best_single": _interval(decision.speedup),
         "chosen": chosen.label,
@@ -70,6 +83,8 @@ def compile_report(
             "control": _control(decision),
         },
         "threads": chosen.settings.threads,
+        "max_memory": job.problem.settings.max_memory,
+        "engines": {name: {"version": registry.probe(name).version} for name in engines},
         "machine": {**asdict(this_machine()), "fingerprint": this_machine().fingerprint},
     }
 
@@ -80,7 +95,7 @@ def _latency(times: Sequence[float]) -> dict[str, float] | None:
     return {"median": median(times), "min": min(times), "p90": percentile(times, 0.9)}
 
 
-def _single(single: Single, decision: Decision) -> dict[str, Any]:
+def _single(single: Single, decision: Decision, footprints: Mapping[str, Footprint]) -> dict[str, Any]:
     name, verdict = str(single.target), decision.verdict
     if isinstance(single.outcome, Failure):
         failure = {"stage": single.outcome.stage, "reason": single.outcome.reason, "repro": single.outcome.repro}
@@ -89,7 +104,7 @@ def _single(single: Single, decision: Decision) -> dict[str, Any]:
     if not standing:
         stage, reason = verdict.failed[single.candidates[0].name]
         return {"target": name, "failure": {"stage": stage, "reason": reason, "repro": None}}
-    raced = {c.name: verdict.expected_ms(c.name) for c in standing if c.name in verdict.rounds_ms}
+    raced = {c.name: verdict.expected_ms(c.name) for c in standing if c.name in verdict.raced}
     best = min(standing, key=lambda candidate: raced.get(candidate.name, inf))
     latency = raced.get(best.name, best.total_ms)
     return {
@@ -99,16 +114,17 @@ def _single(single: Single, decision: Decision) -> dict[str, Any]:
         "latency_ms": latency,
         "speed": _speed(best, latency, decision),
         "raced": best.name in raced,
+        "speedup_vs_best_single": None if best == decision.best_single else _interval(_speedup(best, decision)),
         "max_rel_error": single.outcome.error,
-        "compile_s": single.outcome.compile_s,
         "load_s": single.outcome.load_s,
+        **plan_figures(best.name, verdict, footprints.get(best.name), single.outcome),
     }
 
 
 def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
     plan, verdict = mix.candidate, decision.verdict
-    times = verdict.rounds_ms.get(plan.name)
-    latency = median(times) if times else mix.measured_ms
+    raced = plan.name in verdict.raced
+    latency = verdict.expected_ms(plan.name) if raced else mix.measured_ms
     failure = verdict.failed.get(plan.name)
     return {
         "name": plan.name,
@@ -117,16 +133,18 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
         "predicted_ms": plan.total_ms,
         "latency_ms": latency,
         "speed": _speed(plan, latency, decision),
-        "raced": times is not None,
+        "raced": raced,
+        "max_rel_error": verdict.errors.get(plan.name),
         "speedup_vs_best_single": _interval(_speedup(plan, decision)),
         "failure": None if failure is None else {"stage": failure[0], "reason": failure[1]},
+        **plan_figures(plan.name, verdict, verdict.footprints.get(plan.name)),
     }
 
 
 def _speedup(plan: Candidate, decision: Decision) -> Interval | None:
-    """Against the best single engine, if both raced to the end."""
-    best, rounds = decision.best_single, decision.verdict.rounds_ms
-    if best is None or not {best.name, plan.name} <= rounds.keys():
+    """Against the best single engine, if both raced."""
+    best = decision.best_single
+    if best is None or not {best.name, plan.name} <= decision.verdict.raced:
         return None
     return decision.verdict.speedup(plan.name, best.name)
 

@@ -8,6 +8,7 @@ from intarsia.config.settings import MIX_MEMORY
 from intarsia.cost.duel import MEMORY_STAGE
 from intarsia.cost.footprint import megabytes
 from intarsia.cost.record import Failure
+from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import MemoryLimitError
 from intarsia.search.predict import failure_error
@@ -39,14 +40,13 @@ def choose(
     if best_single is None:
         return _without_singles(mixes, verdict, max_memory)
     if not standing:
-        return best_single, _no_mix(mixes, verdict)
+        return best_single, _no_mix(mixes, best_single, verdict)
     speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
     ranked = sorted(standing, key=lambda mix: -speedups[mix.name].median)
     shown = [mix for mix in ranked if verdict.is_faster(mix.name, best_single.name)]
     lean = [m for m in shown if max_memory is not None or _memory_ratio(m, best_single, verdict) <= MIX_MEMORY]
     best = (lean or shown or ranked)[0]
-    gain = speedups[best.name]
-    told = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
+    told = _told(speedups[best.name])
     if lean:
         return best, f"the mix is {told}"
     if shown:
@@ -89,12 +89,21 @@ def _without_singles(mixes: Sequence[Candidate], verdict: Verdict, max_memory: i
     return best, "no engine alone can run the whole model"
 
 
-def _no_mix(mixes: Sequence[Candidate], verdict: Verdict) -> str:
+def _no_mix(mixes: Sequence[Candidate], best_single: Candidate, verdict: Verdict) -> str:
+    """Why none ran all rounds."""
     if not mixes:
         return "no mix of engines promised to be faster"
+    beaten = [verdict.speedup(mix.name, best_single.name) for mix in mixes if mix.name in verdict.left_ms]
+    if beaten:
+        gain = max(beaten, key=lambda each: each.median)
+        return f"the best mix is {_told(gain)}: clearly slower"
     if any(verdict.failed.get(mix.name, ("", ""))[0] == MEMORY_STAGE for mix in mixes):
-        return "every mix needs more memory than it may, was clearly slower, or failed"
-    return "every mix was clearly slower, or failed"
+        return "every mix needs more memory than it may, or failed"
+    return "every mix failed"
+
+
+def _told(gain: Interval) -> str:
+    return f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
 
 
 def _memory_ratio(mix: Candidate, single: Candidate, verdict: Verdict) -> float:

@@ -14,22 +14,18 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from intarsia.backends import registry
-from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.duel import Contender, Effort, duel
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.measure import Measurer, failure_of, run_facts
-from intarsia.cost.progress import Progress, Watcher
-from intarsia.cost.protocol import Open, Opened
+from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.progress import Watcher
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.graph import Graph
 from intarsia.runtime import plan_of
-from intarsia.runtime.environment import load_environment
+from intarsia.search.builder import Builder, plan_facts
 from intarsia.search.choice import check_memory, choose, fastest
-from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate, Problem
 
 CLOSE = 1.10
@@ -128,7 +124,7 @@ def decide(
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
         MemoryLimitError: It needs more memory than it may, or every plan does.
     """
-    builder = _Builder(measurer, watch)
+    builder = Builder(measurer, watch)
     limit = problem.settings.max_memory
 
     def race(field: Sequence[Candidate]) -> Verdict:
@@ -141,9 +137,14 @@ def decide(
         chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
     else:
         chosen, reason = choose(mixes, best_single, verdict, limit)
-    artifact, error = builder.checked(chosen)
+    artifact, opened = builder.opened(chosen)
     return Decision(
-        chosen=chosen, artifact=artifact, best_single=best_single, verdict=verdict, error=error, reason=reason
+        chosen=chosen,
+        artifact=artifact,
+        best_single=best_single,
+        verdict=verdict,
+        error=opened.error,
+        reason=reason,
     )
 
 
@@ -180,7 +181,7 @@ def side_by_side(
 def _verdict(
     problem: Problem,
     measurer: Measurer,
-    builder: _Builder,
+    builder: Builder,
     field: Sequence[Candidate],
     keep: str | None,
     deadline: Deadline,
@@ -218,67 +219,14 @@ def _effort(budget_s: float) -> Effort:
     return Effort(seconds=seconds) if budget_s >= FULL_DUEL_S else Effort(seconds=seconds, processes=2, repeats=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Built:
-    path: Path
-    compile_s: float
-
-
-class _Builder:
-    """Writes candidates' artifacts, each once, in the processes that measured: their engines are loaded."""
-
-    def __init__(self, measurer: Measurer, watch: Watcher) -> None:
-        self._measurer = measurer
-        self._watch = watch
-        self._built: dict[str, _Built | Failure] = {}
-
-    def build(self, candidate: Candidate) -> _Built | Failure:
-        if candidate.name not in self._built:
-            self._watch(Progress(stage="build", done=len(self._built), note=candidate.name))
-            with machine_lock(self._watch):
-                self._built[candidate.name] = self._write(candidate)
-        return self._built[candidate.name]
-
-    def checked(self, candidate: Candidate) -> tuple[Path, float | None]:
-        """The artifact, and the error of its outputs against the reference, as a fresh process finds them.
-
-        Raises:
-            CompileError, LoadError, ExecutionError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
-        """
-        engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
-        environment = load_environment(engines, candidate.settings)
-        with machine_lock(self._watch), WorkerClient(self._measurer.folder, environment) as worker:
-            worker.start()  # while it starts, the artifact is built
-            built = self.build(candidate)
-            if isinstance(built, Failure):
-                raise failure_error(candidate.partitions[0], built)
-            answer = worker.ask(Open(path=str(built.path)), 2 * self._measurer.timeout_s)
-        if not isinstance(answer, Opened):
-            raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
-        return built.path, answer.error
-
-    def _write(self, candidate: Candidate) -> _Built | Failure:
-        path = self._measurer.folder / f"finalist-{len(self._built)}.intarsia"
-        written = self._measurer.write(candidate.partitions, candidate.settings, path)
-        return written if isinstance(written, Failure) else _Built(path=path, compile_s=written)
-
-
 def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort) -> Key:
-    place = {node.id: node.index for node in graph.nodes}
     return Key(
         facts={
             "duel": [DUEL, effort.processes, effort.rounds, effort.seconds],
             **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": keep,
             "graph": graph.fingerprint,
-            "plans": [
-                {
-                    "name": c.name,
-                    "pieces": [[p.target.key, sorted(place[node] for node in p.nodes)] for p in c.partitions],
-                    "settings": c.settings.facts(),
-                }
-                for c in field
-            ],
+            "plans": [plan_facts(graph, candidate) for candidate in field],
             **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),
         }
     )

@@ -13,7 +13,7 @@ from tests.cli_fakes import REPORT, Fakes, invoke
 def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
     done = invoke(
         *("compile", "m.onnx", "--target", "mnn, ncnn", "--partition", "greedy", "--threads", "3", "--budget", "7.5"),
-        *("--custom-ops", "lib.so"),
+        *("--custom-ops", "lib.so", "--max-memory", "500MB"),
         *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
         *("--constraints", "devices.yaml"),
     )
@@ -28,6 +28,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "constraints": Path("devices.yaml"),
                 "threads": 3,
                 "budget": 7.5,
+                "max_memory": "500MB",
                 "store": Path("s.db"),
                 "custom_ops": (Path("lib.so"),),
                 "shapes": {"input": (1, 3, 8, 8), "N": 8},
@@ -50,6 +51,7 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "constraints": None,
         "threads": None,
         "budget": 60.0,
+        "max_memory": None,
         "store": None,
         "custom_ops": (),
         "shapes": None,

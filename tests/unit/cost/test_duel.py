@@ -24,8 +24,11 @@ from intarsia.cost.duel import (
     _with_control,
     duel,
 )
+from intarsia.cost.footprint import Footprint
+from intarsia.cost.memory import Memory
 from intarsia.cost.progress import Progress
-from intarsia.cost.protocol import Profile, Times
+from intarsia.cost.protocol import Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.runtime import Plan, Step
 from intarsia.target import Target
@@ -255,3 +258,85 @@ def test_steps_and_transfers_are_put_down_to_full_speed() -> None:
     # One step on the CPU was timed by the rounds; one on a device has transfers.
     assert _profile("alone", worker, lambda: 2.0, replace(plan, steps=steps[:1]), [9.0, 7.0, 8.0]) == ((8.0,), ())
     assert _profile("there", worker, lambda: 2.0, replace(plan, steps=steps[1:]), [9.0])[1] == (0.5,)
+
+
+def test_those_that_leave_keep_their_figure_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine was twice as slow in the first set, which the second contender alone saw."""
+    early = one_set(a=[20.0] * 9, b=[40.0] * 9, control=[20.0] * 9)
+    later = one_set(a=[10.0] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [early, later, later], "a", "b")
+    assert ran[1] == ["a", CONTROL_NAME]
+    assert found.left_ms == {"b": (40.0,) * 9}
+    assert found.raced == {"a", "b"}
+    assert found.expected_ms("b") == 2 * found.expected_ms("a") == 30.0
+    assert (found.latency("b").low, found.latency("b").high) == (30.0, 30.0)
+    assert found.speedup("b", "a").median == 0.5
+    assert (found.tails["a"].calls, found.tails["b"].calls) == (18, 9)
+
+
+def test_the_interval_of_a_latency_holds_each_set() -> None:
+    found = verdict((20, 20), a=[10.0] * 20 + [11.0] * 20, control=[10.0] * 40)
+    assert (found.latency("a").low, found.latency("a").high) == (10.0, 11.0)
+
+
+def weighed(peak: int, cold_s: float = 0.5) -> Footprint:
+    return Footprint(cold_s=(cold_s,), memory=(Memory(peak=peak, steady=peak // 2),))
+
+
+def test_the_control_is_another_process_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = one_set(a=[10.0] * 9, b=[10.0] * 9, control=[10.0] * 9)
+    calm = replace(calm, footprints={"a": weighed(100), "b": weighed(80), CONTROL_NAME: weighed(120, 0.7)})
+    found, _, _ = run(monkeypatch, [calm] * 2, "a", "b")
+    assert found.footprints["a"].cold_s == (0.5, 0.7) * 2
+    assert (found.footprints["a"].peak_bytes, found.footprints["b"].peak_bytes) == (120, 80)
+    assert CONTROL_NAME not in found.footprints
+
+
+class Opener:
+    """Opens at once; needs as many bytes as its path says."""
+
+    def __init__(self, folder: Path, environment: object) -> None:
+        self.sent: Open | None = None
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Opener:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def send(self, request: Open) -> None:
+        self.sent = request
+
+    def answer(self, timeout_s: float) -> object:
+        assert self.sent is not None
+        return self.ask(self.sent, timeout_s)
+
+    def ask(self, request: object, timeout_s: float) -> object:
+        match request:
+            case Wait():
+                return Waited()
+            case Open(path=path):
+                memory = Memory(peak=int(path), steady=1)
+                return Opened(load_s=0.5, first_run_s=0.25, memory=memory, error=0.0)
+            case Round(runs=runs):
+                return Times(ms=(1.0,) * runs)
+        raise AssertionError(request)
+
+
+def test_what_needs_more_memory_than_it_may_fails_and_the_rest_races(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WorkerClient", Opener)
+    monkeypatch.setattr(module, "Pace", lambda: lambda: 2.0)
+    limited = replace(EFFORT, max_memory=100_000_000)
+    several = [contender("100000000"), contender("612000000"), contender("100000001")]
+    found = duel(Path(), several, limited)
+    assert found.failed["612000000"] == ("memory", "its peak of 612 MB is over the limit of 100 MB")
+    assert found.raced == {"100000000"}
+    assert {name: weight.peak_bytes for name, weight in found.footprints.items()} == {
+        each.name: int(each.name) for each in several
+    }
+    # At full speed the start takes half as long; the first set opens in turn, and the control counts too.
+    assert found.footprints["100000000"].cold_s[:2] == (0.375, 0.375)
+    assert found.tails["100000000"].p99 == Interval(median=0.5, low=0.5, high=0.5)

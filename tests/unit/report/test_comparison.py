@@ -8,10 +8,14 @@ import pytest
 
 from intarsia.report.comparison import Comparison
 
-SINGLES = [
+SINGLES: list[dict[str, Any]] = [
     {"target": "onnxruntime", "tuned": "onnxruntime -execution-mode=parallel", "spin": "free", "latency_ms": 10.0},
     {"target": "mnn", "failure": {"stage": "crash", "reason": "SIGSEGV", "repro": None}},
 ]
+
+
+MIX = [{"target": "openvino"}, {"target": "ncnn"}, {"target": "openvino"}]
+ALONE = [{"target": "onnxruntime -execution-mode=parallel"}]
 
 
 def report(chosen: str, best: str | None) -> dict[str, Any]:
@@ -24,7 +28,8 @@ def report(chosen: str, best: str | None) -> dict[str, Any]:
         "mixes": [],
         "best_single": best,
         "speedup_vs_best_single": None,
-        "partitions": [{"target": "openvino"}, {"target": "ncnn"}, {"target": "openvino"}],
+        "partitions": MIX if chosen == "collage" else ALONE,
+        "spin": "free",
         "search": {},
         "threads": 2,
         "machine": {},
@@ -49,3 +54,49 @@ def test_its_json_is_part_of_the_report_with_the_advice() -> None:
     assert shown == {name: whole[name] for name in shown}
     assert {"singles", "mixes", "best_single", "search", "machine"} <= shown.keys()
     assert "artifact" not in shown
+
+
+def rivals(low: float, high: float, peak_mb: int) -> dict[str, Any]:
+    """ONNX Runtime at 10 ms and 100 MB, and OpenVINO with a speed in this interval."""
+    best = SINGLES[0] | {"memory": {"peak": 100 * 10**6}, "speedup_vs_best_single": None}
+    gain = {"median": (low + high) / 2, "low": low, "high": high}
+    rival = {
+        "target": "openvino",
+        "tuned": "openvino",
+        "latency_ms": 20.0 / (low + high),
+        "speedup_vs_best_single": gain,
+    }
+    return report("onnxruntime", "onnxruntime") | {
+        "singles": [best, rival | {"memory": {"peak": peak_mb * 10**6}}, SINGLES[1]]
+    }
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "peak_mb", "said"),
+    [
+        (0.79, 0.81, 90, "the next engine, openvino, takes 1.25 times as long."),
+        (0.98, 1.01, 90, "openvino is as fast within the noise (0.98 to 1.01)."),
+        (0.98, 1.01, 40, "openvino is as fast within the noise (0.98 to 1.01) and takes 40 MB where this takes 100."),
+    ],
+)
+def test_the_next_engine_is_named_with_what_speaks_for_it(low: float, high: float, peak_mb: int, said: str) -> None:
+    assert Comparison(rivals(low, high, peak_mb)).recommendation.endswith(f"figures; {said}")
+
+
+def test_that_mixes_were_tried_is_said() -> None:
+    tried = report("onnxruntime", "onnxruntime") | {"mixes": [{"name": "collage", "targets": ["a", "b"]}]}
+    advice = Comparison(tried).recommendation
+    assert advice.startswith("No mix wins: ship onnxruntime -execution-mode=parallel with spin free; because")
+
+
+def test_a_noisy_machine_is_said() -> None:
+    noisy = {"control_void": True, "control": {"median": 1.09, "low": 1.0, "high": 1.1}}
+    advice = Comparison(report("collage", None) | {"search": noisy}).recommendation
+    assert "off by 9 %, so ask again on a quieter machine" in advice
+
+
+def test_printed_it_is_a_table_and_the_advice() -> None:
+    shown = repr(Comparison(rivals(0.79, 0.81, 90)))
+    assert shown.splitlines()[0] == "Comparison of m.onnx on this machine, threads 2:"
+    assert [line.split()[0] for line in shown.splitlines()[1:-1]] == ["10.0", "12.5", "-"]
+    assert shown.splitlines()[-1].startswith("Ship onnxruntime")

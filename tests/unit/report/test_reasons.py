@@ -107,10 +107,18 @@ def test_how_a_plan_runs() -> None:
 
 def test_what_was_not_measured_is_not_told() -> None:
     bare = {"speedup_vs_best_single": None, "latency_ms": None, "max_rel_error": None, "prediction": None}
+    bare["figures"] = None
     told = list(figures(REPORT | bare | {"search": SEARCH | {"control": None, "finished": True}}))
     assert [line.split()[0] for line in told] == ["predicted", "1", "search"]
 
 
 def test_an_artifact_from_before_says_that_runners_up_are_missing() -> None:
     assert list(decision(OLD))[1] == BEFORE_THEY_WERE_KEPT
-    assert len(list(figures(OLD))) == len(list(figures(REPORT))) - 1  # no control
+    assert len(list(figures(OLD))) == len(list(figures(REPORT))) - 2  # no control, no memory
+
+
+def test_the_memory_of_a_mix_stands_beside_that_of_the_best_single_engine() -> None:
+    [told] = [line for line in figures(REPORT) if line.startswith("memory")]
+    assert told == "memory 231 MB at its peak, 190 MB between runs; mnn alone 210 MB; cold start 0.74 s"
+    [alone] = [line for line in figures(ALONE) if line.startswith("memory")]
+    assert alone == "memory 210 MB at its peak, 180 MB between runs; cold start 0.40 s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import ExecutionError
 from intarsia.partition import Partition
 from intarsia.search.choice import choose
-from intarsia.search.decision import finalists
+from intarsia.search.decision import finalists, side_by_side
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
 
@@ -87,3 +88,70 @@ def test_finalists_are_the_close_singles_and_the_best_mixes() -> None:
     mixes = [candidate("collage", 9.0), candidate("collage-2", 9.5), candidate("collage-3", 9.6)]
     assert [c.name for c in finalists(singles, mixes)] == ["b", "c", "d", "collage", "collage-2"]
     assert [c.name for c in finalists([], mixes)] == ["collage", "collage-2"]
+
+
+class Track:
+    """Races on which each plan takes what it takes that day, whatever it took when it was tuned."""
+
+    def __init__(self, ms: Mapping[str, float], failing: Sequence[str] = ()) -> None:
+        self.ms = ms
+        self.failing = failing
+        self.fields: list[list[str]] = []
+
+    def __call__(self, field: Sequence[Candidate]) -> Verdict:
+        self.fields.append([each.name for each in field])
+        rounds = {each.name: (self.ms[each.name],) * 6 for each in field if each.name not in self.failing}
+        failed = {each.name: ("memory", "too big") for each in field if each.name in self.failing}
+        first = next(iter(rounds.values()), ())
+        return Verdict(
+            rounds_ms=rounds | ({CONTROL_NAME: first} if rounds else {}),
+            set_sizes=(3, 3) if rounds else (),
+            profile_ms={},
+            errors={},
+            failed=failed,
+            is_void=False,
+            footprints={each.name: footprint(100) for each in field},
+        )
+
+
+def test_an_engine_tuned_in_a_bad_moment_races_if_its_figure_is_still_better() -> None:
+    """Winograd was tuned at 14 ms and ONNX Runtime at 19; in the duel Winograd takes 33."""
+    singles = [candidate("winograd", 14.0), candidate("ort", 19.0), candidate("slow", 40.0)]
+    track = Track({"winograd": 33.0, "ort": 19.5, "slow": 41.0})
+    found = side_by_side(singles, [MIX], Track({**track.ms, "collage": 30.0}))
+    assert min(("winograd", "ort"), key=found.expected_ms) == "ort"
+    found = side_by_side(singles, [], track)
+    assert track.fields == [["winograd"], ["winograd", "ort"]]
+    assert found.raced == {"winograd", "ort"}
+
+
+def test_no_engine_that_did_not_race_has_a_better_figure_than_the_winner() -> None:
+    """All got slower since they were tuned: each that might be the best has its turn, and it ends."""
+    singles = [candidate(name, ms) for name, ms in (("a", 10.0), ("b", 13.0), ("c", 17.0), ("d", 22.0), ("e", 90.0))]
+    track = Track({"a": 20.0, "b": 26.0, "c": 34.0, "d": 44.0, "e": 180.0})
+    found = side_by_side(singles, [], track)
+    winner_ms = min(found.expected_ms(name) for name in found.raced)
+    assert all(single.total_ms >= winner_ms for single in singles if single.name not in found.raced)  # type: ignore[operator]
+    assert track.fields == [["a"], ["a", "b", "c"]]
+
+
+def test_where_the_finalists_are_too_big_the_next_engines_race() -> None:
+    singles = [candidate("big", 10.0), candidate("small", 50.0), candidate("tiny", 60.0)]
+    track = Track({"big": 10.0, "small": 50.0, "tiny": 60.0}, failing=["big"])
+    found = side_by_side(singles, [], track)
+    assert track.fields == [["big"], ["small", "tiny"]]
+    assert found.failed == {"big": ("memory", "too big")}
+    assert {"big", "small"} <= found.footprints.keys()
+
+
+def test_a_calm_machine_needs_one_race() -> None:
+    singles = [candidate("a", 10.0), candidate("b", 12.0), candidate("c", 15.0)]
+    track = Track({"a": 10.1, "b": 12.1, "collage": 9.0})
+    side_by_side(singles, [MIX], track)
+    assert track.fields == [["a", "b", "collage"]]
+
+
+def test_an_engine_with_many_settings_does_not_keep_others_out() -> None:
+    several = [("a 1", "a", 10.0), ("a 2", "a", 10.1), ("a 3", "a", 10.2), ("a 4", "a", 10.3), ("b", "b", 12.0)]
+    singles = [replace(candidate(name, ms), label=label) for name, label, ms in several]
+    assert [c.name for c in finalists(singles, [])] == ["a 1", "a 2", "a 3", "b"]

@@ -1,0 +1,188 @@
+"""A comparison as a person reads it: a row for each plan, what could not run, and the recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from intarsia.cli.console import print_table
+from intarsia.report.reasons import NOTHING, ms
+
+if TYPE_CHECKING:
+    from intarsia.report.baseline import Finding, Judgement
+
+MOST_MIXES = 3
+"""Mixes before the rest is only counted, so that all fits one screen."""
+PLAIN = "fp32"
+"""The precision of which nothing is said as long as there is no other."""
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column: its header, and how it shows a plan."""
+
+    header: str
+    show: Callable[[Json], str]
+    is_number: bool = True
+
+
+def print_comparison(report: Json, *, verbose: bool = False) -> None:
+    """Every plan that was timed, the fastest first, with what it costs beside time; then what could not run, and why.
+
+    Fits 100 columns; ``verbose`` adds columns and the mixes that were left out.
+    """
+    mixes = report.get("mixes", ())
+    shown = mixes if verbose else mixes[:MOST_MIXES]
+    timed = sorted((p for p in (*report["singles"], *shown) if p.get("latency_ms")), key=lambda p: p["latency_ms"])
+    columns = [*_COLUMNS, *(_MORE if verbose else ())]
+    if any(plan.get("precision", PLAIN) != PLAIN for plan in timed):
+        columns.insert(1, Column(header="type", show=lambda plan: plan.get("precision", PLAIN), is_number=False))
+    rows = [tuple(column.show(plan) for column in columns) for plan in timed]
+    numbers = [column.header for column in columns if column.is_number]
+    print_table([column.header for column in columns], rows, numbers=numbers)
+    click.echo(_legend(timed))
+    if len(mixes) > len(shown):
+        click.echo(f"{len(mixes) - len(shown)} more mixes (--verbose)")
+    failures = [*_failures(report)]
+    if failures:
+        click.echo()
+        print_table(("not timed", ""), failures, one_line=not verbose)
+
+
+def _legend(timed: Sequence[Json]) -> str:
+    """Units, and what the figures stand on; one or two lines."""
+    said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
+    calls = [plan["calls"] for plan in timed if plan.get("calls") and plan.get("p99_ms") is not None]
+    if calls:
+        fewest, most = min(calls), max(calls)
+        said += f"; p99 of {fewest}" + (f" to {most} calls" if most > fewest else " calls")
+    if any(not plan.get("raced", True) for plan in timed):
+        said += "\n~ timed at another moment than the rest, not in turns with it"
+    return said
+
+
+def _failures(report: Json) -> Iterator[tuple[str, str]]:
+    for plan in (*report["singles"], *report.get("mixes", ())):
+        failure = plan.get("failure")
+        if failure is None:
+            continue
+        repro = f"; repro: {failure['repro']}" if failure.get("repro") else ""
+        stage = failure["stage"] if failure["stage"] in _NO_FAILURES else f"failed at {failure['stage']}"
+        yield plan.get("target") or plan["name"], f"{stage}: {failure['reason']}{repro}"
+    for absent in report.get("absent", ()):
+        yield absent["target"], f"absent: {absent['reason']}"
+
+
+_NO_FAILURES = ("first look", "memory")
+"""What a first look speaks against, or a limit, has not failed."""
+
+
+def _name(plan: Json) -> str:
+    if "tuned" not in plan:
+        return f"{plan['name']}: {' + '.join(dict.fromkeys(plan['targets']))}"
+    return plan["tuned"] if plan.get("spin", "call") == "call" else f"{plan['tuned']}, spin {plan['spin']}"
+
+
+def _latency(plan: Json) -> str:
+    return f"{'' if plan.get('raced', True) else '~'}{ms(plan['latency_ms'])}"
+
+
+def _interval(plan: Json) -> str:
+    found = plan.get("interval_ms")
+    return NOTHING if not found else f"{ms(found['low'])}-{ms(found['high'])}"
+
+
+def _ratio(plan: Json) -> str:
+    speed = plan.get("speed")
+    return NOTHING if speed is None else f"{speed:.2f}"
+
+
+def _seconds(name: str) -> Callable[[Json], str]:
+    def show(plan: Json) -> str:
+        value = plan.get(name)
+        return NOTHING if value is None else f"{value:.2f}"
+
+    return show
+
+
+def _megabytes(name: str) -> Callable[[Json], str]:
+    def show(plan: Json) -> str:
+        memory = plan.get("memory")
+        return NOTHING if not memory else f"{memory[name] / 1e6:.0f}"
+
+    return show
+
+
+def _error(plan: Json) -> str:
+    error = plan.get("max_rel_error")
+    return NOTHING if error is None else f"{error:.0e}"
+
+
+_COLUMNS = (
+    Column(header="plan", show=_name, is_number=False),
+    Column(header="ms", show=_latency),
+    Column(header="95 %", show=_interval),
+    Column(header="p99", show=lambda plan: ms(plan.get("p99_ms"))),
+    Column(header="speed", show=_ratio),
+    Column(header="cold", show=_seconds("cold_s")),
+    Column(header="compile", show=_seconds("compile_s")),
+    Column(header="peak", show=_megabytes("peak")),
+    Column(header="steady", show=_megabytes("steady")),
+    Column(header="error", show=_error),
+)
+_MORE = (
+    Column(header="load", show=_seconds("load_s")),
+    Column(header="calls", show=lambda plan: str(plan.get("calls") or NOTHING)),
+    Column(header="predicted", show=lambda plan: ms(plan.get("predicted_ms"))),
+    Column(header="switches", show=lambda plan: str(plan.get("switches", 0))),
+)
+
+
+def print_judgement(judgement: Judgement, baseline: Path | None) -> None:
+    """What came of each limit; nothing where there are none."""
+    if judgement.differences:
+        click.echo(f"\n{baseline} cannot be compared with:")
+        for difference in judgement.differences:
+            click.echo(f"  {difference}")
+        return
+    if not judgement.findings:
+        return
+    click.echo()
+    rows = [
+        (
+            finding.limit,
+            _amount(finding.limit, finding.then),
+            _amount(finding.limit, finding.now),
+            _held(finding),
+            finding.outcome.value + (f": {finding.why}" if finding.why else ""),
+        )
+        for finding in judgement.findings
+    ]
+    print_table(("fail if", "then", "now", "found", ""), rows, numbers=("then", "now"))
+
+
+def _held(finding: Finding) -> str:
+    """What was held against the limit, with the interval that must lie on one side of it."""
+    found = finding.found
+    if found is None:
+        return NOTHING
+    if finding.limit.endswith("%"):
+        return f"{100 * found.median:+.1f} % ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+    low, high = (_amount(finding.limit, end) for end in (found.low, found.high))
+    return f"{_amount(finding.limit, found.median)} ({low} to {high})"
+
+
+def _amount(limit: str, value: float | None) -> str:
+    """A figure in the unit that people read it in."""
+    if value is None:
+        return NOTHING
+    if limit.lstrip().startswith("memory"):
+        return f"{value / 1e6:.0f} MB"
+    if limit.lstrip().startswith("error"):
+        return f"{value:.1e}"
+    return f"{ms(1e3 * value)} ms" if abs(value) < 1.0 else f"{value:.2f} s"

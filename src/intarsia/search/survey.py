@@ -1,0 +1,81 @@
+"""What the engines that did not race start with and hold: a comparison tells it of all, not of the fastest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+
+from pydantic import TypeAdapter
+
+from intarsia.cost.footprint import Footprint
+from intarsia.cost.lock import machine_lock
+from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.progress import Progress, Watcher
+from intarsia.cost.record import Failure, Key
+from intarsia.errors import BackendError, MismatchError
+from intarsia.search.builder import Builder, plan_facts
+from intarsia.search.problem import Candidate, Problem
+from intarsia.search.singles import Single
+
+SURVEY = 1
+"""Part of every key: raised when what is recorded changes."""
+_FOOTPRINT = TypeAdapter(Footprint)
+
+
+def survey(
+    problem: Problem, measurer: Measurer, singles: Sequence[Single], known: Collection[str], watch: Watcher
+) -> dict[str, Footprint]:
+    """Load each engine once with its best settings, in a fresh process that has the machine to itself.
+
+    Args:
+        problem: What was planned.
+        measurer: Whose store keeps it.
+        singles: Every engine. Left out are those that failed, and those that were given up after a first look.
+        known: Plans whose footprint is known; their engines are left out too.
+        watch: Told of each.
+
+    Returns:
+        By the name of the plan; nothing of one that fails at this.
+    """
+    builder = Builder(measurer, watch, prefix="surveyed")
+    found: dict[str, Footprint] = {}
+    due = [single.candidates[0] for single in singles if _is_due(single, known)]
+    for number, candidate in enumerate(due):
+        watch(Progress(stage="survey", done=number, total=len(due), note=candidate.label))
+        key = _key(problem, candidate)
+        with machine_lock(watch):
+            stored = measurer.store.get(key)
+            if stored is None:
+                try:
+                    found[candidate.name] = _weighed(builder, candidate)
+                except (BackendError, MismatchError):
+                    continue
+                measurer.measured += 1
+                measurer.store.put("footprint", key, asdict(found[candidate.name]), {})
+            else:
+                measurer.cached += 1
+                found[candidate.name] = _FOOTPRINT.validate_python(stored)
+    return found
+
+
+def _is_due(single: Single, known: Collection[str]) -> bool:
+    if isinstance(single.outcome, Failure) or not single.outcome.is_complete:
+        return False
+    return not any(candidate.name in known for candidate in single.candidates)
+
+
+def _weighed(builder: Builder, candidate: Candidate) -> Footprint:
+    builder.build(candidate)  # first, so that opening it has the machine to itself
+    _, opened = builder.opened(candidate)
+    return Footprint(cold_s=(opened.cold_s,), memory=(opened.memory,))
+
+
+def _key(problem: Problem, candidate: Candidate) -> Key:
+    return Key(
+        facts={
+            "survey": SURVEY,
+            "graph": problem.graph.fingerprint,
+            "plan": plan_facts(problem.graph, candidate),
+            **run_facts((partition.target for partition in candidate.partitions), candidate.settings),
+        }
+    )
