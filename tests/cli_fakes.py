@@ -18,7 +18,7 @@ from intarsia.backends.base import Availability, Signature
 from intarsia.cli.main import cli
 from intarsia.errors import ArtifactError
 from intarsia.report.comparison import Comparison
-from intarsia.target import Target
+from intarsia.target import Target, cores
 
 
 def _figures(
@@ -271,7 +271,7 @@ class Fakes:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, dict[str, Any]]] = []
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
         self.model = FakeModel()
         self.engines = {
             "mnn": Availability(usable=True, version="3.6.1", devices=("cpu", "vulkan:0")),
@@ -308,7 +308,9 @@ class Fakes:
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
         """Stand in for the real modules until the test ends."""
-        machine = SimpleNamespace(architecture="x86_64", cpu="A CPU", cores=2, isa=("avx2",))
+        machine = SimpleNamespace(
+            architecture="x86_64", cpu="A CPU", cores=2, isa=("avx2",), system="Linux", fingerprint="0123456789abcdef"
+        )
         artifact = {"Artifact": FakeArtifact, "CompiledModel": lambda opened: self.model}
         registry = {
             "names": lambda: tuple(self.engines),
@@ -334,6 +336,8 @@ class Fakes:
             module = ModuleType(name)
             vars(module).update(members)
             patch.setitem(sys.modules, name, module)
+        patch.setattr(cores, "cores_here", lambda: cores.Cores(shown=8, affinity=4, quota=2.5))
+        patch.setattr(cores, "memory_bytes", lambda: 12 << 30)
 
 
 def invoke(*arguments: str | os.PathLike[str]) -> click.testing.Result:

@@ -1,5 +1,5 @@
 """``python -m intarsia``: the command line."""
 
-from intarsia.cli.main import main
+from intarsia.cli.start import main
 
 main()

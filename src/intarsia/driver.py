@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,7 +19,7 @@ from intarsia.cost.progress import Progress, Watcher, noted, unwatched
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
-from intarsia.errors import ConfigError, MissingStageError, PlanError
+from intarsia.errors import ConfigError, Interrupted, MissingStageError, PlanError
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
@@ -32,9 +32,11 @@ from intarsia.search import (
     CollageResult,
     CollageSearch,
     Compilation,
+    Decision,
     Request,
     Single,
     decide,
+    decide_early,
     given_candidate,
     plan_compilation,
     tune_singles,
@@ -109,6 +111,8 @@ def compile(
         BackendError: The plan that was asked for failed, or no engine can run the model.
         MismatchError: The plan that was asked for answers wrongly.
         MemoryLimitError: Every plan needs more than ``max_memory``; the error names the one that needs least.
+        Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
+            while that is built ends at once.
     """
     search = SearchSettings(
         partition=_strategy(partition, plan),
@@ -139,22 +143,9 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
     deadline = Deadline(request.search.budget_s)
     work = Workspace(records)
     try:
-        with machine_lock(progress):
-            progress(Progress(stage="load"))
-            job = plan_compilation(request)
-            if job.missing:
-                raise MissingStageError(job.plan_text, job.missing)
-            progress(Progress(stage="reference"))
-            work.prepare(job.graph, _borders(job), request.search.seed, job.teller)
+        job = _planned(request, work, progress)
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
-            singles = tune_singles(job.problem, measurer, progress, deadline)
-            collage = _collage(job, measurer, singles, deadline, progress)
-            wanted = _wanted(job, measurer, singles, collage)
-            stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
-            decision = decide(
-                job.problem, measurer, _plans(singles), _mixes(collage), stream.candidate, deadline, progress
-            )
-            decision = replace(decision, reason="; ".join(filter(None, (decision.reason, stream.reason))))
+            singles, collage, decision = _found(job, measurer, deadline, progress)
             surveyed = (
                 survey_engines(job.problem, measurer, singles, decision.verdict.footprints, progress)
                 if request.search.survey
@@ -172,10 +163,59 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
             )
         attach_report(decision.artifact, report)
         work.keep_only(decision.artifact)
-        return CompiledModel(Artifact(decision.artifact), on_close=work.remove)
+        compiled = CompiledModel(Artifact(decision.artifact), on_close=work.remove)
+    except KeyboardInterrupt:
+        work.remove()
+        raise Interrupted from None
     except BaseException:
         work.remove()
         raise
+    if decision.is_interrupted:
+        raise Interrupted(best=compiled)
+    return compiled
+
+
+def _planned(request: Request, work: Workspace, progress: Watcher) -> Compilation:
+    """What is to be done, and the reference's answers beside the saved graph."""
+    with machine_lock(progress):
+        progress(Progress(stage="load"))
+        job = plan_compilation(request)
+        if job.missing:
+            raise MissingStageError(job.plan_text, job.missing)
+        progress(Progress(stage="reference"))
+        work.prepare(job.graph, _borders(job), request.search.seed, job.teller)
+    return job
+
+
+Found = tuple[Sequence[Single], CollageResult | None, Decision]
+
+
+def _found(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    """Every engine alone, the mixes, and what ships; an interruption is a deadline that ends now."""
+    try:
+        return _searched(job, measurer, deadline, progress)
+    except KeyboardInterrupt:
+        progress(Progress(stage="interrupted", note="writing the best so far; Ctrl-C again ends at once"))
+        measurer.stop()
+        is_asked_for = job.problem.settings.partition in ("greedy", "manual")
+        singles = tune_singles(job.problem, measurer, unwatched)
+        decision = None if is_asked_for else _early(job, measurer, singles)
+        if decision is None:
+            raise
+        return singles, None, decision
+
+
+def _early(job: Compilation, measurer: Measurer, singles: Sequence[Single]) -> Decision | None:
+    return decide_early(measurer, _plans(singles), job.problem.settings.max_memory, unwatched)
+
+
+def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    singles = tune_singles(job.problem, measurer, progress, deadline)
+    collage = _collage(job, measurer, singles, deadline, progress)
+    wanted = _wanted(job, measurer, singles, collage)
+    stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
+    decision = decide(job.problem, measurer, _plans(singles), _mixes(collage), stream.candidate, deadline, progress)
+    return singles, collage, replace(decision, reason="; ".join(filter(None, (decision.reason, stream.reason))))
 
 
 def _compiled_for_sizes(
@@ -184,7 +224,7 @@ def _compiled_for_sizes(
     """One search for each bucket, with its share of the budget, and one artifact of all."""
     search = replace(request.search, budget_s=request.search.budget_s / len(buckets))
     parts: list[tuple[Bucket, Artifact]] = []
-    with ExitStack() as held:
+    with ExitStack() as held, _without_best():
         for ranges in buckets:
             note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
             own = replace(request, search=search, shapes={**(request.shapes or {}), **ranges})
@@ -201,6 +241,17 @@ def _compiled_for_sizes(
         except BaseException:
             work.remove()
             raise
+
+
+@contextmanager
+def _without_best() -> Iterator[None]:
+    """What is best so far of a part is of no use alone: close it, and pass on that there was an interruption."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if isinstance(interrupt, Interrupted) and interrupt.best is not None:
+            interrupt.best.close()
+        raise Interrupted from None
 
 
 def partition(
@@ -327,5 +378,5 @@ def compare(model: Any, target: Any = None, **settings: Any) -> Comparison:
     Raises:
         IntarsiaError: As `compile`.
     """
-    with compile(model, target, **{"survey": True, **settings}) as compiled:
+    with _without_best(), compile(model, target, **{"survey": True, **settings}) as compiled:
         return Comparison(compiled.report)

@@ -21,11 +21,13 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     ├── NoCoverError                4   no engine takes some node of the model
     ├── MemoryLimitError            4   no plan gets by with the memory that it may have
     └── MismatchError               5   a result that differs from the reference
+
+Beside it stands `Interrupted` (130), a ``KeyboardInterrupt``: whoever catches errors does not mean to catch it.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class IntarsiaError(Exception):
@@ -142,3 +144,18 @@ class MismatchError(IntarsiaError, ArithmeticError):
     """A result differs from the reference by more than its dtype allows."""
 
     exit_code = 5
+
+
+class Interrupted(KeyboardInterrupt):
+    """A compile was interrupted. What it had measured is in the record store, and the same call goes on from there.
+
+    Attributes:
+        best: The best plan so far, checked against the reference: a `CompiledModel`, which the one who catches this
+            closes. ``None`` if no engine had been measured on the whole model yet, or a plan was asked for.
+    """
+
+    exit_code: ClassVar[int] = 130
+
+    def __init__(self, best: Any = None) -> None:
+        super().__init__("interrupted; what was measured is kept, and the same call goes on where this stopped")
+        self.best = best

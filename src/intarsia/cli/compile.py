@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, progress_line
+from intarsia.cli.console import Stopped, print_json, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
-from intarsia.errors import MissingStageError
+from intarsia.errors import ArtifactError, Interrupted, MissingStageError
 
 if TYPE_CHECKING:
     from intarsia.driver import Strategy
@@ -44,7 +44,7 @@ def compile_(
     out = _destination(model, output)
     from intarsia.driver import compile
 
-    with _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
+    with _best_kept(out), _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
         compiled = compile(
             model,
             partition=partition or ("manual" if plan else "collage"),
@@ -72,6 +72,34 @@ def _plan_kept(path: Path) -> Iterator[None]:
         path.write_text(error.plan, encoding="utf-8")
         click.echo(f"wrote {path}", err=True)
         raise
+
+
+@contextmanager
+def _best_kept(out: Path) -> Iterator[None]:
+    """Write the best plan so far of a compile that is interrupted, but never over one that came to its end."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        best = interrupt.best if isinstance(interrupt, Interrupted) else None
+        told = "nothing is written"
+        if best is not None:
+            with best:
+                if _is_finished(out):
+                    told = f"{out} stays as it was"
+                else:
+                    best.save(out)
+                    told = f"wrote {out}, the best so far ({best.report['chosen']} alone)"
+        raise Stopped(f"interrupted: {told}; the same command goes on where this stopped") from None
+
+
+def _is_finished(out: Path) -> bool:
+    """Whether there is an artifact already whose compile came to its end."""
+    from intarsia.runtime import Artifact
+
+    try:
+        return not Artifact(out).report()["search"].get("interrupted", False)
+    except ArtifactError:
+        return False
 
 
 def _destination(model: Path, output: Path | None) -> Path:

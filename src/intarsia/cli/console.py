@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from intarsia.errors import Interrupted
+
 if TYPE_CHECKING:
     from intarsia.cost.progress import Progress, Watcher
 
 PIPE_WIDTH = 200
 """Columns where there is no terminal to ask: wide enough for target texts with several options."""
+
+
+class Stopped(click.ClickException):
+    """The verb was interrupted, and tells what is left of its work."""
+
+    exit_code = Interrupted.exit_code
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -16,7 +17,8 @@ from intarsia import __version__
 from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
 from intarsia.cli.config import config
-from intarsia.cli.console import print_json
+from intarsia.cli.console import Stopped, print_json
+from intarsia.cli.devices import devices
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
 from intarsia.cli.export import export
@@ -25,7 +27,6 @@ from intarsia.cli.targets import targets
 from intarsia.errors import BackendError, IntarsiaError
 
 UNEXPECTED = 1
-INTERRUPTED = 130
 
 
 class Verbs(click.Group):
@@ -45,8 +46,8 @@ class Verbs(click.Group):
     cls=Verbs,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 ok, 1 unforeseen, 2 bad input, 3 engine missing, 4 engine failed, 5 wrong result; of compare "
-    "--fail-if: 6 worse, 7 hidden by noise, 8 another machine, engines or threads.",
+    epilog="Exit codes: 0 ok, 1 unforeseen, 2 bad input, 3 engine missing, 4 engine failed, 5 wrong result, 130 "
+    "interrupted; of compare --fail-if: 6 worse, 7 hidden by noise, 8 another machine, engines or threads.",
 )
 @click.version_option(__version__, package_name="intarsia", message="%(package)s %(version)s")
 @click.pass_context
@@ -56,23 +57,28 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _verb in (compile_, run, compare, explain, targets, config, doctor, export):
+for _verb in (compile_, run, compare, explain, targets, config, devices, doctor, export):
     cli.add_command(_verb)
 
 
 def main() -> None:
-    """The console script: prepares the process, then hands over to `cli`."""
+    """What the console script does: prepares the process, then hands over to `cli`."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's end of a job is like Ctrl-C
     _keep_stdout_clean()
     logging.basicConfig(level=logging.INFO if "--verbose" in sys.argv else logging.WARNING, handlers=[_log_handler()])
     warnings.showwarning = _show_warning
-    cli()
+    try:
+        cli()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # engines that clean up behind us raise nothing any more
 
 
 def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
     code, message = _judge(error)
     if verbose:
         click.echo("".join(traceback.format_exception(error)), err=True)
-    click.echo(f"error: {message}", err=True)
+    click.echo(message if code == Stopped.exit_code else f"error: {message}", err=True)
     if as_json:
         facts: dict[str, object] = {"type": type(error).__name__, "message": message, "exit_code": code}
         if isinstance(error, BackendError):
@@ -84,7 +90,7 @@ def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
 def _judge(error: BaseException) -> tuple[int, str]:
     match error:
         case click.Abort():
-            return INTERRUPTED, "interrupted"
+            return Stopped.exit_code, "interrupted"
         case click.UsageError(ctx=click.Context() as context):
             return error.exit_code, f"{error.format_message()}\n({context.command_path} --help lists the options)"
         case click.ClickException():

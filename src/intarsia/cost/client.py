@@ -94,6 +94,7 @@ class WorkerClient:
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 env=merged(os.environ | {"PYTHONPATH": path}, self._environment),
+                start_new_session=True,  # Ctrl-C is for us: a worker that died of it would seem to have crashed
             )
         return self._process
 

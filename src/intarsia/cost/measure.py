@@ -45,6 +45,8 @@ PROFILE_RUNS = 5
 NAMING = 2
 """Of `node_times`, counted up when it puts kernels down to other nodes: what was recorded before is asked for again."""
 PATIENCE_S = 25.0
+INTERRUPTED = "interrupted"
+"""Stage of a `Failure` of what was not measured when a compile was interrupted; it is not recorded."""
 SECONDS_PER_GIGABYTE = 40.0
 
 
@@ -73,6 +75,7 @@ class Measurer:
         self._engines = tuple(engines)
         self._origin = origin
         self._watch = watch
+        self._is_stopped = False
         self._workers: dict[RunSettings, WorkerClient] = {}
         self._known: dict[str, Outcome] = {}
         weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
@@ -158,6 +161,11 @@ class Measurer:
             }
         )
 
+    def stop(self) -> None:
+        """Measure nothing more: what is known is answered, what is not fails at the stage ``interrupted``."""
+        self._is_stopped = True
+        self.close()  # they may be busy with what nobody waits for any more
+
     def close(self) -> None:
         """End the workers."""
         for worker in self._workers.values():
@@ -180,6 +188,8 @@ class Measurer:
     ) -> Outcome:
         key = self.key(pieces, timed, settings, place)
         known = self._known.get(key.digest) or self._stored(key)
+        if known is None and self._is_stopped:
+            return Failure(stage=INTERRUPTED, reason="not measured before the interruption")
         if known is None:
             with machine_lock(self._watch):
                 known = self._stored(key)  # another process may have measured it while this one waited

@@ -74,7 +74,8 @@ def unmeasured(search: Json) -> Iterator[str]:
     for each in search.get("unmeasured", ()):
         left[len(each["atoms"])].append(each["target"])
     told = "; ".join(f"{count} of {search['atoms']} atoms on {', '.join(several)}" for count, several in left.items())
-    yield "the time ended before the search did" + (f"; not measured: {told}" if told else "")
+    ended = "it was interrupted before its end" if search.get("interrupted") else "the time ended before the search did"
+    yield ended + (f"; not measured: {told}" if told else "")
 
 
 def standing(part: Json) -> str:

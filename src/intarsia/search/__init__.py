@@ -2,6 +2,7 @@
 
 from intarsia.search.collage import CollageResult, CollageSearch, Mix
 from intarsia.search.decision import Decision, decide
+from intarsia.search.early import decide_early
 from intarsia.search.edge_costs import Known
 from intarsia.search.given import given_candidate
 from intarsia.search.planning import Compilation, Request, plan_compilation
@@ -21,6 +22,7 @@ __all__ = [
     "Request",
     "Single",
     "decide",
+    "decide_early",
     "failure_error",
     "given_candidate",
     "plan_compilation",

@@ -55,6 +55,7 @@ class Decision:
         verdict: The duel's figures.
         error: Largest max|a-b| / max|b| of the shipped artifact's outputs against the reference; ``None`` without one.
         reason: One sentence.
+        is_interrupted: Whether it was made early, of what was measured until then and without a duel.
     """
 
     chosen: Candidate
@@ -63,11 +64,12 @@ class Decision:
     verdict: Verdict
     error: float | None
     reason: str
+    is_interrupted: bool = False
 
     @property
     def speedup(self) -> Interval | None:
         """How many times faster than the best single engine, with its 95 % interval."""
-        if self.best_single is None:
+        if self.best_single is None or self.best_single.name not in self.verdict.rounds_ms:
             return None
         # The first of the duel ran twice: of its ratio to itself the noise can be read.
         is_control = self.chosen.name == self.best_single.name == next(iter(self.verdict.rounds_ms), None)

@@ -7,6 +7,7 @@ import pytest
 
 from intarsia.config import CompilationConfig
 from intarsia.cost.progress import unwatched
+from intarsia.errors import Interrupted
 from tests.cli_fakes import REPORT, Fakes, invoke
 
 
@@ -109,3 +110,29 @@ def test_a_folder_without_the_right_to_write_is_told_early(
     done = invoke("compile", "m.onnx")
     assert (done.exit_code, fakes.calls) == (2, [])
     assert "no right to write in ." in done.stderr
+
+
+def test_an_interrupted_compile_leaves_the_best_so_far(fakes: Fakes, folder: Path) -> None:
+    fakes.failure = Interrupted(best=fakes.model)
+    done = invoke("compile", "m.onnx")
+    assert done.exit_code == 130
+    told = "interrupted: wrote m.intarsia, the best so far (collage alone); the same command goes on where this stopped"
+    assert done.stderr.splitlines() == [told]
+    assert (folder / "m.intarsia").read_text() == "an artifact"
+    assert fakes.model.closed
+
+
+def test_what_came_to_its_end_is_not_replaced_by_what_did_not(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").write_text("of a finished compile")
+    fakes.failure = Interrupted(best=fakes.model)
+    done = invoke("compile", "m.onnx", "--json")
+    assert "m.intarsia stays as it was" in json.loads(done.stdout)["error"]["message"]
+    assert (folder / "m.intarsia").read_text() == "of a finished compile"
+    assert fakes.model.closed
+
+
+def test_where_nothing_was_measured_nothing_is_written(fakes: Fakes, folder: Path) -> None:
+    fakes.failure = Interrupted()
+    done = invoke("compile", "m.onnx")
+    assert (done.exit_code, list(folder.iterdir())) == (130, [])
+    assert "nothing is written" in done.stderr

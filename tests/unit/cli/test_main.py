@@ -23,7 +23,7 @@ from intarsia.errors import (
 )
 from tests.cli_fakes import Fakes, invoke
 
-VERBS = ("compare", "compile", "config", "doctor", "explain", "export", "run", "targets")
+VERBS = ("compare", "compile", "config", "devices", "doctor", "explain", "export", "run", "targets")
 
 
 def in_a_process(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -80,7 +80,7 @@ def test_the_error_chooses_the_exit_code(fakes: Fakes, folder: Path, error: Exce
     done = invoke("compile", "m.onnx")
     assert done.exit_code == code
     assert done.stdout == ""
-    assert done.stderr.startswith("error: ")
+    assert done.stderr.startswith("interrupted" if code == 130 else "error: ")
     assert "Traceback" not in done.stderr
 
 

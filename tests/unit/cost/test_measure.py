@@ -231,3 +231,16 @@ def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_p
         assert again.cost(block(graph, 0), SETTINGS) == healthy
     assert (again.measured, again.cached) == (0, 2)
     assert store.count() == 2
+
+
+def test_stopped_it_answers_what_is_known_and_measures_nothing(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    costs = measurer(graph, tmp_path)
+    known = costs.cost(block(graph, 0, 1), SETTINGS)
+    costs.stop()
+    assert costs.cost(block(graph, 2, 3), SETTINGS) == known
+    unknown = costs.cost(block(graph, 0), SETTINGS)
+    assert isinstance(unknown, Failure)
+    assert unknown.stage == "interrupted"
+    assert (client.closed, costs.store.count()) == (1, 1)  # what was not measured is not recorded

@@ -63,6 +63,7 @@ class EngineProcess:
                 stderr=self._log,
                 env=variables,
                 pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is for us: a process that died of it would seem to have crashed
             )
         except OSError:
             self._wire.close()

@@ -20,6 +20,7 @@ def asked(module: str) -> tuple[Target, ...]:
             text=True,
             timeout=_SECONDS,
             check=True,
+            start_new_session=True,  # a driver that died of Ctrl-C would seem to show no device
         )
         return tuple(Target(options) for options in json.loads(answer.stdout))
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError):
