@@ -52,7 +52,7 @@ bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet mach
 	$(BIN)/python -m benchmarks.table
 
 # A Vulkan device in software, for the tests that want a device beside the CPU: as root on Debian or Ubuntu, where it is
-# not there yet. Elsewhere those tests skip, and `intarsia doctor` says what to install.
+# not there yet. Elsewhere those tests skip, and `intarsia devices` says what to install.
 vulkan:
 	@ls /usr/share/vulkan/icd.d/*.json >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
 		echo "installing Mesa's Vulkan device in software"; \

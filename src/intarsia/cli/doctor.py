@@ -1,8 +1,7 @@
-"""``intarsia doctor``: the devices of this machine, and each engine usable on some, or why not and what mends it."""
+"""``intarsia doctor``: each engine that there is, usable here or why not, and what mends it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -21,39 +20,22 @@ from intarsia.errors import BackendUnavailableError
 def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
     """Show which engines are usable here, on which devices, and how to mend what is not.
 
-    Exits with 3 if none but the reference is usable.
+    Exits with 3 if none but the reference is usable. The hardware itself is shown by devices.
     """
     from intarsia.backends.registry import devices, names, probe, undriven_names
     from intarsia.runtime import this_machine
 
     asked = (*names(), *undriven_names()) if target is None else _named(target)
     engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in asked]
-    found = dict(_devices())
     machine = this_machine()
     if as_json:
         facts = {"architecture": machine.architecture, "cpu": machine.cpu, "cores": machine.cores}
-        print_json({"machine": facts | {"isa": list(machine.isa), "devices": found}, "engines": engines})
+        print_json({"machine": facts | {"isa": list(machine.isa)}, "engines": engines})
     else:
-        click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us")
-        for name, remark in found.items():
-            click.echo(f"{name}: {remark}")
-        click.echo()
+        click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us\n")
         print_table(("engine", "usable", "version", "runs on", ""), [_row(engine) for engine in engines])
     if not any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines):
         context.exit(BackendUnavailableError.exit_code)
-
-
-def _devices() -> Iterator[tuple[str, str]]:
-    """Each device beside the CPU with its name, or why there is none of a type."""
-    from intarsia.target.detect import LOOKED_AT, devices_here, lack
-
-    for type_ in LOOKED_AT:
-        reason = lack(type_)
-        if reason is not None:
-            yield type_, reason
-        for index, target in enumerate(devices_here(type_) if type_ != "cpu" else ()):
-            name = target.options.get("device_name") or target.options.get("model") or str(target)
-            yield f"{type_}:{index}", name + (", software" if target.options.get("device_type") == "cpu" else "")
 
 
 def _named(target: str) -> list[str]:

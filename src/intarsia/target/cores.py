@@ -1,25 +1,59 @@
-"""How many threads may compute at one time: the budget that all engines of a plan share.
+"""What this process may use of the machine: threads that compute at one time, which all engines share, and memory.
 
-Scheduler affinity and the container's CPU quota both bound it; the number of cores that the machine shows does not.
+Scheduler affinity and the container's limits bound it; the number of cores that the machine shows does not.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
 
 
-def thread_budget(root: Path = CGROUP) -> int:
-    """Cores this process may use: affinity, rounded-down CPU quota (cgroup v1 or v2), at least 1."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cores:
+    """The cores of this machine, and what bounds their use.
+
+    Attributes:
+        shown: Logical cores of the machine.
+        affinity: Those that the scheduler may put this process on.
+        quota: CPUs that the container may use, as a share of time; ``None`` without a limit.
+    """
+
+    shown: int
+    affinity: int
+    quota: float | None
+
+    @property
+    def budget(self) -> int:
+        """Threads that may compute at one time: affinity, rounded-down quota, at least 1."""
+        return max(1, self.affinity if self.quota is None else min(self.affinity, math.floor(self.quota)))
+
+
+def cores_here(root: Path = CGROUP) -> Cores:
+    """The cores as this process finds them now."""
+    shown = os.cpu_count() or 1
     try:
-        cores = len(os.sched_getaffinity(0))
+        affinity = len(os.sched_getaffinity(0))
     except AttributeError:  # not a Linux
-        cores = os.cpu_count() or 1
-    quota = cpu_quota(root)
-    return max(1, cores if quota is None else min(cores, math.floor(quota)))
+        affinity = shown
+    return Cores(shown=shown, affinity=affinity, quota=cpu_quota(root))
+
+
+def thread_budget(root: Path = CGROUP) -> int:
+    """Cores this process may use."""
+    return cores_here(root).budget
+
+
+def memory_bytes(root: Path = CGROUP) -> int:
+    """Memory of the machine, or what the container may use of it (cgroup v1 or v2)."""
+    import psutil
+
+    limits = (_read(root / name) for name in ("memory.max", "memory/memory.limit_in_bytes"))
+    return min([int(psutil.virtual_memory().total), *(int(limit) for limit in limits if limit.isdigit())])
 
 
 def cpu_quota(root: Path = CGROUP) -> float | None:

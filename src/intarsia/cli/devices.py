@@ -1,0 +1,98 @@
+"""``intarsia devices``: the hardware of this machine, and which engines serve each device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from intarsia.cli.console import print_json, print_table
+from intarsia.cli.options import json_option, long_option
+
+HOST = "cpu"
+
+
+@click.command(short_help="Show this machine's hardware.")
+@json_option
+@long_option
+def devices(as_json: bool, verbose: bool) -> None:
+    """Show the devices of this machine, what of it this process may use, and which engines serve each.
+
+    With --verbose each is written out as a target. Why an engine is not usable, and what mends it, is said by doctor.
+    """
+    report = _report()
+    if as_json:
+        print_json(report)
+        return
+    machine, cores = report["machine"], report["cores"]
+    click.echo(f"{machine['cpu']}, {machine['architecture']}, {machine['system']}")
+    click.echo(f"{_threads(cores)}; {report['memory_bytes'] / 2**30:.1f} GiB of memory\n")
+    found = report["devices"]
+    print_table(("device", "name", "engines"), [(each["device"], each["name"], _served_by(each)) for each in found])
+    for reason in report["absent"].values():
+        click.echo(reason)
+    for each in found if verbose else ():
+        click.echo(f"\n{each['device']}: {each['target']}")
+
+
+def _report() -> dict[str, Any]:
+    from intarsia.runtime import this_machine
+    from intarsia.target.cores import cores_here, memory_bytes
+    from intarsia.target.detect import LOOKED_AT, lack
+
+    machine, cores = this_machine(), cores_here()
+    absent = {type_: reason for type_ in LOOKED_AT if (reason := lack(type_)) is not None}
+    facts = {name: getattr(machine, name) for name in ("cpu", "architecture", "system", "fingerprint")}
+    return {
+        "machine": facts | {"isa": list(machine.isa)},
+        "cores": asdict(cores) | {"budget": cores.budget},
+        "memory_bytes": memory_bytes(),
+        "devices": list(_devices(machine.cpu)),
+        "absent": absent,
+    }
+
+
+def _devices(cpu: str) -> Iterator[dict[str, Any]]:
+    from intarsia.target.detect import LOOKED_AT, devices_here
+
+    served = _served()
+    for type_ in LOOKED_AT:
+        for index, target in enumerate(devices_here(type_)):
+            label = type_ if type_ == HOST else f"{type_}:{index}"
+            name = target.options.get("device_name") or target.options.get("model") or (cpu if type_ == HOST else "")
+            is_software = target.options.get("device_type") == HOST
+            yield {
+                "device": label,
+                "name": f"{name}, software" if is_software else name,
+                "is_software": is_software,
+                "target": str(target),
+                "engines": served.get(label, []),
+            }
+
+
+def _served() -> dict[str, list[str]]:
+    """The usable engines of each device, by its label."""
+    from intarsia.backends.registry import devices as devices_of
+    from intarsia.backends.registry import names, probe
+
+    served: dict[str, list[str]] = {}
+    for name in names():
+        for label in devices_of(name) if probe(name).usable else ():
+            served.setdefault(label, []).append(name)
+    return served
+
+
+def _served_by(device: Mapping[str, Any]) -> str:
+    return ", ".join(device["engines"]) or "none that is usable"
+
+
+def _threads(cores: Mapping[str, Any]) -> str:
+    budget = cores["budget"]
+    bounds = [f"{cores['shown']} logical cores"]
+    if cores["affinity"] != cores["shown"]:
+        bounds.append(f"affinity to {cores['affinity']}")
+    if cores["quota"] is not None:
+        bounds.append(f"a quota of {cores['quota']:g} CPUs")
+    return f"{budget} {'thread' if budget == 1 else 'threads'} for us: {', '.join(bounds)}"
