@@ -18,6 +18,8 @@ from intarsia.backends.base import Availability, Signature
 from intarsia.cli.main import cli
 from intarsia.errors import ArtifactError
 from intarsia.report.comparison import Comparison
+from intarsia.runtime.verify import Deviation
+from intarsia.search.verification import Check
 from intarsia.target import Target, cores
 
 
@@ -226,6 +228,13 @@ class FakeArtifact:
             raise ArtifactError(f"{self.path}: no such file")
 
     machine = SimpleNamespace(cpu="A CPU")
+
+    def changed_engines(self) -> list[str]:
+        return ["mnn 3.6.1 → 3.7.0"]
+
+    def check_machine(self) -> list[str]:
+        return ["cores: measured on 4, here 2"]
+
     manifest = SimpleNamespace(engines={"mnn": SimpleNamespace(version="3.6.1", licence="BSD-3-Clause")})
 
     def report(self) -> dict[str, Any]:
@@ -279,6 +288,17 @@ class Fakes:
             "odd": Availability(usable=False, reason="odd: its plug-in does not import: no module named 'odd'"),
         }
 
+        self.checks: tuple[Check, ...] = (
+            Check(
+                inputs="seed 1",
+                outputs=(
+                    Deviation(name="y", error=2.1e-6, allowed=1e-3),
+                    Deviation(name="z", error=float("inf"), allowed=1e-3),
+                ),
+                unchecked=("labels",),
+                guilty="partition 1 on onnxruntime is wrong: z is off by inf of its largest value",
+            ),
+        )
         self.devices = {
             "cpu": (Target("llvm"),),
             "vulkan": (Target("vulkan -device_name=llvmpipe -device_type=cpu"), Target("vulkan -device_name=iGPU")),
@@ -302,6 +322,9 @@ class Fakes:
 
     def export(self, model: Any, folder: Path) -> Any:
         return self._answer((folder / "model.mnn", folder / "options.json"), model, {"folder": folder})
+
+    def verify_artifact(self, artifact: Any, records: Any, seeds: Any, given: Any, watch: Any) -> Any:
+        return self._answer(self.checks, artifact, {"seeds": seeds, "given": dict(given)})
 
     def random_feeds(self, inputs: Sequence[Signature], seed: int) -> dict[str, np.ndarray]:
         return {value.name: np.full(value.shape or (), seed, value.dtype) for value in inputs}
@@ -330,6 +353,7 @@ class Fakes:
             | {"load": self.load, "export": self.export, "random_feeds": self.random_feeds}
             | {"this_machine": lambda: machine},
             "intarsia.backends.registry": registry,
+            "intarsia.search.verification": {"verify_artifact": self.verify_artifact},
             "intarsia.target.detect": detect,
         }
         for name, members in contents.items():

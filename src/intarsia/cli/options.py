@@ -71,6 +71,12 @@ long_option = click.option(
     is_flag=True,
     help="Print the long lists too; say more on stderr, and show the traceback of an error.",
 )
+store_option = click.option(
+    "--store",
+    metavar="FILE",
+    type=FILE,
+    help="Record store of measurements. [default: one in the user's cache folder]",
+)
 measuring_options = (
     *machine_options,
     click.option(
@@ -93,12 +99,7 @@ measuring_options = (
         help="Memory that the plan may add to its process at its peak, as 500MB. "
         "[default: for a mix, 1.3 times what the best single engine needs]",
     ),
-    click.option(
-        "--store",
-        metavar="FILE",
-        type=FILE,
-        help="Record store of measurements. [default: one in the user's cache folder]",
-    ),
+    store_option,
     click.option(
         "--shape",
         "shapes",

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import click
 
 from intarsia.cli.console import print_json, print_table
+from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
-from intarsia.errors import FeedError
 from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
@@ -58,23 +58,11 @@ def run(
 def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dict[str, np.ndarray]:
     from intarsia.runtime import random_feeds
 
-    feeds = {name: _read(name, path) for name, path in files.items()}
+    feeds = read_feeds(files)
     if random:
         missing = [value for value in model.sample_inputs if value.name not in feeds]
         feeds |= random_feeds(missing, RANDOM_SEED)
     return feeds
-
-
-def _read(name: str, path: Path) -> np.ndarray:
-    import numpy as np
-
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise FeedError(f"input {name}: cannot read {path} as a .npy file: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise FeedError(f"input {name}: {path} holds several arrays; save one with numpy.save")
-    return array
 
 
 def _write(results: Mapping[str, np.ndarray], folder: Path) -> dict[str, dict[str, str]]:

@@ -113,6 +113,13 @@ class Round(Message):
     runs: int
 
 
+class Respond(Message):
+    """Feed the opened artifact the recorded inputs, run it once, and write its outputs to a folder."""
+
+    verb: Literal["respond"] = "respond"
+    folder: str
+
+
 class Profile(Message):
     """Median milliseconds of each step of the opened artifact."""
 
@@ -195,6 +202,13 @@ class Opened(Message):
         return self.load_s + self.first_run_s
 
 
+class Responded(Message):
+    """Answer to `Respond`: texts among the outputs, which are not written."""
+
+    verb: Literal["responded"] = "responded"
+    texts: tuple[str, ...]
+
+
 class Times(Message):
     """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step, and of each transfer by itself)."""
 
@@ -218,9 +232,12 @@ class Failed(Message):
     reason: str
 
 
-Request = Annotated[Measure | Observe | Inspect | Write | Wait | Open | Round | Profile, Field(discriminator="verb")]
+Request = Annotated[
+    Measure | Observe | Inspect | Write | Wait | Open | Round | Respond | Profile, Field(discriminator="verb")
+]
 Answer = Annotated[
-    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Failed, Field(discriminator="verb")
+    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Responded | Failed,
+    Field(discriminator="verb"),
 ]
 
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)

@@ -39,6 +39,8 @@ from intarsia.cost.protocol import (
     Opened,
     Profile,
     Request,
+    Respond,
+    Responded,
     Round,
     Times,
     Wait,
@@ -123,6 +125,8 @@ class Worker:
                 return self._open(request)
             case Round():
                 return self._round(request)
+            case Respond():
+                return self._respond(request)
             case Profile():
                 return self._profile(request)
 
@@ -224,6 +228,12 @@ class Worker:
             executor.call()
             spent.append((time.perf_counter_ns() - start) / 1e6)
         return Times(ms=tuple(spent))
+
+    def _respond(self, request: Respond) -> Responded:
+        executor = self._executor()
+        results = executor.run(self._feeds(executor.plan))
+        record_values(Path(request.folder), results)
+        return Responded(texts=tuple(name for name, array in results.items() if array.dtype.hasobject))
 
     def _profile(self, request: Profile) -> Times:
         executor = self._executor()
