@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -282,6 +282,7 @@ class Fakes:
         self.calls: list[tuple[Any, dict[str, Any]]] = []
         self.failure: BaseException | None = None
         self.model = FakeModel()
+        self.tuned: list[Any] = []
         self.engines = {
             "mnn": Availability(usable=True, version="3.6.1", devices=("cpu", "vulkan:0")),
             "ncnn": Availability(usable=False, reason="not installed", mend="pip install 'intarsia[ncnn]'"),
@@ -317,6 +318,13 @@ class Fakes:
     def compare(self, model: Any, target: Any = None, **settings: Any) -> Any:
         return self._answer(SimpleNamespace(json=lambda: COMPARISON), model, settings | {"target": target})
 
+    def tune(self, models: Sequence[Path], target: Any = None, **settings: Any) -> Iterator[Any]:
+        self.calls.append((models, settings | {"target": target}))
+        for found in self.tuned or [REPORT] * len(models):
+            if isinstance(found, KeyboardInterrupt):
+                raise found
+            yield found
+
     def load(self, path: Path) -> Any:
         return self._answer(self.model, path, {})
 
@@ -348,7 +356,7 @@ class Fakes:
             "lack": lambda type_: None if type_ in self.devices else f"this machine shows no {type_} device; mend it",
         }
         contents: dict[str, dict[str, Any]] = {
-            "intarsia.driver": {"compile": self.compile, "compare": self.compare},
+            "intarsia.driver": {"compile": self.compile, "compare": self.compare, "tune": self.tune},
             "intarsia.runtime": artifact
             | {"load": self.load, "export": self.export, "random_feeds": self.random_feeds}
             | {"this_machine": lambda: machine},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from intarsia.cost.progress import Progress, Watcher, noted, unwatched
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
-from intarsia.errors import ConfigError, Interrupted, MissingStageError, PlanError
+from intarsia.errors import ConfigError, IntarsiaError, Interrupted, MissingStageError, PlanError
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
@@ -254,6 +254,39 @@ def _without_best() -> Iterator[None]:
         raise Interrupted from None
 
 
+def tune(
+    models: Sequence[str | os.PathLike[str]],
+    target: Any = None,
+    *,
+    budget: float = 60.0,
+    progress: Watcher = unwatched,
+    **settings: Any,
+) -> Iterator[Mapping[str, Any] | IntarsiaError]:
+    """Measure models into the record store, one after the other; nothing else is kept.
+
+    Each gets the same share of the budget, whatever the others take, so that the records answer a `compile` with that
+    share as its budget. What is in the store already is not measured again.
+
+    Args:
+        models: Paths of ONNX files.
+        target: As `compile` takes it.
+        budget: Seconds for all of them.
+        progress: Told of every step.
+        **settings: The other settings of `compile`.
+
+    Yields:
+        For each model its report, or the error that it ends in; the others go on.
+    """
+    share = budget / max(1, len(models))
+    for model in models:
+        told = noted(progress, os.path.basename(model)) if len(models) > 1 else progress
+        try:
+            with _without_best(), compile(model, target, budget=share, progress=told, **settings) as compiled:
+                yield compiled.report
+        except IntarsiaError as error:
+            yield error
+
+
 def partition(
     model: Any, target: Any = None, *, constraints: Constraints | None = None, shapes: Shapes | None = None
 ) -> Partitioning:
@@ -345,7 +378,7 @@ def _collage(
     search = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
     result = search.run(Deadline(seconds))
-    measurer.store.put("search", key, to_json(job.problem, result), {"model": job.origin.model})
+    measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
     return result
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "config-show-help": "intarsia config show --help",
     "doctor-help": "intarsia doctor --help",
     "devices-help": "intarsia devices --help",
+    "tune-help": "intarsia tune --help",
     "verify-help": "intarsia verify --help",
     "export-help": "intarsia export --help",
     "compile": "intarsia compile model.onnx",
@@ -37,6 +38,7 @@ COMMANDS = {
     "explain-plan": "intarsia explain model.intarsia --plan",
     "run": "intarsia run model.intarsia --random --profile",
     "doctor": "intarsia doctor",
+    "tune": "intarsia tune model.onnx alone.onnx --store r.sqlite --export team.jsonl",
     "verify": "intarsia verify model.intarsia",
     "devices": "intarsia devices --verbose",
     "devices-json": "intarsia devices --json",
@@ -65,6 +67,7 @@ COMMANDS = {
     "error-config": "intarsia compile model.onnx --config bored.yaml",
     "error-setting": "intarsia compile model.onnx --config setting.json",
     "error-machine": "intarsia compile model.onnx --target mnn --executor cuda-graph",
+    "error-records": "intarsia tune --store r.sqlite --import setting.json",
     "error-search": "intarsia targets gpuu",
 }
 BOARD = """\

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from intarsia import driver
 from intarsia.devices import Constraint
-from intarsia.errors import ConfigError, MissingStageError, PlanError
+from intarsia.errors import ConfigError, Interrupted, MissingStageError, ModelError, PlanError
 from intarsia.partition import Partitioning, parse_plan
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
@@ -83,3 +85,33 @@ def test_a_partitioning_that_does_not_cover_the_model_is_not_built(tmp_path: Pat
     short = Partitioning(partitions=draft.partitions[1:])
     with pytest.raises(PlanError, match="3 of 4 nodes are in no partition"):
         driver.build(two_layers(), short, "reference", store=tmp_path / "records.sqlite")
+
+
+def test_models_that_are_tuned_share_the_budget_and_one_that_fails_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def compile_(model: str, target: object, *, budget: float, **_: object) -> AbstractContextManager[SimpleNamespace]:
+        asked.append((model, target, budget))
+        if model == "b":
+            raise ModelError("b is no ONNX model")
+        return nullcontext(SimpleNamespace(report={"model": model}))
+
+    monkeypatch.setattr(driver, "compile", compile_)
+    first, second, third = driver.tune(["a", "b", "c"], "mnn", budget=30.0)
+    assert (first, third) == ({"model": "a"}, {"model": "c"})
+    assert isinstance(second, ModelError)
+    assert asked == [("a", "mnn", 10.0), ("b", "mnn", 10.0), ("c", "mnn", 10.0)]
+
+
+def test_the_best_so_far_of_what_is_not_kept_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+
+    def compile_(*_: object, **__: object) -> None:
+        raise Interrupted(best=SimpleNamespace(close=lambda: closed.append(True)))
+
+    monkeypatch.setattr(driver, "compile", compile_)
+    with pytest.raises(Interrupted) as caught:
+        next(driver.tune(["a"]))
+    assert (closed, caught.value.best) == ([True], None)

@@ -24,6 +24,7 @@ from intarsia.cli.explain import explain
 from intarsia.cli.export import export
 from intarsia.cli.run import run
 from intarsia.cli.targets import targets
+from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
 from intarsia.errors import BackendError, IntarsiaError
 
@@ -58,7 +59,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _verb in (compile_, run, compare, explain, targets, config, devices, doctor, verify, export):
+for _verb in (compile_, tune, run, compare, explain, targets, config, devices, doctor, verify, export):
     cli.add_command(_verb)
 
 

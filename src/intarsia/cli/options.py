@@ -108,6 +108,7 @@ measuring_options = (
         help="Bind an input's shape, or a symbolic dimension to a size or a range.",
     ),
 )
+seed_option = click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search.")
 search_options = (
     *measuring_options,
     click.option(
@@ -124,7 +125,7 @@ search_options = (
         multiple=True,
         help="Library that brings operators of its own to ONNX Runtime.",
     ),
-    click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search."),
+    seed_option,
 )
 
 

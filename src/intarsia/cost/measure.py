@@ -126,7 +126,7 @@ class Measurer:
             if stored is None:
                 stored = self._inspect(piece, settings, [node.id for node in nodes])
                 self.measured += 1
-                self.store.put("nodes", key, stored, {"model": self._origin.model})
+                self.store.put("nodes", key, stored, self.provenance)
             else:
                 self.cached += 1
         return {node.id: ms for node, ms in zip(nodes, stored["ms"], strict=False)}
@@ -160,6 +160,11 @@ class Measurer:
                 **run_facts((piece.target for piece in pieces), settings),
             }
         )
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What a record of this graph says of where it came from."""
+        return {"model": self._origin.model}
 
     def stop(self) -> None:
         """Measure nothing more: what is known is answered, what is not fails at the stage ``interrupted``."""
@@ -196,7 +201,7 @@ class Measurer:
                 if known is None:
                     known = self._measure(pieces, timed, settings, effort, place)
                     self.measured += 1
-                    self.store.put("piece", key, to_json(known), {"model": self._origin.model})
+                    self.store.put("piece", key, to_json(known), self.provenance)
         self._known[key.digest] = known
         return known
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,31 @@ CREATE TABLE IF NOT EXISTS record (
     made_at REAL NOT NULL        -- seconds since 1970
 ) STRICT;
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A row of the store.
+
+    Attributes:
+        kind: ``piece``, ``nodes``, ``search`` or ``duel``.
+        facts: Everything the figure depends on; its key.
+        outcome: Samples or a failure, or what was concluded from others.
+        provenance: Where it came from; not part of the key.
+        made_at: Seconds since 1970.
+    """
+
+    kind: str
+    facts: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    made_at: float
+
+    @property
+    def row(self) -> tuple[str, str, str, str, str, float]:
+        """As the table has it."""
+        key = Key(facts=self.facts)
+        return (key.digest, self.kind, key.text, json.dumps(self.outcome), json.dumps(self.provenance), self.made_at)
 
 
 def default_store() -> Path:
@@ -63,11 +89,42 @@ class Store:
 
     def put(self, kind: str, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Add a record; the first one for a key stays, so that plans made from it stay explained."""
-        row = (key.digest, kind, key.text, json.dumps(outcome), json.dumps(provenance), time.time())
+        self.add([Record(kind=kind, facts=key.facts, outcome=outcome, provenance=provenance, made_at=time.time())])
+
+    def add(self, records: Iterable[Record]) -> int:
+        """Add records, all in one transaction; how many were not there yet."""
+        rows = [record.row for record in records]
         with self._connection() as db:
             db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT OR IGNORE INTO record VALUES (?,?,?,?,?,?)", row)
+            before = db.total_changes
+            db.executemany("INSERT OR IGNORE INTO record VALUES (?,?,?,?,?,?)", rows)
+            added = db.total_changes - before
             db.execute("COMMIT")
+        return added
+
+    def records(self) -> list[Record]:
+        """All of them, the oldest first."""
+        with self._connection() as db:
+            query = "SELECT kind, facts, outcome, provenance, made_at FROM record ORDER BY made_at, key"
+            rows = db.execute(query).fetchall()
+        return [
+            Record(
+                kind=kind, facts=json.loads(facts), outcome=json.loads(outcome), provenance=json.loads(by), made_at=at
+            )
+            for kind, facts, outcome, by, at in rows
+        ]
+
+    def clear(self, models: Collection[str] | None = None) -> int:
+        """Remove records; how many. With ``models`` only those that were first made for one of these paths."""
+        with self._connection() as db:
+            db.execute("BEGIN IMMEDIATE")
+            if models is None:
+                removed = db.execute("DELETE FROM record").rowcount
+            else:
+                query = "DELETE FROM record WHERE json_extract(provenance, '$.model') = ?"
+                removed = sum(db.execute(query, (model,)).rowcount for model in models)
+            db.execute("COMMIT")
+        return removed
 
     def count(self) -> int:
         """How many records there are."""

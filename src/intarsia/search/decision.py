@@ -212,7 +212,7 @@ def _verdict(
         verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, deadline)
     verdict = replace(verdict, failed={**failed, **verdict.failed}, compile_s=compile_s)
     # A void duel is kept too, and told to be void: the same store gives the same plan, and nothing is measured twice.
-    measurer.store.put("duel", key, asdict(verdict), {})
+    measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
     return verdict
 
 

@@ -23,7 +23,7 @@ from intarsia.errors import (
 )
 from tests.cli_fakes import Fakes, invoke
 
-VERBS = ("compare", "compile", "config", "devices", "doctor", "explain", "export", "run", "targets", "verify")
+VERBS = ("compare", "compile", "config", "devices", "doctor", "explain", "export", "run", "targets", "tune", "verify")
 
 
 def in_a_process(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,190 @@
+"""``intarsia tune``: measurements into the record store, and the store's records in and out."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from intarsia.cli.console import Stopped, print_json, print_table, progress_line
+from intarsia.cli.machine import MachineCommand
+from intarsia.cli.options import FILE, json_option, measuring_options, seed_option, verbose_option, with_options
+from intarsia.errors import IntarsiaError
+from intarsia.report.reasons import NOTHING, ms
+
+if TYPE_CHECKING:
+    from intarsia.cost.store import Store
+
+Json = dict[str, Any]
+
+
+@click.command(cls=MachineCommand, short_help="Measure models into the record store.")
+@click.argument("models", metavar="[MODEL]...", type=FILE, nargs=-1)
+@with_options(*measuring_options)
+@seed_option
+@click.option("--import", "source", metavar="FILE", type=FILE, help="First add the records of a file.")
+@click.option("--export", "destination", metavar="FILE", type=FILE, help="At the end write all records to a file.")
+@click.option("--list", "is_listed", is_flag=True, help="At the end list the records by machine and model.")
+@click.option("--clear", is_flag=True, help="Before all else remove the records: those made for MODELs, or all.")
+@click.option("--yes", is_flag=True, help="Do not ask before --clear.")
+@json_option
+@verbose_option
+@click.pass_context
+def tune(
+    context: click.Context,
+    /,
+    models: tuple[Path, ...],
+    store: Path | None,
+    source: Path | None,
+    destination: Path | None,
+    is_listed: bool,
+    clear: bool,
+    yes: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Measure MODELs into the record store, from which compile then plans without measuring. No artifact is written.
+
+    The models share --budget equally: each is measured as by compile with its share. What is in the store is not
+    measured again, so the same command goes on where it was stopped. A file that --export writes and --import reads
+    may hold records of several machines; each machine uses its own.
+    """
+    if not (models or source or destination or is_listed or clear):
+        raise click.UsageError("name a MODEL, or one of --import, --export, --list and --clear", context)
+    from intarsia.cost.records_file import export_records, import_records
+    from intarsia.cost.store import Store, default_store
+
+    records = Store(store or default_store())
+    report: Json = {"store": str(records.path)}
+    if clear:
+        report["removed"] = _cleared(records, models, asks=not yes)
+    if source is not None:
+        report["added"] = import_records(records, source)
+    failures = _tuned(report, models, {**_named(settings), "store": records.path}) if models else []
+    if destination is not None:
+        report["exported"] = export_records(records, destination)
+    if is_listed:
+        report["records"] = _listed(records)
+    if as_json:
+        print_json(report)
+    else:
+        _print(report, destination)
+    if failures:
+        raise failures[0]
+
+
+def _named(settings: Mapping[str, Any]) -> Json:
+    """The settings as the driver takes them."""
+    return {name: value for name, value in settings.items() if name != "shapes"} | {
+        "shapes": dict(settings["shapes"]) or None
+    }
+
+
+def _cleared(records: Store, models: Sequence[Path], *, asks: bool) -> int:
+    what = f"the records made for {', '.join(map(str, models))}" if models else f"all {records.count()} records"
+    if asks and sys.stdin.isatty():
+        click.confirm(f"remove {what} from {records.path}?", abort=True, err=True)
+    # Records from a file know a model by its name alone.
+    return records.clear([name for model in models for name in (str(model.resolve()), model.name)] if models else None)
+
+
+def _tuned(report: Json, models: Sequence[Path], settings: Json) -> list[IntarsiaError]:
+    """Measure, and note what came of each model; the errors are told at the end."""
+    from intarsia.driver import tune as measure
+
+    rows: list[Json] = []
+    report["models"] = rows
+    failures = []
+    try:
+        with progress_line() as progress:
+            for model, found in zip(models, measure(models, progress=progress, **settings), strict=False):
+                if isinstance(found, IntarsiaError):
+                    failures.append(found)
+                rows.append({"model": str(model)} | _row(found))
+    except KeyboardInterrupt:
+        done = f"{len(rows)} of {len(models)} models are done"
+        raise Stopped(f"interrupted: {done}; the same command goes on where this stopped") from None
+    return failures
+
+
+def _row(found: Mapping[str, Any] | IntarsiaError) -> Json:
+    if isinstance(found, IntarsiaError):
+        return {"error": str(found)}
+    search = found["search"]
+    return {
+        "measured": search["measured"],
+        "cached": search["cached"],
+        "finished": search["finished"],
+        "seconds": search["seconds"],
+        "best_single": found["best_single"],
+        "chosen": found["chosen"],
+        "latency_ms": found["latency_ms"],
+        "reason": found["reason"],
+    }
+
+
+def _listed(records: Store) -> list[Json]:
+    from intarsia.cost.records_file import MODEL, machine_of
+    from intarsia.runtime import this_machine
+
+    groups: defaultdict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    for record in records.records():
+        groups[*machine_of(record), Path(record.provenance.get(MODEL) or "in memory").name].append(record)
+    return [
+        {
+            "machine": fingerprint,
+            "name": name,
+            "is_here": fingerprint == this_machine().fingerprint,
+            "model": model,
+            "engines": sorted({f"{engine} {version}" for each in several for engine, version in _engines(each.facts)}),
+            "records": len(several),
+            "kinds": dict(Counter(each.kind for each in several)),
+            "last_made_at": max(each.made_at for each in several),
+        }
+        for (fingerprint, name, model), several in groups.items()
+    ]
+
+
+def _engines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from facts.get("engines", {}).items()
+
+
+def _print(report: Json, destination: Path | None) -> None:
+    if "removed" in report:
+        click.echo(f"removed {report['removed']} records from {report['store']}")
+    if "added" in report:
+        click.echo(f"added {report['added']} records to {report['store']}")
+    if "models" in report:
+        header = ("model", "measured", "from the store", "ms", "ships", "")
+        print_table(header, [_cells(row) for row in report["models"]], numbers=header[1:4])
+    if "exported" in report:
+        click.echo(f"wrote {report['exported']} records to {destination}")
+    if "records" in report:
+        _print_records(report["records"])
+
+
+def _cells(row: Json) -> tuple[str, ...]:
+    if "error" in row:
+        return row["model"], NOTHING, NOTHING, NOTHING, NOTHING, row["error"]
+    latency = NOTHING if row["latency_ms"] is None else ms(row["latency_ms"]["median"])
+    ended = "" if row["finished"] else "the time ended before the search did; "
+    return row["model"], str(row["measured"]), str(row["cached"]), latency, row["chosen"], ended + row["reason"]
+
+
+def _print_records(groups: Sequence[Json]) -> None:
+    rows = [
+        (
+            f"{each['name'] or each['machine']}{' (here)' if each['is_here'] else ''}",
+            each["model"],
+            str(each["records"]),
+            datetime.fromtimestamp(each["last_made_at"], UTC).strftime("%Y-%m-%d"),
+            ", ".join(each["engines"]),
+        )
+        for each in groups
+    ]
+    print_table(("machine", "model", "records", "last", "engines"), rows, numbers=("records",))
