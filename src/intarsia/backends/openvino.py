@@ -217,7 +217,12 @@ class OpenVinoBackend(Backend):
             _engine().save_model(mended(converted), path, compress_to_fp16=False)
             del held
         options = folder / "options.json"
-        content = {"device": "CPU", "properties": _properties(target, settings)}
+        content = {
+            "device": "CPU",
+            "properties": _properties(target, settings),
+            "inputs": artifact.meta["left"],
+            "outputs": [value.name for value in model.outputs],
+        }
         options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         return (path, path.with_suffix(".bin"), options)
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _NAME = "winograd"
 _NOTHING = "no 3x3 stride-1 convolution to replace"
 _LIBRARY = "libintarsia_winograd.so"
+_LOADER = "loader.py"
 _SAVED = (onnxruntime_saved.MODEL, onnxruntime_saved.WEIGHTS)
 
 
@@ -130,16 +131,18 @@ class WinogradBackend(Backend):
         return embedding(replaces=True)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
-        """``model.onnx`` with ``weights.bin``, the library to register, and ``options.json`` with what else to set."""
+        """``model.onnx`` with ``weights.bin``, the library to register, ``options.json``, and what loads them."""
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
             content, _ = _replaced(False, onnxruntime_saved.optimise(plain, model, _saving_options(), folder))
             (folder / onnxruntime_saved.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
-        values = {"providers": host.PROVIDERS, "custom_ops_library": _LIBRARY, **_values(target, settings)}
+        values = {"providers": host.PROVIDERS, "custom_ops_libraries": [_LIBRARY], **_values(target, settings)}
         (folder / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json"))
+        loader = Path(__file__).with_name(f"{host.OnnxRuntimeBackend().name}_loader.py")
+        shutil.copyfile(loader, folder / _LOADER)
+        written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json", _LOADER))
         return tuple(path for path in written if path.exists())
 
 

@@ -1,17 +1,35 @@
-"""A single-engine plan as that engine's own files: usable without Intarsia."""
+"""A single-engine plan as that engine's own files, with a program that runs them: usable without Intarsia."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from importlib import metadata, resources
 from pathlib import Path
+from typing import Any
 
 from intarsia.backends import registry
 from intarsia.errors import PlanError
+from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
+from intarsia.runtime.plan import Plan
+
+LOADER, RUN, FACTS, README = "loader.py", "run.py", "run.json", "README.md"
+_ABOUT = """\
+# A model for {engine} {version}
+
+Exported from Intarsia, which is not needed to run it: {files}.
+
+    pip install {packages}
+    python run.py --runs 20
+
+`loader.py` loads the model as it was measured (`{target}`), in a few lines to take into a program of your own;
+`run.py` calls it with arrays from files, or at random."""
 
 
 def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """Write the engine's native files and the options it ran with.
+    """Write the engine's native files, the options it ran with, and a program that needs nothing but that engine.
 
     Raises:
         PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
@@ -31,4 +49,64 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     destination.mkdir(parents=True, exist_ok=True)
     step = model.plan.steps[0]
     piece = model.artifact.graph().extract(step.nodes)
-    return registry.of(step.target).export(piece, step.target, model.plan.settings, destination)
+    native = registry.of(step.target).export(piece, step.target, model.plan.settings, destination)
+    return (*native, *_program(model.plan, destination, native))
+
+
+def _program(plan: Plan, folder: Path, native: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Write what runs the native files: nothing for an engine without a loader, and only that for open shapes."""
+    kind = plan.steps[0].target.kind.name
+    loader = resources.files("intarsia.backends") / f"{kind}_loader.py"
+    own = folder / LOADER
+    if own not in native:
+        if not loader.is_file():
+            return ()
+        own.write_text(loader.read_text(encoding="utf-8"), encoding="utf-8")
+    if any(value.shape is None for value in plan.inputs):
+        return (own,)
+    program = resources.files("intarsia.runtime") / "exported_run.py"
+    (folder / RUN).write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
+    facts = _facts(plan)
+    (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    (folder / README).write_text(_readme(facts, [path.name for path in native]), encoding="utf-8")
+    return (*({own} - set(native)), folder / RUN, folder / FACTS, folder / README)
+
+
+def _facts(plan: Plan) -> dict[str, Any]:
+    target = plan.steps[0].target
+    engine = registry.engine_of(target)
+    borders = {"inputs": plan.inputs, "outputs": plan.outputs}
+    return {
+        "engine": target.kind.name,
+        "version": registry.probe(engine).version,
+        "packages": ["numpy", *_packages(target.kind.name)],
+        "target": str(target),
+        "environment": load_environment([engine], plan.settings),
+        **{
+            side: [{"name": value.name, "dtype": value.dtype, "shape": value.shape} for value in values]
+            for side, values in borders.items()
+        },
+    }
+
+
+def _packages(engine: str) -> list[str]:
+    """What the extra of an engine installs, in the versions that are here."""
+    try:
+        stated = metadata.requires("intarsia") or ()
+    except metadata.PackageNotFoundError:
+        return []
+    marks = (f"extra == '{engine}'", f'extra == "{engine}"')
+    names = [re.split(r"[^\w.-]", text)[0] for text in stated if text.endswith(marks)]
+    return [f"{name}=={metadata.version(name)}" for name in names if name != "intarsia"]
+
+
+def _readme(facts: dict[str, Any], native: list[str]) -> str:
+    variables = [f"`{name}`: {'not set' if value is None else value}" for name, value in facts["environment"].items()]
+    sections = {
+        "Inputs": [f"`{each['name']}`: {each['dtype']} {list(each['shape'])}" for each in facts["inputs"]],
+        "Outputs": [f"`{each['name']}`: {each['dtype']} {list(each['shape'] or ())}" for each in facts["outputs"]],
+        "Environment, to be set before the engine is imported": variables,
+    }
+    lists = ["\n".join((f"{title}:\n", *(f"- {row}" for row in rows))) for title, rows in sections.items() if rows]
+    told = facts | {"packages": " ".join(facts["packages"]), "files": ", ".join(f"`{name}`" for name in native)}
+    return "\n\n".join((_ABOUT.format(**told), *lists)) + "\n"
