@@ -22,6 +22,7 @@ from intarsia.cli.devices import devices
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
 from intarsia.cli.export import export
+from intarsia.cli.report import report
 from intarsia.cli.run import run
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
@@ -59,7 +60,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _verb in (compile_, tune, run, compare, explain, targets, config, devices, doctor, verify, export):
+for _verb in (compile_, tune, run, compare, explain, report, targets, config, devices, doctor, verify, export):
     cli.add_command(_verb)
 
 

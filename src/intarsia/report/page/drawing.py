@@ -1,0 +1,166 @@
+"""What the page draws the graph from: nodes, edges, areas and the facts of each part and atom, as compact JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from intarsia.partition.linear import linear_order
+from intarsia.report.page.engines import Engines
+from intarsia.report.page.folding import NODE_HEIGHT, Picture, fold
+from intarsia.report.page.rows import NODE_WIDTH, arrange
+from intarsia.report.reasons import about_ms, ms, percent, signed_ms
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node, Value
+
+Json = Mapping[str, Any]
+UNKNOWN = "type unknown"
+
+
+def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, Any]:
+    """The object that the page's script reads; without a graph, nodes have neither place nor type."""
+    parts = report["partitions"]
+    facts = {
+        "engines": list(engines.labels),
+        "parts": [_part(number, report, engines) for number in range(len(parts))],
+        "atoms": [],
+        "single": len({part["target"] for part in parts}) == 1,
+    }
+    if graph is None:
+        ids = [id_ for part in parts for id_ in part["nodes"]]
+        part_of = [number for number, part in enumerate(parts) for _ in part["nodes"]]
+        return facts | {"nodes": {"id": ids, "part": part_of}, "picture": None}
+    numbers = [sorted(graph.position[id_] for id_ in part["nodes"] if id_ in graph.position) for part in parts]
+    covered = {node for part in numbers for node in part}
+    if len(covered) < len(graph.nodes):  # a report of another graph: draw what there is, and put it nowhere
+        return drawing(report, engines, None)
+    edges = sorted({(v.producer, end) for v in graph.values.values() if v.producer is not None for end in v.consumers})
+    picture = fold(arrange(len(graph.nodes), edges, numbers), edges, numbers)
+    atoms = report.get("atoms", ())
+    return facts | {
+        "nodes": _nodes(graph, numbers, _atoms_of(graph, atoms)),
+        "atoms": [_atom(atom, engines) for atom in atoms],
+        "picture": _picture(picture, edges),
+    }
+
+
+def _part(number: int, report: Json, engines: Engines) -> dict[str, Any]:
+    part = report["partitions"][number]
+    target, device = part["target"], part.get("device")
+    return {
+        "engine": engines.number(target, device),
+        "label": engines.label(target, device),
+        "target": target,
+        "nodes": len(part["nodes"]),
+        "ms": ms(part["measured_ms"]),
+        "predicted": ms(part["predicted_ms"]),
+        "share": percent(part.get("share")),
+        "switch": None if part.get("switch_ms") is None else ms(part["switch_ms"]),
+        "rivals": [
+            {
+                "target": each["target"],
+                "engine": engines.number(each["target"]),
+                "ms": about_ms(each),
+                "plan": None if each["plan_ms"] is None else signed_ms(each["plan_ms"]),
+            }
+            for each in part.get("runners_up", ())
+        ],
+        "refused": [dict(each) for each in part.get("not_chosen", ())],
+    }
+
+
+def _atom(atom: Json, engines: Engines) -> dict[str, Any]:
+    costs = sorted(((each, target) for target, each in atom["ms"].items() if each is not None))
+    longest = costs[-1][0] if costs else 0.0
+    return {
+        "nodes": atom["nodes"],
+        "first": atom["first"],
+        "last": atom["last"],
+        "costs": [
+            {
+                "target": target,
+                "engine": engines.number(target),
+                "ms": ms(each),
+                "width": round(100 * each / longest, 1) if longest else 0,
+            }
+            for each, target in costs
+        ],
+    }
+
+
+def _atoms_of(graph: Graph, atoms: Sequence[Json]) -> list[int | None]:
+    """The atom of each node: atoms are stretches of the linear order. None is known where they do not fit it."""
+    nothing: list[int | None] = [None] * len(graph.nodes)
+    if sum(atom["nodes"] for atom in atoms) != len(graph.nodes):
+        return nothing
+    order = linear_order(graph)
+    found, start = list(nothing), 0
+    for number, atom in enumerate(atoms):
+        end = start + atom["nodes"]
+        if {atom["first"], atom["last"]} - set(order[start:end]):
+            return nothing
+        for id_ in order[start:end]:
+            found[graph.position[id_]] = number
+        start = end
+    return found
+
+
+def _nodes(graph: Graph, parts: Sequence[Sequence[int]], atoms: Sequence[int | None]) -> dict[str, Any]:
+    """Columns: of 5,000 nodes, the names of the fields would take more than what they hold."""
+    part_of = {node: number for number, part in enumerate(parts) for node in part}
+    texts: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        return texts.setdefault(text, len(texts))
+
+    reads = [[number(_value(graph, name)) for name in node.inputs if name] for node in graph.nodes]
+    makes = [[number(_value(graph, name)) for name in node.outputs if name] for node in graph.nodes]
+    ops = {op: place for place, op in enumerate(dict.fromkeys(_operator(node) for node in graph.nodes))}
+    return {
+        "id": [node.id for node in graph.nodes],
+        "ops": list(ops),
+        "op": [ops[_operator(node)] for node in graph.nodes],
+        "part": [part_of[node.index] for node in graph.nodes],
+        "atom": list(atoms),
+        "texts": list(texts),
+        "reads": reads,
+        "makes": makes,
+    }
+
+
+def _operator(node: Node) -> str:
+    return f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+
+
+def _value(graph: Graph, name: str) -> str:
+    """Type and shape, and whether it is a weight, an input or an output of the model."""
+    value = graph.values.get(name)
+    if value is None:
+        return UNKNOWN
+    role = "weight " if value.is_weight else f"input {name} " if value.is_input else ""
+    return f"{role}{_type(value)}{f' = output {name}' if value.is_output else ''}"
+
+
+def _type(value: Value) -> str:
+    if value.dtype is None or value.shape is None:
+        return value.dtype or UNKNOWN
+    return f"{value.dtype} {'x'.join(map(str, value.shape)) or 'scalar'}"
+
+
+def _picture(picture: Picture, edges: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """Whole pixels: nobody sees less."""
+    return {
+        "x": [round(x) for x, _ in picture.nodes],
+        "y": [round(y) for _, y in picture.nodes],
+        "node": [NODE_WIDTH, NODE_HEIGHT],
+        "size": [round(picture.width), round(picture.height)],
+        "edges": [node for edge in edges for node in edge],
+        "routes": {
+            number: [round(each) for point in picture.routes[edge] for each in point]
+            for number, edge in enumerate(edges)
+            if edge in picture.routes
+        },
+        "turns": [number for number, edge in enumerate(edges) if edge in picture.turns],
+        "boxes": [[box.part, *map(round, (box.left, box.top, box.right, box.bottom))] for box in picture.boxes],
+    }

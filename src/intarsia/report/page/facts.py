@@ -1,0 +1,275 @@
+"""What the page's text, tables and charts say, in the order of the page; a figure that a report lacks is left out."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from intarsia.report.page.engines import Engines, names, shares
+from intarsia.report.reasons import decision, figures, ms, opening, standing
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What an artifact knows beside its report.
+
+    Attributes:
+        engines: Version and licence of each engine that it needs, by name.
+        plan: The plan file that gives its plan again.
+        run_ms: Milliseconds of each part in a run right now; ``None`` where nothing was run.
+    """
+
+    engines: Mapping[str, Mapping[str, str]]
+    plan: str
+    run_ms: Sequence[float] | None = None
+
+
+def verdict(report: Json) -> str:
+    """What ships, in a few words."""
+    engines = names(part["target"] for part in report["partitions"])
+    if len(engines) == 1:
+        return f"{engines[0]} alone"
+    return f"{', '.join(engines[:-1])} and {engines[-1]}"
+
+
+def reasons(report: Json) -> list[str]:
+    """The sentences that ``intarsia explain`` prints."""
+    return [*decision(report), *figures(report)]
+
+
+def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
+    """Each engine of the plan with its share of the time and of the nodes."""
+    parts = report["partitions"]
+    nodes: dict[str, int] = {}
+    for part in parts:
+        label = engines.label(part["target"], part.get("device"))
+        nodes[label] = nodes.get(label, 0) + len(part["nodes"])
+    return [
+        {"label": label, "colour": engines.number(label), "share": share, "nodes": nodes[label]}
+        for label, share in sorted(shares(report).items(), key=lambda item: -item[1])
+    ]
+
+
+def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
+    """Every plan that was timed, fastest first, its speed as a bar with its interval."""
+    timed = [plan for plan in (*report["singles"], *report.get("mixes", ())) if plan.get("latency_ms") is not None]
+    if report["latency_ms"] is not None and report["chosen"] not in {
+        plan.get("name", plan.get("target")) for plan in timed
+    }:
+        timed.append(_given(report))
+    longest = max((_most(plan) for plan in timed), default=1.0)
+    return [_plan(plan, report, engines, longest) for plan in sorted(timed, key=lambda plan: plan["latency_ms"])]
+
+
+def _given(report: Json) -> Json:
+    """What ships, where it was asked for or divided by priority: it stands in no list."""
+    gain = report["speedup_vs_best_single"]
+    return {
+        "name": report["chosen"],
+        "targets": [part["target"] for part in report["partitions"]],
+        "switches": report["switches"],
+        "latency_ms": report["latency_ms"]["median"],
+        "speed": None if gain is None else gain["median"],
+        "speedup_vs_best_single": gain,
+    }
+
+
+def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[str, Any]:
+    is_mix = "switches" in plan
+    targets = plan["targets"] if is_mix else [plan["tuned"]]
+    interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
+    return {
+        "name": " + ".join(names(targets)) if is_mix else plan["tuned"],
+        "tag": plan["name"] if is_mix else None,
+        "switches": plan["switches"] if is_mix else 0,
+        "is_best": not is_mix and plan["target"] == report["best_single"],
+        "is_chosen": plan["name" if is_mix else "target"] == report["chosen"],
+        "colours": list(dict.fromkeys(engines.number(target) for target in targets)),
+        "ms": plan["latency_ms"],
+        "speed": speed,
+        "width": None if speed is None else 100 * speed / longest,
+        "one": 100 / longest,
+        "interval": interval,
+        "whisker": None if interval is None else (100 * interval["low"] / longest, 100 * interval["high"] / longest),
+        "raced": plan.get("raced", True),
+        "error": plan.get("max_rel_error"),
+        "failure": plan.get("failure"),
+    }
+
+
+def _most(plan: Json) -> float:
+    interval = plan.get("speedup_vs_best_single")
+    return max(plan.get("speed") or 0.0, 1.0, interval["high"] if interval else 0.0)
+
+
+def failures(report: Json) -> Iterator[dict[str, Any]]:
+    """The engines that could not run the whole model, or took no part."""
+    for single in report["singles"]:
+        if "failure" in single:
+            yield {"target": single["target"], **single["failure"]}
+    for absent in report.get("absent", ()):
+        yield {"target": absent["target"], "stage": "absent", "reason": absent["reason"], "repro": None}
+
+
+def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> list[dict[str, Any]]:
+    """The parts in running order, with bars for predicted and measured times on one scale."""
+    listed = report["partitions"]
+    now: Sequence[float | None] = run_ms or [None] * len(listed)
+    known = [each for part in listed for each in (part["predicted_ms"], part["measured_ms"]) if each is not None]
+    longest = max([*known, *(each for each in now if each is not None)], default=0) or 1
+    return [
+        {
+            "number": number,
+            "target": part["target"],
+            "label": engines.label(part["target"], part.get("device")),
+            "colour": engines.number(part["target"], part.get("device")),
+            "nodes": len(part["nodes"]),
+            "share": part.get("share"),
+            "switch_ms": part.get("switch_ms"),
+            "bars": [
+                (name, each, 100 * each / longest)
+                for name, each in (
+                    ("predicted", part["predicted_ms"]),
+                    ("measured", part["measured_ms"]),
+                    ("now", now[number - 1]),
+                )
+                if each is not None
+            ],
+            "off": _off(part["predicted_ms"], part["measured_ms"]),
+            "runner_up": standing(part),
+            "config": part.get("config"),
+        }
+        for number, part in enumerate(listed, start=1)
+    ]
+
+
+def _off(predicted: float | None, measured: float | None) -> float | None:
+    return predicted / measured - 1 if predicted is not None and measured else None
+
+
+def timeline(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> dict[str, Any] | None:
+    """One run from left to right, a lane for each engine; ``None`` where not every part has a time."""
+    listed = report["partitions"]
+    found = _times(listed, run_ms)
+    if found is None:
+        return None
+    source, times = found
+    whole = sum(times)
+    order = [
+        _segment(number, part, engines, start, spent, whole)
+        for number, (part, start, spent) in enumerate(
+            zip(listed, accumulate([0.0, *times]), times, strict=False), start=1
+        )
+    ]
+    lanes: dict[str, list[dict[str, Any]]] = {}
+    for segment in order:
+        lanes.setdefault(segment["label"], []).append(segment)
+    return {
+        "source": source,
+        "whole_ms": whole,
+        "order": order,
+        "lanes": lanes,
+        "ticks": [{"left": 25 * quarter, "ms": whole * quarter / 4} for quarter in range(5)],
+        "parallel": report.get("parallel", False),
+    }
+
+
+def _times(listed: Sequence[Json], run_ms: Sequence[float] | None) -> tuple[str, list[float]] | None:
+    """The best times that there are, and where they are from."""
+    for source, times in (
+        ("measured just now", run_ms),
+        ("measured in the finished plan", [part["measured_ms"] for part in listed]),
+        ("predicted", [part["predicted_ms"] for part in listed]),
+    ):
+        known: list[float] = [spent for spent in times or () if spent is not None]
+        if len(known) == len(listed) and any(known):
+            return source, known
+    return None
+
+
+def _segment(number: int, part: Json, engines: Engines, start: float, spent: float, whole: float) -> dict[str, Any]:
+    label = engines.label(part["target"], part.get("device"))
+    switch = min(part.get("switch_ms") or 0.0, spent)
+    to_switch = f", {ms(switch)} ms of it to switch" if switch else ""
+    return {
+        "number": number,
+        "label": label,
+        "colour": engines.number(part["target"], part.get("device")),
+        "left": 100 * start / whole,
+        "width": 100 * spent / whole,
+        "switch": 100 * switch / spent if spent else 0,
+        "title": f"part {number}: {label}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_switch}",
+    }
+
+
+def openings(report: Json) -> list[str]:
+    """Where another engine would be faster than the only one of the plan."""
+    return [opening(place) for place in report.get("openings", ())]
+
+
+def atoms(report: Json) -> dict[str, Any] | None:
+    """What each atom of the search costs on each engine, the least marked."""
+    rows = report.get("atoms")
+    if not rows:
+        return None
+    targets = list(rows[0]["ms"])
+    return {
+        "targets": targets,
+        "rows": [
+            {
+                "nodes": row["nodes"],
+                "first": row["first"],
+                "last": row["last"],
+                "costs": [row["ms"].get(target) for target in targets],
+                "least": min((each for each in row["ms"].values() if each is not None), default=None),
+            }
+            for row in rows
+        ],
+    }
+
+
+def memory(report: Json) -> list[dict[str, Any]]:
+    """Every memory figure of the report, its singles, mixes and partitions, whatever it is called."""
+    found = []
+    named = [("the plan", report)]
+    named += [(each["target"], each) for each in report["singles"]]
+    named += [(each["name"], each) for each in report.get("mixes", ())]
+    named += [(f"part {number}", each) for number, each in enumerate(report["partitions"], start=1)]
+    for name, each in named:
+        held = each.get("memory")
+        if isinstance(held, Mapping):
+            found += [
+                {"of": name, "what": what.removesuffix("_bytes").replace("_", " "), "bytes": size}
+                for what, size in held.items()
+                if what.endswith("_bytes") and isinstance(size, int | float)
+            ]
+    return found
+
+
+def replay(report: Json) -> str:
+    """The commands that build this plan again."""
+    artifact, model = report.get("artifact") or "ARTIFACT", report["model"]
+    return "\n".join(
+        (
+            f"{shlex.join(['intarsia', 'explain', artifact, '--plan'])} > plan.yaml",
+            shlex.join(["intarsia", "compile", model, "--partition", "manual", "--plan", "plan.yaml"]),
+        )
+    )
+
+
+def command(report: Json) -> str:
+    """The command that searches for this plan again."""
+    said = ["intarsia", "compile", report["model"], "--target", report.get("config", "")]
+    if not report.get("config"):
+        del said[3:]
+    for flag, name in (("--threads", "threads"), ("--budget", "budget_s"), ("--seed", "seed")):
+        if report.get(name) is not None:
+            said += [flag, f"{report[name]:g}" if isinstance(report[name], float) else str(report[name])]
+    if report.get("strategy") not in (None, "manual"):
+        said += ["--partition", report["strategy"]]
+    return shlex.join(said)

@@ -1,0 +1,114 @@
+"""The page as one file: template, style, scripts and data together, and a policy that lets nothing else in or out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from intarsia import __version__
+from intarsia.report.page import facts
+from intarsia.report.page.drawing import drawing
+from intarsia.report.page.engines import engines_of
+from intarsia.report.page.facts import Provenance
+from intarsia.report.reasons import ms, percent
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+
+_ASSETS = files("intarsia.report.page") / "assets"
+_LIBRARIES = (
+    *("d3-dispatch", "d3-timer", "d3-color", "d3-ease", "d3-selection", "d3-interpolate"),
+    *("d3-drag", "d3-transition", "d3-zoom"),
+)
+"""Each after what it needs."""
+_SCRIPTS = ("graph.js", "page.js")
+
+
+def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Provenance | None = None) -> str:
+    """The page of a report, as HTML.
+
+    Args:
+        report: What ``intarsia compile --json`` prints.
+        graph: The graph that the report is of; without it, none is drawn.
+        provenance: What the artifact knows beside it.
+    """
+    engines = engines_of(report)
+    style = _asset("style.css")
+    scripts = [*(_asset(f"vendor/{name}.min.js") for name in _LIBRARIES), *map(_asset, _SCRIPTS)]
+    run_ms = None if provenance is None else provenance.run_ms
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            name=PurePath(report["model"]).name,
+            provenance=provenance,
+            version=__version__,
+            policy=_policy(style, scripts),
+            style=style,
+            scripts=scripts,
+            data=drawing(report, engines, graph),
+            verdict=facts.verdict(report),
+            reasons=facts.reasons(report),
+            legend=facts.legend(report, engines),
+            plans=facts.plans(report, engines),
+            failures=list(facts.failures(report)),
+            parts=facts.parts(report, engines, run_ms),
+            timeline=facts.timeline(report, engines, run_ms),
+            openings=facts.openings(report),
+            atoms=facts.atoms(report),
+            memory=facts.memory(report),
+            command=facts.command(report),
+            replay=facts.replay(report),
+        )
+    )
+
+
+def write(page: str, path: Path) -> None:
+    """The file appears whole, or stays as it was."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"ms": ms, "percent": percent, "megabytes": lambda size: f"{size / 1e6:,.1f} MB"}
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False, "allow_nan": False}
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    return _ASSETS.joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, scripts: list[str]) -> str:
+    """Only what we wrote is run or styled, and nothing is fetched: whatever a model's names may hold."""
+    allowed = " ".join(map(_digest, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src-elem {_digest(style)}; style-src-attr 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
