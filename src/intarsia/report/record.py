@@ -7,6 +7,7 @@ from dataclasses import asdict
 from math import inf
 from typing import Any
 
+from intarsia import __version__
 from intarsia.backends import registry
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
@@ -45,7 +46,10 @@ def compile_report(
     return {
         "artifact": None,
         "model": str(job.origin.model or "a model in memory"),
+        "version": __version__,
         "strategy": job.problem.settings.partition,
+        "seed": job.problem.settings.seed,
+        "budget_s": job.problem.settings.budget_s,
         "config": str(job.team.config),
         "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
         "devices": None if job.devices is None else job.devices.export(),

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+import intarsia
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, Spin
 from intarsia.cost.record import Failure, Measurement
@@ -116,8 +117,14 @@ def test_where_each_part_comes_from() -> None:
     assert [(part["device"], part["config"]) for part in found["partitions"]] == [("cpu", found["config"])] * 2
 
 
+def test_what_repeats_it() -> None:
+    found = report()
+    assert (found["seed"], found["budget_s"], found["version"]) == (0, 60.0, intarsia.__version__)
+
+
 def test_engines_with_their_times_or_failures() -> None:
     ort, mnn, openvino = report()["singles"]
+    assert ort["speedup_vs_best_single"] == {"median": 1.0, "low": 1.0, "high": 1.0}
     assert ort["latency_ms"] == 10.0  # the duel's figure, not the first look's
     assert (ort["compile_s"], ort["load_s"], ort["max_rel_error"]) == (0.5, 0.25, 1e-6)
     assert mnn == {"target": "mnn", "failure": {"stage": "crash", "reason": "SIGSEGV", "repro": None}}
