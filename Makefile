@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 
-.PHONY: help demo test more check lint types unit engines bench vulkan clean
+.PHONY: help demo test more check lint types unit engines bench vulkan browser clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -21,7 +21,7 @@ help: ## list the targets
 demo: $(STAMP) ## compile a real network over all engines and print the table (at most 5 minutes)
 	$(BIN)/python -m benchmarks.demo
 
-test: $(STAMP) vulkan ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
+test: $(STAMP) vulkan browser ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(MAKE) more
 
@@ -58,6 +58,16 @@ vulkan:
 		echo "installing Mesa's Vulkan device in software"; \
 		timeout 600 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
 			--no-install-recommends libvulkan1 mesa-vulkan-drivers' </dev/null >/dev/null 2>&1 || \
+		echo "it cannot be installed here; the tests that want it skip"; }
+
+# Chromium, for the tests that open a report in a browser: as root on Debian, where it is not there yet. Elsewhere those
+# tests skip, and say what to install.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || \
+		! command -v apt-get >/dev/null || { \
+		echo "installing Chromium"; \
+		timeout 600 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+			--no-install-recommends chromium' </dev/null >/dev/null 2>&1 || \
 		echo "it cannot be installed here; the tests that want it skip"; }
 
 clean: ## remove the environment and every cache

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click.testing
 import numpy as np
@@ -21,6 +21,10 @@ from intarsia.report.comparison import Comparison
 from intarsia.runtime.verify import Deviation
 from intarsia.search.verification import Check
 from intarsia.target import Target, cores
+from tests.fakes import fake_graph
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
 
 
 def _figures(
@@ -213,6 +217,17 @@ COMPARISON: dict[str, Any] = Comparison(REPORT | {"singles": [*SINGLES[:2], UNRA
 STORED = {"alone": ALONE, "old": OLD}
 """Reports by the name of the artifact; any other holds `REPORT`."""
 PLAN = "threads: 2\nspin: call\npartitions:\n- target: mnn\n  nodes: [conv_0, relu_0, pool_0]\n"
+GRAPH = fake_graph(
+    [
+        ("conv_0", "Conv", ["x", "w"], ["a"]),
+        ("relu_0", "Relu", ["a"], ["b"]),
+        ("pool_0", "MaxPool", ["b"], ["c"]),
+        ("gru_1", "GRU", ["c"], ["y"]),
+    ],
+    weights=["w"],
+    shapes={"x": (1, 3, 8, 8), "w": (4, 3, 3, 3), "y": None},
+)
+"""Of `REPORT`; the atoms fit it."""
 STEPS = (
     SimpleNamespace(target="mnn", nodes=("a", "b")),
     SimpleNamespace(target="onnxruntime", nodes=("c",)),
@@ -242,6 +257,9 @@ class FakeArtifact:
 
     def plan_text(self) -> str:
         return PLAN
+
+    def graph(self) -> Graph:
+        return GRAPH
 
 
 @dataclass

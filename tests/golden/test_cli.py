@@ -28,6 +28,8 @@ COMMANDS = {
     "tune-help": "intarsia tune --help",
     "verify-help": "intarsia verify --help",
     "export-help": "intarsia export --help",
+    "report-help": "intarsia report --help",
+    "report": "intarsia report model.intarsia -o page.html",
     "compile": "intarsia compile model.onnx",
     "compile-json": "intarsia compile model.onnx --json",
     "compare": "intarsia compare model.onnx",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import click
 from intarsia.cli.console import print_json
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.errors import ArtifactError
+from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
     from intarsia.runtime import Artifact
@@ -23,34 +24,53 @@ RANDOM_SEED = 0
 @click.command(short_help="Write an artifact's report as one HTML page.")
 @click.argument("source", metavar="ARTIFACT|REPORT.json", type=FILE)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The page. [default: ARTIFACT with suffix {SUFFIX}]")
-@click.option("--run", is_flag=True, help="Run the artifact on random inputs too, and show what each part takes now.")
+@click.option("--run", is_flag=True, help="Also run the artifact on random inputs, and show what each part takes now.")
 @json_option
 @verbose_option
 def report(source: Path, output: Path | None, run: bool, as_json: bool) -> None:
-    """Write one self-contained page: which engine runs what, how fast, and why.
+    """Write one page that holds all of itself: which engine runs what, how fast, and why.
 
     Of a report alone (what compile --json prints) it shows everything but the graph.
     """
-    from intarsia.report.page import render, write
-
     out = output or source.with_suffix(SUFFIX)
-    if _is_json(source):
-        if run:
-            raise click.UsageError(f"{source} is a report: only an artifact can be run")
-        facts = _read(source)
-        page = render(facts)
-    else:
-        from intarsia.runtime import Artifact
-
-        opened = Artifact(source)
-        facts = opened.report() | {"artifact": str(source)}
-        page = render(facts, opened.graph(), _provenance(opened, run))
-    _write(write, page, out)
+    if out.exists() and source.exists() and out.samefile(source):
+        raise click.UsageError(f"cannot write {out}: it is the artifact itself; name another file with -o")
+    page, nodes, run_ms = _of_report(source, run) if _is_json(source) else _of_artifact(source, run)
+    _write(page, out)
     if as_json:
-        nodes = sum(len(part["nodes"]) for part in facts["partitions"])
-        print_json({"source": str(source), "page": str(out), "bytes": out.stat().st_size, "nodes": nodes})
+        size = out.stat().st_size
+        print_json({"source": str(source), "page": str(out), "bytes": size, "nodes": nodes, "run_ms": run_ms})
     else:
         click.echo(f"wrote {out}")
+
+
+Made = tuple[str, int, Sequence[float] | None]
+"""The page, the count of its nodes, and what a run took."""
+
+
+def _of_report(source: Path, run: bool) -> Made:
+    from intarsia.report.page import render
+
+    if run:
+        raise click.UsageError(f"{source} is a report: only an artifact can be run")
+    facts = _read(source)
+    return render(facts), _nodes(facts), None
+
+
+def _of_artifact(source: Path, run: bool) -> Made:
+    from intarsia.report.page import Provenance, render
+    from intarsia.runtime import Artifact
+
+    opened = Artifact(source)
+    facts = opened.report() | {"artifact": str(source)}
+    run_ms = _run(opened) if run else None
+    engines = {name: {"version": e.version, "licence": e.licence} for name, e in opened.manifest.engines.items()}
+    provenance = Provenance(engines=engines, plan=opened.plan_text(), run_ms=run_ms)
+    return render(facts, opened.graph(), provenance), _nodes(facts), run_ms
+
+
+def _nodes(facts: Mapping[str, Any]) -> int:
+    return sum(len(part["nodes"]) for part in facts["partitions"])
 
 
 def _is_json(source: Path) -> bool:
@@ -67,16 +87,12 @@ def _read(source: Path) -> Mapping[str, Any]:
         facts = json.loads(source.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ArtifactError(f"{source}: cannot be read as JSON ({error})") from error
-    if not isinstance(facts, dict) or "partitions" not in facts:
-        raise ArtifactError(f"{source}: no report of a compile; intarsia compile MODEL --json prints one")
-    return facts
-
-
-def _provenance(opened: Artifact, run: bool) -> Any:
-    from intarsia.report.page import Provenance
-
-    engines = {name: {"version": e.version, "licence": e.licence} for name, e in opened.manifest.engines.items()}
-    return Provenance(engines=engines, plan=opened.plan_text(), run_ms=_run(opened) if run else None)
+    if missing := sorted(NEEDED - facts.keys()):
+        raise ArtifactError(
+            f"{source}: no report of a compile, it lacks {', '.join(missing)}; intarsia compile MODEL --json prints one"
+        )
+    report: Mapping[str, Any] = facts
+    return report
 
 
 def _run(opened: Artifact) -> list[float]:
@@ -86,7 +102,9 @@ def _run(opened: Artifact) -> list[float]:
         return model.profile(random_feeds(model.sample_inputs, RANDOM_SEED))
 
 
-def _write(write: Any, page: str, out: Path) -> None:
+def _write(page: str, out: Path) -> None:
+    from intarsia.report.page import write
+
     try:
         write(page, out)
     except OSError as error:

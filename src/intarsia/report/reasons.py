@@ -9,6 +9,22 @@ from typing import Any
 NOTHING = "-"
 MOST_OPENINGS = 3
 BEFORE_THEY_WERE_KEPT = "it was compiled before runners-up were recorded: compile the model again to see them"
+NEEDED = frozenset(
+    {
+        *(
+            "model",
+            "singles",
+            "best_single",
+            "chosen",
+            "reason",
+            "latency_ms",
+            "speedup_vs_best_single",
+            "predicted_ms",
+        ),
+        *("partitions", "switches", "spin", "threads", "search", "machine", "max_rel_error"),
+    }
+)
+"""What every report of a compile has, however old."""
 
 Json = Mapping[str, Any]
 

@@ -31,7 +31,8 @@ def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, An
         ids = [id_ for part in parts for id_ in part["nodes"]]
         part_of = [number for number, part in enumerate(parts) for _ in part["nodes"]]
         return facts | {"nodes": {"id": ids, "part": part_of}, "picture": None}
-    numbers = [sorted(graph.position[id_] for id_ in part["nodes"] if id_ in graph.position) for part in parts]
+    position = graph.position
+    numbers = [sorted(position[id_] for id_ in part["nodes"] if id_ in position) for part in parts]
     covered = {node for part in numbers for node in part}
     if len(covered) < len(graph.nodes):  # a report of another graph: draw what there is, and put it nowhere
         return drawing(report, engines, None)
@@ -94,14 +95,14 @@ def _atoms_of(graph: Graph, atoms: Sequence[Json]) -> list[int | None]:
     nothing: list[int | None] = [None] * len(graph.nodes)
     if sum(atom["nodes"] for atom in atoms) != len(graph.nodes):
         return nothing
-    order = linear_order(graph)
+    order, position = linear_order(graph), graph.position
     found, start = list(nothing), 0
     for number, atom in enumerate(atoms):
         end = start + atom["nodes"]
         if {atom["first"], atom["last"]} - set(order[start:end]):
             return nothing
         for id_ in order[start:end]:
-            found[graph.position[id_]] = number
+            found[position[id_]] = number
         start = end
     return found
 

@@ -83,11 +83,12 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
     is_mix = "switches" in plan
     targets = plan["targets"] if is_mix else [plan["tuned"]]
     interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
+    is_best = not is_mix and plan["target"] == report["best_single"]
     return {
         "name": " + ".join(names(targets)) if is_mix else plan["tuned"],
         "tag": plan["name"] if is_mix else None,
         "switches": plan["switches"] if is_mix else 0,
-        "is_best": not is_mix and plan["target"] == report["best_single"],
+        "is_best": is_best,
         "is_chosen": plan["name" if is_mix else "target"] == report["chosen"],
         "colours": list(dict.fromkeys(engines.number(target) for target in targets)),
         "ms": plan["latency_ms"],
@@ -95,7 +96,9 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
         "width": None if speed is None else 100 * speed / longest,
         "one": 100 / longest,
         "interval": interval,
-        "whisker": None if interval is None else (100 * interval["low"] / longest, 100 * interval["high"] / longest),
+        "whisker": None
+        if interval is None or is_best
+        else (100 * interval["low"] / longest, 100 * interval["high"] / longest),
         "raced": plan.get("raced", True),
         "error": plan.get("max_rel_error"),
         "failure": plan.get("failure"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, inf, log
+from math import ceil, log
 
 from intarsia.report.page.rows import NODE_WIDTH, Edge, Rows
 
@@ -23,7 +23,7 @@ GUTTER = 84
 ASPECT = 1.7
 """Width by height that the columns should come to."""
 MOST_COLUMNS = 48
-_WINDOW = 0.15
+_WINDOW = 0.25
 """How far a column may end before its share, as a share of it, to end where fewer edges cross."""
 _LANES = 8
 
@@ -88,15 +88,7 @@ def fold(rows: Rows, edges: Sequence[Edge], parts: Sequence[Sequence[int]]) -> P
     part_of = {node: number for number, part in enumerate(parts) for node in part}
     part_of_row = _parts_of_rows(rows, part_of)
     extents = [_extent(rows, row) for row in rows.rows]
-    crossing = _crossing(rows, edges)
-    best, score = [], inf
-    for count in range(1, min(MOST_COLUMNS, len(rows.rows)) + 1):
-        ends = _ends(len(rows.rows), count, crossing)
-        columns = _columns(ends, extents, part_of_row)
-        height = max(_heights(column, part_of_row)[-1] for column in columns)
-        off = abs(log((columns[-1].right - columns[0].left) / height / ASPECT))
-        if off < score:
-            best, score = columns, off
+    best = _best_columns(extents, part_of_row, _crossing(rows, edges))
     tops = {
         row: y
         for column in best
@@ -171,6 +163,26 @@ def _ends(count: int, columns: int, crossing: Sequence[int]) -> list[int]:
         start = min(range(earliest, latest + 1), key=lambda row: (crossing[row], -row))
         ends.append(start)
     return [*ends, count]
+
+
+def _best_columns(
+    extents: Sequence[tuple[float, float]], part_of_row: Sequence[int], crossing: Sequence[int]
+) -> list[_Column]:
+    """As many columns as come nearest to `ASPECT`: with each more, the whole gets wider and less tall."""
+
+    def tried(count: int) -> tuple[float, list[_Column]]:
+        columns = _columns(_ends(len(extents), count, crossing), extents, part_of_row)
+        height = max(_heights(column, part_of_row)[-1] for column in columns)
+        return columns[-1].right / height / ASPECT, columns
+
+    low, high = 1, min(MOST_COLUMNS, len(extents))
+    while low < high:
+        middle = (low + high) // 2
+        if tried(middle)[0] < 1:
+            low = middle + 1
+        else:
+            high = middle
+    return min((tried(count) for count in {max(low - 1, 1), low}), key=lambda each: abs(log(each[0])))[1]
 
 
 def _columns(ends: Sequence[int], extents: Sequence[tuple[float, float]], part_of_row: Sequence[int]) -> list[_Column]:

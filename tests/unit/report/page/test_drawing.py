@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+
+from intarsia.report.page.drawing import drawing
+from intarsia.report.page.engines import engines_of
+from tests.reports import large, small
+
+
+def test_each_node_has_its_part_its_atom_and_what_it_reads() -> None:
+    report, graph = small()
+    drawn = drawing(report, engines_of(report), graph)
+    nodes = drawn["nodes"]
+    assert nodes["id"] == ["conv_0", "relu_0", "pool_0", "gru_1"]
+    assert [nodes["ops"][op] for op in nodes["op"]] == ["Conv", "Relu", "MaxPool", "GRU"]
+    assert (nodes["part"], nodes["atom"]) == ([0, 0, 0, 1], [0, 0, 1, 2])
+    assert [nodes["texts"][text] for text in nodes["reads"][0]] == [
+        "input x float32 1x3x8x8", "weight float32 4x3x3x3",
+    ]  # fmt: skip
+    assert [nodes["texts"][text] for text in nodes["makes"][3]] == ["float32 = output y"]
+
+
+def test_edges_are_pairs_of_nodes() -> None:
+    report, graph = small()
+    picture = drawing(report, engines_of(report), graph)["picture"]
+    assert picture["edges"] == [0, 1, 1, 2, 2, 3]
+    assert len(picture["x"]) == len(picture["y"]) == 4
+    assert {box[0] for box in picture["boxes"]} == {0, 1}
+
+
+def test_a_part_tells_its_rivals_and_who_refused() -> None:
+    report, graph = small()
+    first, second = drawing(report, engines_of(report), graph)["parts"]
+    assert (first["label"], first["ms"], first["share"], first["switch"]) == ("mnn", "11.9", "74 %", None)
+    assert first["rivals"][0]["target"] == "onnxruntime -optimization-level=all"
+    assert (first["rivals"][0]["ms"], first["rivals"][0]["plan"]) == ("14.1", "+2.44")
+    assert (second["rivals"][0]["ms"], second["switch"]) == ("~8.30", "0.310")
+    assert second["refused"][0] == {"target": "ncnn", "reason": "refused: gru_1: no GRU"}
+
+
+def test_atoms_that_do_not_fit_the_graph_are_nobodys() -> None:
+    report, graph = small()
+    report["atoms"] = [report["atoms"][0] | {"first": "elsewhere"}, *report["atoms"][1:]]
+    assert drawing(report, engines_of(report), graph)["nodes"]["atom"] == [None] * 4
+
+
+def test_without_a_graph_the_nodes_are_listed() -> None:
+    report, _ = small()
+    drawn = drawing(report, engines_of(report), None)
+    assert drawn["picture"] is None
+    assert drawn["nodes"] == {"id": ["conv_0", "relu_0", "pool_0", "gru_1"], "part": [0, 0, 0, 1]}
+
+
+def test_a_graph_that_the_report_is_not_of_is_not_drawn() -> None:
+    report, _ = small()
+    _, other = large(8)
+    assert drawing(report, engines_of(report), other)["picture"] is None
+
+
+def test_it_is_json_throughout() -> None:
+    report, graph = large(100)
+    assert json.dumps(drawing(report, engines_of(report), graph), allow_nan=False)

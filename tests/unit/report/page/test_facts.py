@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from intarsia.report.page import facts
+from intarsia.report.page.engines import engines_of
+from tests.cli_fakes import ALONE, MIX, OLD, PARTITIONS, REPORT
+
+ENGINES = engines_of(REPORT)
+
+
+def test_the_verdict_names_the_engines() -> None:
+    assert facts.verdict(REPORT) == "mnn and onnxruntime"
+    assert facts.verdict(ALONE) == "mnn alone"
+    third = {**PARTITIONS[0], "target": "ncnn"}
+    assert facts.verdict(REPORT | {"partitions": [*PARTITIONS, third]}) == "mnn, onnxruntime and ncnn"
+
+
+def test_plans_stand_by_their_latency_with_bars_on_one_scale() -> None:
+    mix, mnn, ort = facts.plans(REPORT, ENGINES)
+    assert [mix["ms"], mnn["ms"], ort["ms"]] == [15.96, 19.4, 21.7]
+    assert (mix["is_chosen"], mnn["is_best"], ort["is_best"]) == (True, True, False)
+    assert mix["whisker"] == (100 * 1.19 / 1.241, 100)
+    assert mnn["width"] == pytest.approx(100 / 1.241) == mnn["one"]
+    assert (mix["name"], mix["tag"], mix["colours"]) == ("mnn + onnxruntime", "collage", [0, 1])
+
+
+def test_the_plan_that_was_asked_for_stands_among_them() -> None:
+    given = REPORT | {"chosen": "manual", "mixes": []}
+    asked = next(plan for plan in facts.plans(given, ENGINES) if plan["is_chosen"])
+    assert (asked["tag"], asked["ms"], asked["speed"], asked["switches"]) == ("manual", 15.96, 1.2155, 1)
+
+
+def test_who_failed_and_who_was_absent() -> None:
+    assert [(each["target"], each["stage"]) for each in facts.failures(REPORT)] == [
+        ("ncnn", "capability"), ("odd", "crash"), ("tensorrt", "absent"),
+    ]  # fmt: skip
+
+
+def test_parts_have_bars_for_each_time_that_is_known() -> None:
+    first, second = facts.parts(REPORT, ENGINES, None)
+    assert [(name, each) for name, each, _ in first["bars"]] == [("predicted", 11.25), ("measured", 11.9)]
+    assert first["bars"][1][2] == 100
+    assert first["off"] == pytest.approx(11.25 / 11.9 - 1)
+    assert second["runner_up"] == "~8.30 (+3.90) mnn"
+    first, second = facts.parts(REPORT, ENGINES, [20.0, 5.0])
+    assert first["bars"][2] == ("now", 20.0, 100)
+    assert second["bars"][2] == ("now", 5.0, 25)
+
+
+def test_the_timeline_is_one_run_from_left_to_right() -> None:
+    line = facts.timeline(REPORT, ENGINES, None)
+    assert line is not None
+    first, second = line["order"]
+    assert (line["source"], line["whole_ms"]) == ("measured in the finished plan", 16.0)
+    assert (first["left"], second["left"]) == (0, pytest.approx(100 * 11.9 / 16))
+    assert first["width"] + second["width"] == pytest.approx(100)
+    assert second["switch"] == pytest.approx(100 * 0.31 / 4.1)
+    assert {label: len(each) for label, each in line["lanes"].items()} == {"mnn": 1, "onnxruntime": 1}
+
+
+@pytest.mark.parametrize(
+    ("more", "run_ms", "source"),
+    [
+        ({}, [1.0, 2.0], "measured just now"),
+        ({"measured_ms": None}, None, "predicted"),
+        ({"measured_ms": None, "predicted_ms": None}, None, None),
+    ],
+)
+def test_the_timeline_takes_the_best_times_there_are(
+    more: dict[str, Any], run_ms: list[float] | None, source: str | None
+) -> None:
+    line = facts.timeline(REPORT | {"partitions": [part | more for part in PARTITIONS]}, ENGINES, run_ms)
+    assert source == (line and line["source"])
+
+
+def test_memory_is_shown_whatever_it_is_called() -> None:
+    held = {"peak_bytes": 3_000_000, "weights_bytes": 1_000_000, "how": "rss"}
+    found = facts.memory(REPORT | {"memory": held, "mixes": [MIX | {"memory": {"peak_bytes": 5}}]})
+    assert found == [
+        {"of": "the plan", "what": "peak", "bytes": 3_000_000},
+        {"of": "the plan", "what": "weights", "bytes": 1_000_000},
+        {"of": "collage", "what": "peak", "bytes": 5},
+    ]
+    assert facts.memory(REPORT) == []
+
+
+def test_the_commands_can_be_pasted() -> None:
+    report = REPORT | {"model": "my model.onnx", "config": "config -targets='mnn -threads=2',llvm"}
+    said = shlex.split(facts.command(report | {"budget_s": 20.0, "seed": 3}))
+    assert said[:5] == ["intarsia", "compile", "my model.onnx", "--target", "config -targets='mnn -threads=2',llvm"]
+    assert said[5:] == ["--threads", "2", "--budget", "20", "--seed", "3", "--partition", "collage"]
+    assert "--target" not in facts.command(REPORT)
+    assert facts.replay(report | {"artifact": "a b.intarsia"}).splitlines() == [
+        "intarsia explain 'a b.intarsia' --plan > plan.yaml",
+        "intarsia compile 'my model.onnx' --partition manual --plan plan.yaml",
+    ]
+
+
+def test_an_old_report_has_less_to_show() -> None:
+    engines = engines_of(OLD)
+    assert facts.atoms(OLD) is None
+    assert facts.openings(OLD) == []
+    assert [plan["speed"] for plan in facts.plans(OLD, engines)] == [None] * 3
+    assert facts.reasons(OLD)
+
+
+def test_atoms_mark_the_least() -> None:
+    found = facts.atoms(REPORT)
+    assert found is not None
+    assert found["targets"] == ["onnxruntime", "mnn", "ncnn"]
+    assert [row["least"] for row in found["rows"]] == [10.9, 0.35, 3.64]

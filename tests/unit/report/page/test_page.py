@@ -1,0 +1,167 @@
+"""The page as a file: whole, harmless whatever a model's names are, without any address to load from, and small."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intarsia.report.page import Provenance, render, write
+from intarsia.report.page.page import _ASSETS, _LIBRARIES
+from tests.cli_fakes import ALONE, OLD, PLAN, REPORT
+from tests.fakes import fake_graph
+from tests.reports import EVIL, large, small
+
+MOST_BYTES = 8_000_000
+PROVENANCE = Provenance(engines={"mnn": {"version": "3.6.1", "licence": "BSD-3-Clause"}}, plan=PLAN, run_ms=(12.0, 4.0))
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and the text inside scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.scripts: list[str] = []
+        self.styles: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "link", "input", "img", "col", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"script", "style"}:
+            (self.scripts if self.open[-1] == "script" else self.styles).append(data)
+        else:
+            self.text += data
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def data_of(page: str) -> Any:
+    return json.loads(Tags(page).scripts[0])
+
+
+@pytest.mark.parametrize("report", [REPORT, ALONE, OLD, REPORT | {"latency_ms": None, "speedup_vs_best_single": None}])
+def test_every_report_makes_a_page_whose_tags_close(report: dict[str, Any]) -> None:
+    _, graph = small()
+    for page in (render(report), render(report, graph, PROVENANCE)):
+        found = Tags(page)
+        assert found.open == []
+        assert "mnn" in found.text
+
+
+def test_the_sentences_that_explain_prints_are_there() -> None:
+    text = " ".join(Tags(render(REPORT, *small()[1:], PROVENANCE)).text.split())
+    for said in (
+        "the mix is 1.22 times as fast (1.19 to 1.24)",
+        "latency 16.0 ms (min 15.4, p90 17.2); predicted 15.2 ms, 4.8 % less than measured",
+        "not measured: 1 of 3 atoms on ncnn",
+        "failed at crash: signal 11",
+        "14.1 (+2.44) onnxruntime -optimization-level=all",
+        "measured just now, 16.0 ms together",
+        "intarsia compile model.onnx --threads 2 --partition collage",
+        "3.6.1 BSD-3-Clause",
+    ):
+        assert said in text
+
+
+def test_names_of_a_model_are_only_text() -> None:
+    rows = [(EVIL, "Conv", ["x"], [EVIL + "value"]), (EVIL + "2", EVIL, [EVIL + "value"], ["y"])]
+    report, _ = small()
+    parts = [
+        part | {"nodes": [row[0]], "target": f"mnn -x={EVIL}"}
+        for part, row in zip(report["partitions"], rows, strict=True)
+    ]
+    strange = {
+        "partitions": parts,
+        "reason": EVIL,
+        "model": EVIL,
+        "config": EVIL,
+        "machine": {"cpu": EVIL},
+        "atoms": [],
+    }
+    page = render(report | strange, fake_graph(rows), PROVENANCE)
+    plain = render(*small(), PROVENANCE)
+    assert [tag for tag, _ in Tags(page).tags].count("script") == [tag for tag, _ in Tags(plain).tags].count("script")
+    assert "img" not in {tag for tag, _ in Tags(page).tags}
+    assert "<img" not in page
+    assert not any(name.startswith("on") for _, attributes in Tags(page).tags for name in attributes)
+    assert data_of(page)["nodes"]["id"] == [EVIL, EVIL + "2"]
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    page = render(*large(200), PROVENANCE)
+    found = Tags(page)
+    for _, attributes in found.tags:
+        for name in ("src", "href", "action", "poster", "data"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:"))
+    assert not re.search(r"url\(|@import", found.styles[0])
+    assert not re.search(
+        r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|importScripts)\b", "".join(found.scripts[1:])
+    )
+    (policy,) = (a["content"] or "" for tag, a in found.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    assert "connect-src" not in policy
+
+
+def test_the_policy_lets_in_what_the_page_holds_and_nothing_else() -> None:
+    found = Tags(render(*small()))
+    (policy,) = (a["content"] or "" for tag, a in found.tags if a.get("http-equiv") == "Content-Security-Policy")
+    digests = {
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in (*found.scripts[1:], *found.styles)
+    }
+    assert set(re.findall(r"'sha256-[^']+'", policy)) == digests
+
+
+def test_five_thousand_nodes_fit() -> None:
+    report, graph = large(5000, prefix="/model/encoder/some_long_name_as_exporters_write_them/layers")
+    page = render(report, graph)
+    assert len(data_of(page)["nodes"]["id"]) == 5000
+    assert len(page.encode()) < MOST_BYTES
+
+
+def test_buckets_devices_and_memory_have_their_places() -> None:
+    bucket = {"ranges": {"seq": [1, 32]}, "measured_at": {"seq": 16}, **REPORT}
+    transfer = {
+        "value": "a", "source": "cpu", "destination": "vulkan:0", "partition": 2, "readers": [2],
+        "bytes": 4096, "is_inside": False, "ms": 0.25,
+    }  # fmt: skip
+    more = {"buckets": [bucket], "transfers": [transfer], "memory": {"peak_bytes": 12_300_000}}
+    text = " ".join(Tags(render(REPORT | more)).text.split())
+    for said in ("seq 1 to 32", "cpu → vulkan:0", "4,096", "0.250", "12.3 MB"):
+        assert said in text
+
+
+def test_the_libraries_are_there_with_their_licence() -> None:
+    vendor = _ASSETS / "vendor"
+    readme = (vendor / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| (d3-\w+) \|", readme, re.MULTILINE)) == sorted(_LIBRARIES)
+    for name, version in re.findall(r"^\| (d3-\w+) \| ([\d.]+) \|", readme, re.MULTILINE):
+        assert f"{name}/ v{version} Copyright" in (vendor / f"{name}.min.js").read_text(encoding="utf-8")
+        assert name in (vendor / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    write("<p>ä</p>", out)
+    assert out.read_text(encoding="utf-8") == "<p>ä</p>"
+    with pytest.raises(UnicodeEncodeError):
+        write("\ud800", out)
+    assert out.read_text(encoding="utf-8") == "<p>ä</p>"
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
