@@ -23,7 +23,20 @@ from intarsia.errors import (
 )
 from tests.cli_fakes import Fakes, invoke
 
-VERBS = ("compare", "compile", "config", "devices", "doctor", "explain", "export", "run", "targets", "tune", "verify")
+VERBS = (
+    "compare",
+    "compile",
+    "config",
+    "devices",
+    "doctor",
+    "explain",
+    "export",
+    "report",
+    "run",
+    "targets",
+    "tune",
+    "verify",
+)
 
 
 def in_a_process(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -124,7 +124,7 @@ def test_what_repeats_it() -> None:
 
 def test_engines_with_their_times_or_failures() -> None:
     ort, mnn, openvino = report()["singles"]
-    assert ort["speedup_vs_best_single"] == {"median": 1.0, "low": 1.0, "high": 1.0}
+    assert ort["speedup_vs_best_single"] is None
     assert ort["latency_ms"] == 10.0  # the duel's figure, not the first look's
     assert (ort["compile_s"], ort["load_s"], ort["max_rel_error"]) == (0.5, 0.25, 1e-6)
     assert mnn == {"target": "mnn", "failure": {"stage": "crash", "reason": "SIGSEGV", "repro": None}}
@@ -177,7 +177,7 @@ def test_the_search_and_its_absence() -> None:
     search = report()["search"]
     assert search == {
         "seconds": 1.235, "measured": 7, "cached": 3, "atoms": 2, "candidates": 0, "finished": False,
-        "control_void": False,
+        "interrupted": False, "control_void": False,
         "unmeasured": [{"target": "mnn", "atoms": [0, 1]}],
         "control": {"median": 1.0, "low": 1.0, "high": 1.0},
     }  # fmt: skip

@@ -33,7 +33,7 @@ from intarsia.cost.protocol import (
 )
 from intarsia.cost.protocol import Request as Question
 from intarsia.graph import Graph
-from intarsia.search import decision
+from intarsia.search import builder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def table_machine(graph: Graph, table: Table, folder: Path) -> Iterator[None]:
 
     Worker.graph, Worker.table, Worker.written = graph, table, {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (measure, duel, decision):
+        for module in (measure, duel, builder):
             patch.setattr(module, "WorkerClient", Worker)
         patch.setattr(duel, "SETTLE_S", 0.0)
         patch.setattr(duel, "Pace", lambda: full_speed)
