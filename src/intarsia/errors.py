@@ -9,7 +9,8 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── ModelError                  missing, truncated, not ONNX, unbound dimension
     │   ├── FeedError                   wrong name, shape or dtype of a model input
     │   ├── PlanError                   a partitioning that does not cover the graph once, in order
-    │   └── ArtifactError               damaged, or built for another machine or engine version
+    │   ├── ArtifactError               damaged, or built for another machine or engine version
+    │   └── UnsupportedError            something of another library's interface that is not offered here
     ├── BackendUnavailableError     3   an engine that is not installed or does not start
     │   └── MissingStageError           planned, but a stage that would compile or run the plan is missing here
     ├── BackendError                4   an engine that failed, with its name and stage
@@ -64,6 +65,10 @@ class PlanError(InputError, ValueError):
 
 class ArtifactError(InputError, ValueError):
     """An artifact that is damaged, or was built for another machine or engine version."""
+
+
+class UnsupportedError(InputError, AttributeError):
+    """A part of another library's interface that is not offered here; the message says what to do instead."""
 
 
 class BackendUnavailableError(IntarsiaError, ImportError):

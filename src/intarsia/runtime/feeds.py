@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,30 @@ from intarsia.backends.base import Signature
 from intarsia.errors import FeedError
 from intarsia.graph import Graph
 from intarsia.graph.sizes import input_dims, shape_at
+from intarsia.runtime.arrays import NotAnArrayError, as_numpy, cure
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import signature
 
 
-def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The feeds as arrays, or all that is wrong with them in one error.
+def named_feeds(inputs: Sequence[Signature], by_place: Sequence[Any], by_name: Mapping[str, Any]) -> dict[str, Any]:
+    """The feeds of a call by name: as in a call of a function, those by place are of the first inputs.
+
+    Raises:
+        FeedError: More than there are inputs, or one is given twice.
+    """
+    if len(by_place) > len(inputs):
+        names = ", ".join(value.name for value in inputs) or "none"
+        raise FeedError(f"{len(by_place)} feeds are given by their place, and the inputs are {names}")
+    feeds = {value.name: array for value, array in zip(inputs, by_place, strict=False)}
+    if twice := sorted(feeds.keys() & by_name.keys()):
+        raise FeedError(f"input {', '.join(twice)} is given by its place and by its name; give it once")
+    return feeds | dict(by_name)
+
+
+def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The feeds as numpy's arrays, on the same memory where that can be, or all that is wrong with them in one error.
+
+    Numbers and lists of numbers become arrays of the input's element type.
 
     Raises:
         FeedError: Naming each missing, unknown or ill-formed feed.
@@ -34,9 +53,14 @@ def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, np.ndarray]) ->
         if name not in feeds:
             problems.append(f"input {describe(value)} is missing")
             continue
-        array = np.asarray(feeds[name])
-        if array.dtype != numpy_dtype(value.dtype) and not (value.dtype == "string" and array.dtype.kind in "OUS"):
-            problems.append(f"input {describe(value)} was given as {array.dtype}; convert it, e.g. .astype(...)")
+        given, dtype = feeds[name], numpy_dtype(value.dtype)
+        try:
+            array = as_numpy(given, dtype)
+        except NotAnArrayError as error:
+            problems.append(f"input {describe(value)}: what was given {error}")
+            continue
+        if array.dtype != dtype and not (value.dtype == "string" and array.dtype.kind in "OUS"):
+            problems.append(f"input {describe(value)} was given as {array.dtype}; convert it with {cure(given, dtype)}")
         elif value.shape is not None and array.shape != value.shape:
             problems.append(f"input {describe(value)} was given the shape {_text(array.shape)}")
         arrays[name] = array

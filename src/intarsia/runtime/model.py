@@ -7,18 +7,20 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from intarsia.backends.base import Signature
 from intarsia.errors import ConfigError
+from intarsia.runtime import card
+from intarsia.runtime.arrays import handed_back, library_of
 from intarsia.runtime.artifact import Artifact
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.build import build, load_build, load_steps, weights_of
 from intarsia.runtime.container import remove_stale
 from intarsia.runtime.executor import Executor
-from intarsia.runtime.feeds import check_feeds
+from intarsia.runtime.feeds import check_feeds, named_feeds
 from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.stream import Stream, in_turn
@@ -79,20 +81,47 @@ class CompiledModel:
         """Name, dtype and shape of each output."""
         return self.plan.outputs
 
-    def __call__(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    @overload
+    def __call__(self, feeds: Mapping[str, np.ndarray], /) -> dict[str, np.ndarray]: ...
+
+    @overload
+    def __call__(self, /, *feeds: Any, **named: Any) -> dict[str, Any]: ...
+
+    def __call__(self, /, *feeds: Any, **named: Any) -> dict[str, Any]:
         """Run once.
 
+        Arrays of numpy, tensors of PyTorch, and whatever else has ``__dlpack__`` are taken, where they lie if they are
+        contiguous. Results are of the feeds' library: tensors for tensors; numpy's for feeds of several libraries.
+
+        Example::
+
+            model({"ids": ids, "mask": mask})  # by name
+            model(ids=ids, mask=mask)
+            model(ids, mask)  # in the order of `inputs`
+
         Args:
-            feeds: One array per input, of the input's dtype and shape.
+            *feeds: One mapping of arrays by input name, or arrays for the first inputs. Each array is of the input's
+                dtype and shape; numbers and lists of numbers take the input's dtype.
+            **named: Arrays for the other inputs.
 
         Returns:
-            One array per output, owned by the caller.
+            One array per output by its name, in the order of `outputs`, owned by the caller.
 
         Raises:
-            FeedError: A feed is missing, unknown, or of another dtype or shape; no engine has seen it.
+            FeedError: A feed is missing, unknown, of another dtype or shape, or not in the host's memory; no engine
+                has seen it.
             ExecutionError: An engine failed.
         """
-        return self.load().run(feeds)
+        if not named and len(feeds) == 1 and (feeds[0].__class__ is dict or isinstance(feeds[0], Mapping)):
+            arrays: Mapping[str, Any] = feeds[0]
+        else:
+            arrays = named_feeds(self.inputs, feeds, named)
+        results = self.load().run(arrays)
+        for array in arrays.values():
+            if array.__class__ is not np.ndarray:
+                make = library_of(arrays.values())
+                return results if make is None else handed_back(results, make)
+        return results
 
     def stream(self, feeds: Iterable[Mapping[str, np.ndarray]]) -> Stream:
         """Run once for each of a stream of requests, and yield the results in their order.
@@ -153,18 +182,38 @@ class CompiledModel:
     def _loaded(self, plan: Plan) -> Executor:
         return load_steps(plan, self._artifact.build(plan).artifacts, self._artifact.weights())
 
+    def checked(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The feeds as numpy's arrays, their names, dtypes and shapes checked; open dimensions are checked by a run.
+
+        Raises:
+            FeedError: Naming each missing, unknown or ill-formed feed.
+        """
+        return check_feeds(self.inputs, feeds)
+
     def profile(self, feeds: Mapping[str, np.ndarray], runs: int = 10) -> list[float]:
-        """Median milliseconds of each partition over ``runs`` runs."""
+        """Median milliseconds of each partition over ``runs`` runs, in the plan's order.
+
+        Raises:
+            ConfigError: ``runs`` is less than 1.
+            FeedError: As a call.
+        """
         if runs < 1:
             raise ConfigError(f"cannot profile {runs} runs: give at least 1")
         executor = self.load()
-        executor.feed(check_feeds(self.inputs, feeds))
+        executor.feed(self.checked(feeds))
         executor.call()
         spent = np.array([executor.timed_call() for _ in range(runs)])
         return [float(ms) for ms in np.median(spent, axis=0) / 1e6]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Copy the artifact to ``path``; it appears whole or not at all."""
+        """Copy the artifact to ``path``; it appears whole or not at all.
+
+        Returns:
+            The path.
+
+        Raises:
+            OSError: Nothing can be written there.
+        """
         destination = Path(path)
         destination.parent.mkdir(parents=True, exist_ok=True)
         remove_stale(destination)
@@ -198,8 +247,11 @@ class CompiledModel:
         self.close()
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{len(p.nodes)} nodes on {p.target.kind.name}" for p in self.plan.partitions)
-        return f"CompiledModel({parts}; {self.plan.settings.threads} threads)"
+        return card.as_text(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return card.as_html(self)
 
 
 def load(path: str | os.PathLike[str]) -> CompiledModel:

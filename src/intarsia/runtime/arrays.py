@@ -1,0 +1,122 @@
+"""Arrays of other libraries, as feeds and as results, by DLPack: no library is named here, and none is imported.
+
+What is a tensor of PyTorch, an array of JAX or CuPy is told by the protocol that they have in common. An element type
+that DLPack or numpy lacks (bfloat16, float8) crosses as integers of its size.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from intarsia.runtime.dtypes import numpy_dtype
+
+_HOST_MEMORY = (1, 3, 11)
+"""DLPack's numbers of devices whose memory the processor reads: its own, and what CUDA and ROCm pin in it."""
+FromDlpack = Callable[[np.ndarray], Any]
+
+
+class NotAnArrayError(Exception):
+    """Why something cannot be taken as an array; who takes it says which input it is of."""
+
+
+def as_numpy(given: Any, dtype: np.dtype) -> np.ndarray:
+    """What was given, as numpy's array on the same memory where that can be.
+
+    Numbers and lists of them have no element type of their own, so they take the one that is wanted where it holds
+    them. All else keeps its own.
+
+    Raises:
+        NotAnArrayError: It is no array, or in memory that is not the host's, or its numbers do not fit.
+    """
+    if isinstance(given, np.ndarray | np.generic):
+        return np.asarray(given)
+    if hasattr(given, "__dlpack__"):
+        return _by_dlpack(given)
+    if isinstance(given, bool | int | float | list | tuple):
+        return _of_numbers(given, dtype)
+    return np.asarray(given)
+
+
+def library_of(feeds: Iterable[Any]) -> FromDlpack | None:
+    """What makes a result an array of the feeds' library: ``None`` where that is numpy, or there are several."""
+    found = {_maker(array) for array in feeds if not isinstance(array, np.ndarray)} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def handed_back(results: Mapping[str, np.ndarray], make: FromDlpack) -> dict[str, Any]:
+    """The results as arrays of another library, on the same memory. Text, which none of them has, stays numpy's."""
+    return {name: array if array.dtype.hasobject else _made(array, make) for name, array in results.items()}
+
+
+def cure(given: Any, dtype: np.dtype) -> str:
+    """How its user converts an array to an element type, in the words of the array's library."""
+    if isinstance(given, np.ndarray | np.generic) or not hasattr(given, "to"):
+        return f".astype({dtype.name!r})"
+    return f".to({_library_name(given)}.{dtype.name})"
+
+
+def _by_dlpack(given: Any) -> np.ndarray:
+    device = given.__dlpack_device__()[0]
+    if device not in _HOST_MEMORY:
+        raise NotAnArrayError("is in a device's memory; copy it to the host first, as x.cpu() does")
+    borrowed = _borrowed(str(given.dtype).rpartition(".")[2]) if hasattr(given, "dtype") else None
+    try:
+        if borrowed is None:
+            return np.from_dlpack(given)
+        return np.from_dlpack(given.view(getattr(_namespace(given), _carrier(borrowed).name))).view(borrowed)
+    except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        raise NotAnArrayError(f"cannot be read by DLPack: {error}") from error
+
+
+def _of_numbers(given: Any, dtype: np.dtype) -> np.ndarray:
+    try:
+        array = np.asarray(given)
+        whole = array.dtype.kind in "iu" and dtype.kind in "iu"
+        if array.dtype.kind in "biuf" and (whole or array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind")):
+            return np.asarray(given, dtype)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise NotAnArrayError(f"is no array of {dtype.name}: {error}") from error
+    return array
+
+
+def _made(array: np.ndarray, make: FromDlpack) -> Any:
+    if array.dtype.isbuiltin == 1:
+        return make(array)
+    integers = make(array.view(_carrier(array.dtype)))
+    return integers.view(getattr(_namespace(integers), array.dtype.name))
+
+
+@cache
+def _borrowed(name: str) -> np.dtype | None:
+    """The element type of this name, if numpy has it from elsewhere, so that DLPack does not carry it to numpy."""
+    if hasattr(np, name):
+        return None
+    try:
+        return numpy_dtype(name)
+    except (AttributeError, TypeError):
+        return None
+
+
+def _carrier(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"uint{8 * dtype.itemsize}")
+
+
+def _maker(given: Any) -> FromDlpack | None:
+    return getattr(_namespace(given), "from_dlpack", None) if hasattr(given, "__dlpack__") else None
+
+
+def _namespace(given: Any) -> Any:
+    """The module of the functions on this array: as the array-API standard tells it, else the one of its class."""
+    if hasattr(given, "__array_namespace__"):
+        return given.__array_namespace__()
+    modules = (sys.modules.get(cls.__module__.partition(".")[0]) for cls in type(given).__mro__)
+    return next((module for module in modules if hasattr(module, "from_dlpack")), None)
+
+
+def _library_name(given: Any) -> str:
+    return getattr(_namespace(given), "__name__", "numpy")
