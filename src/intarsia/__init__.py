@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
     from intarsia.driver import build, compare, compile
+    from intarsia.interop.session import InferenceSession
     from intarsia.partition import Partitioning
     from intarsia.report.comparison import Comparison
     from intarsia.runtime import CompiledModel, load
@@ -25,6 +26,7 @@ __all__ = [
     "CompilationConfig",
     "CompiledModel",
     "Constraint",
+    "InferenceSession",
     "Partitioning",
     "Target",
     "VirtualDevice",
@@ -42,6 +44,7 @@ _HOME = {
     "CompilationConfig": "intarsia.config",
     "CompiledModel": "intarsia.runtime",
     "Constraint": "intarsia.devices",
+    "InferenceSession": "intarsia.interop.session",
     "Partitioning": "intarsia.partition",
     "Target": "intarsia.target",
     "VirtualDevice": "intarsia.target",

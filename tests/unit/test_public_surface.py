@@ -10,8 +10,8 @@ import pytest
 import intarsia
 
 PUBLIC = [
-    "Comparison", "CompilationConfig", "CompiledModel", "Constraint", "Partitioning", "Target", "VirtualDevice",
-    "__version__", "build", "compare", "compile", "errors", "load", "partition",
+    "Comparison", "CompilationConfig", "CompiledModel", "Constraint", "InferenceSession", "Partitioning", "Target",
+    "VirtualDevice", "__version__", "build", "compare", "compile", "errors", "load", "partition",
 ]  # fmt: skip
 HEAVY = [
     "MNN", "_tools", "ncnn", "numpy", "onnx", "onnx_ir", "onnxruntime", "onnxscript", "openvino", "openvino_telemetry",

@@ -39,6 +39,21 @@ def read_model(source: ModelSource) -> ir.Model:
     return model
 
 
+def parsed_model(source: str | os.PathLike[str] | bytes) -> tuple[onnx.ModelProto, bytes, Path | None]:
+    """A model as its file says it, the file's content, and the folder that its external data is in.
+
+    Raises:
+        ModelError: No such file, not ONNX, or cut short.
+    """
+    where, content, folder = "the model", source, None
+    if not isinstance(content, bytes):
+        path = Path(content)
+        where, content, folder = str(path), _content(path), path.parent
+    proto = _parse(content, where)
+    _check(proto, where)
+    return proto, content, folder
+
+
 def _proto(source: ModelSource) -> tuple[onnx.ModelProto | None, str, Path | None]:
     if isinstance(source, ir.Model):
         return None, "the model", None

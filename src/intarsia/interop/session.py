@@ -1,0 +1,329 @@
+"""`InferenceSession`: a compiled model with the interface of ONNX Runtime's session."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from intarsia.config import CompilationConfig
+from intarsia.driver import Strategy
+from intarsia.errors import ConfigError, FeedError, IntarsiaError
+from intarsia.graph.bind import Shapes
+from intarsia.graph.interface import interface_of
+from intarsia.interop.binding import IOBinding
+from intarsia.interop.compiled import BUDGET_S, Settings, compiled
+from intarsia.interop.nodes import ModelMetadata, NodeArg, metadata_of, node_args
+from intarsia.interop.options import RunOptions, SessionOptions, check_session_options
+from intarsia.interop.providers import Provider, chosen_providers, targets_of
+from intarsia.interop.refusal import refuse_absent
+from intarsia.interop.sizes import SizedModels, open_inputs
+from intarsia.interop.trace import Trace
+from intarsia.interop.values import OrtValue
+from intarsia.runtime import Artifact, CompiledModel
+from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
+
+ARTIFACT_SUFFIX = ".intarsia"
+
+
+class InferenceSession:
+    """A model that runs on the engines that measured fastest here, with the interface of ``onnxruntime``'s session.
+
+    Compiling happens here, the first time: with a budget of 20 seconds for measuring, beside the time that each engine
+    needs to compile the model alone. What comes out is kept in a folder, by model, settings, engines and machine, so
+    that the next session loads it. A model with open dimensions is compiled at its first run (see `SizedModels`),
+    unless ``shapes`` states their sizes or ranges.
+
+    Example::
+
+        import intarsia.onnxruntime as ort
+
+        session = ort.InferenceSession("net.onnx", providers=["CPUExecutionProvider"])
+        (probabilities,) = session.run(None, {session.get_inputs()[0].name: image})
+
+    Attributes:
+        providers: What `get_providers` returns.
+    """
+
+    def __init__(
+        self,
+        path_or_bytes: str | os.PathLike[str] | bytes,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[Provider] | None = None,
+        provider_options: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        enable_fallback: bool = True,
+        target: Any = None,
+        budget: float = BUDGET_S,
+        partition: Strategy = "collage",
+        shapes: Shapes | None = None,
+        store: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | bool | None = None,
+    ) -> None:
+        """Compile the model, or find it compiled.
+
+        Args:
+            path_or_bytes: An ONNX model, or the path of an artifact, which ends in ``.intarsia``.
+            sess_options: See `SessionOptions` for what has a meaning.
+            providers: Names, or names with options; they stand for targets (`get_all_providers`).
+            provider_options: Options for each of the providers.
+            enable_fallback: Without effect: nothing falls back in silence.
+            target: Any target or configuration, in place of providers.
+            budget: Seconds that measuring may take.
+            partition: As `intarsia.compile` has it.
+            shapes: Sizes or ranges (``"1..512"``) of symbolic dimensions, and whole shapes by input.
+            store: The record store; one in the user's cache folder if left out.
+            cache: The folder of compiled models; one in the user's cache folder if left out, none for ``False``.
+
+        Raises:
+            IntarsiaError: As `intarsia.compile`; `UnsupportedError` for what is not offered.
+        """
+        options = sess_options or SessionOptions()
+        if not isinstance(options, SessionOptions):
+            raise ConfigError(
+                "sess_options is not one of intarsia.onnxruntime's SessionOptions; make it from that module"
+            )
+        check_session_options(options)
+        if providers is None and options.providers:
+            providers = list(options.providers.items())
+        if target is not None and providers is not None:
+            raise ConfigError("target= and providers both say what the model runs on; state one of them")
+        self._options = options
+        self._source = path_or_bytes
+        self._chosen = chosen_providers(providers, provider_options) if target is None else _of_target(target)
+        self._settings = Settings(
+            target=target if providers is None else targets_of(self._chosen),
+            budget=budget,
+            partition=partition,
+            threads=options.intra_op_num_threads or None,
+            shapes={**(shapes or {}), **options.sizes} or None,
+            store=store,
+            custom_ops=tuple(options.libraries),
+            cache=cache,
+        )
+        self._trace = Trace(options.profile_file_prefix) if options.enable_profiling else None
+        self._close: Callable[[], object] = lambda: None
+        self._start()
+
+    def _start(self) -> None:
+        source, settings = self._source, self._settings
+        if isinstance(source, str | os.PathLike) and Path(source).suffix == ARTIFACT_SUFFIX:
+            artifact = _opened(Path(source), settings)
+            interface = interface_of(artifact.graph().structure())
+            models = SizedModels(lambda _: CompiledModel(artifact), {})
+        else:
+            interface, stated = interface_of(source), settings.shapes or {}
+            models = SizedModels(
+                lambda shapes: compiled(source, replace(settings, shapes={**stated, **shapes} or None)),
+                open_inputs(interface, stated),
+            )
+        self._close()
+        self._close = weakref.finalize(self, models.close)
+        self._interface, self._models = interface, models
+        self._last = models.only
+        self._names = [end.name for end in interface.outputs]
+
+    @property
+    def model(self) -> CompiledModel:
+        """The compiled model behind it, of the last run's sizes: its plan, its report, and `CompiledModel.save`.
+
+        Raises:
+            ConfigError: The model has open dimensions, and no run has told their sizes yet.
+        """
+        if self._last is None:
+            raise ConfigError("the model is compiled at its first run, which tells its sizes; or state shapes=")
+        return self._last
+
+    @property
+    def providers(self) -> list[str]:
+        """What `get_providers` returns."""
+        return self.get_providers()
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: RunOptions | None = None
+    ) -> list[np.ndarray]:
+        """Run once.
+
+        Args:
+            output_names: The outputs that are wanted, in that order; all of them for ``None`` or an empty list.
+            input_feed: An array for each input. Lists of numbers, tensors of PyTorch, and `OrtValue` are taken too.
+            run_options: See `RunOptions` for what has a meaning.
+
+        Raises:
+            FeedError: An array is missing, unknown, or of another dtype or shape, or an output is unknown.
+            ExecutionError: An engine failed, or ``terminate`` is set.
+        """
+        wanted = self._wanted(output_names)
+        results = self._results(input_feed, run_options)
+        return [results[name] for name in wanted]
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, OrtValue],
+        run_options: RunOptions | None = None,
+    ) -> list[OrtValue]:
+        """As `run`, with values in and out."""
+        return [OrtValue(array) for array in self.run(output_names, input_dict_ort_values, run_options)]
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        callback: Callable[[list[np.ndarray], Any, str], None],
+        user_data: Any,
+        run_options: RunOptions | None = None,
+    ) -> None:
+        """As `run` on a thread of its own; then ``callback(results, user_data, error)``, one of the two empty."""
+
+        def work() -> None:
+            try:
+                results, error = self.run(output_names, input_feed, run_options), ""
+            except IntarsiaError as failure:
+                results, error = [], str(failure)
+            callback(results, user_data, error)
+
+        threading.Thread(target=work, name="intarsia run_async", daemon=True).start()
+
+    def io_binding(self) -> IOBinding:
+        """Room for the arrays of runs to come."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
+        """Run once on what is bound.
+
+        Raises:
+            FeedError: As `run`; or there is not as much room for a result as it takes.
+        """
+        iobinding.take(self._results(iobinding.feeds, run_options))
+
+    def get_inputs(self) -> list[NodeArg]:
+        """Name, type and shape of each input, as the model's file says them."""
+        return node_args(self._interface.inputs)
+
+    def get_outputs(self) -> list[NodeArg]:
+        """Name, type and shape of each output."""
+        return node_args(self._interface.outputs)
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """Inputs that the model has a value for. They are weights here: a run does not take another value."""
+        return node_args(self._interface.overridable)
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """Where the model came from, and its own key-value pairs."""
+        return metadata_of(self._interface)
+
+    def get_session_options(self) -> SessionOptions:
+        """Those it was made with."""
+        return self._options
+
+    def get_providers(self) -> list[str]:
+        """The providers that it may use, most preferred first."""
+        return list(self._chosen)
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """The options of each provider, as text."""
+        return {name: {key: str(value) for key, value in own.items()} for name, own in self._chosen.items()}
+
+    def set_providers(
+        self, providers: Sequence[Provider] | None = None, provider_options: Sequence[Mapping[str, Any]] | None = None
+    ) -> None:
+        """Compile anew for other providers."""
+        self._chosen = chosen_providers(providers, provider_options)
+        self._settings = replace(self._settings, target=None if providers is None else targets_of(self._chosen))
+        self._start()
+
+    def enable_fallback(self) -> None:
+        """Without effect: nothing falls back in silence."""
+
+    def disable_fallback(self) -> None:
+        """Without effect: nothing falls back in silence."""
+
+    def get_profiling_start_time_ns(self) -> int:
+        """When profiling began, in nanoseconds of ``time.perf_counter_ns``; 0 where it is off."""
+        return 0 if self._trace is None else self._trace.start_ns
+
+    def end_profiling(self) -> str:
+        """Write the profile of the runs so far; its path.
+
+        Raises:
+            ConfigError: ``enable_profiling`` is not set in the session's options.
+        """
+        if self._trace is None:
+            raise ConfigError("there is no profile: set enable_profiling in the session's options")
+        path, self._trace = self._trace.write(), None
+        return str(path)
+
+    def check_input(self, name: str) -> None:
+        """Refuse a name that no input has.
+
+        Raises:
+            FeedError: Naming the nearest input.
+        """
+        _check_names([name], [end.name for end in self._interface.inputs], "input")
+
+    def check_output(self, name: str) -> None:
+        """Refuse a name that no output has.
+
+        Raises:
+            FeedError: Naming the nearest output.
+        """
+        _check_names([name], self._names, "output")
+
+    def _wanted(self, output_names: Sequence[str] | None) -> Sequence[str]:
+        if not output_names:
+            return self._names
+        _check_names(output_names, self._names, "output")
+        return output_names
+
+    def _results(self, feeds: Mapping[str, Any], options: RunOptions | None) -> dict[str, np.ndarray]:
+        if options is not None and options.terminate:
+            raise ConfigError(
+                "the run was not begun: terminate is set in its options; set it to False for the next one"
+            )
+        arrays = {name: value.numpy() if isinstance(value, OrtValue) else value for name, value in feeds.items()}
+        return self._models.run(arrays, lambda model: self._run(model, arrays))
+
+    def _run(self, model: CompiledModel, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        self._last = model
+        return model.load().run(arrays) if self._trace is None else self._trace.run(model, arrays)
+
+    def __getattr__(self, name: str) -> Any:
+        raise refuse_absent("InferenceSession", name, dir(type(self)))
+
+
+def _opened(path: Path, settings: Settings) -> Artifact:
+    """An artifact as it is: what it was compiled for is not stated again."""
+    stated = [
+        what
+        for what, value in {
+            "target or providers": settings.target,
+            "shapes": settings.shapes,
+            "threads": settings.threads,
+            "custom operators": settings.custom_ops,
+        }.items()
+        if value
+    ]
+    if stated:
+        raise ConfigError(f"{path} is compiled already; leave out {', '.join(stated)}, or hand over the ONNX model")
+    return Artifact(path)
+
+
+def _of_target(target: Any) -> dict[str, Mapping[str, Any]]:
+    kinds = {each.kind.name for each in CompilationConfig.of(target).flatten()}
+    return {**{name: {} for name, text in PROVIDERS.items() if text in kinds}, CPU_PROVIDER: {}}
+
+
+def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the {what}s are {', '.join(known) or '(none)'}"
+            raise FeedError(f"the model has no {what} {name!r}; {hint}")
