@@ -25,10 +25,11 @@ test: $(STAMP) vulkan browser ## run every test: unit, conformance on the real e
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(MAKE) more
 
-more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the contract and a sample of the operators
+more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the contract and a sample of the operators; torch.compile
 	$(MORE)/bin/python -m pytest -n 2 --dist worksteal -k "xla or torch or iree or tvm or litert or tinygrad" \
 		tests/conformance/test_contract.py tests/conformance/test_node_cases.py \
-		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py
+		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py \
+		tests/e2e/test_torch_compile.py tests/e2e/test_python_page.py
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
 

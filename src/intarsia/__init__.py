@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from intarsia.devices import Constraint
     from intarsia.driver import build, compare, compile
     from intarsia.interop.session import InferenceSession
+    from intarsia.interop.torch_compile import torch_backend
     from intarsia.partition import Partitioning
     from intarsia.report.comparison import Comparison
     from intarsia.runtime import CompiledModel, load
@@ -37,6 +38,7 @@ __all__ = [
     "errors",
     "load",
     "partition",
+    "torch_backend",
 ]
 
 _HOME = {
@@ -52,6 +54,7 @@ _HOME = {
     "compare": "intarsia.driver",
     "compile": "intarsia.driver",
     "load": "intarsia.runtime",
+    "torch_backend": "intarsia.interop.torch_compile",
 }
 
 
