@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
@@ -105,8 +106,12 @@ int creat(const char *path, mode_t mode) {
 }
 
 int mkdir(const char *path, mode_t mode) {
-  note_written(AT_FDCWD, path);
-  return next<int(const char *, mode_t)>("mkdir")(path, mode);
+  int result = next<int(const char *, mode_t)>("mkdir")(path, mode);
+  int error = errno;
+  // Who asks for a folder that is there changes nothing.
+  if (result == 0 || error != EEXIST) note_written(AT_FDCWD, path);
+  errno = error;
+  return result;
 }
 
 int rename(const char *from, const char *to) {

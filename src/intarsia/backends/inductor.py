@@ -23,7 +23,7 @@ from intarsia.backends.base import (
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
-from intarsia.backends.lowering.program import Instruction
+from intarsia.backends.lowering.program import CONSTANT, WEIGHT, Instruction
 from intarsia.backends.native import library
 from intarsia.backends.node_facts import words
 from intarsia.backends.torch import TensorCall, prepared
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _NAME = "inductor"
 _LIBRARY = "model.so"
 _PACKAGE = "model.pt2"
-_UNSIGNED = TYPES | words("uint16 uint32 uint64")
+_UNSIGNED = words("uint16 uint32 uint64")
 _GENERATED = words("add and cast eq ge gt int_div le lt max min mod mul not or shift_left shift_right sub xor")
 """What it writes loops for itself, of any integers; for most else it calls PyTorch's operators."""
 
@@ -53,12 +53,15 @@ class InductorBackend(LoweredBackend):
     extra = _NAME
     natives = NATIVES
     licence = "BSD-3-Clause"
-    traits = Traits(writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_UNSIGNED)
+    traits = Traits(
+        writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
+    )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
             what="uint16, uint32, uint64, but for arithmetic element by element",
             why=GapReason.UPSTREAM,
-            evidence="as in the engine torch, whose operators it falls back to",
+            evidence="as in the engine torch, whose operators it falls back to; of constants: Promotion for uint16, "
+            "uint32, uint64 types is not supported, attempted to promote Bool and UInt16",
         ),
         Gap(
             what="Mod of floats with the sign of the divisor",
@@ -95,7 +98,9 @@ class InductorBackend(LoweredBackend):
         """As PyTorch's operators, but for what is generated."""
         if each.name == "mod" and "float" in each.dtype:
             return f"{self.name} loses the sign of a zero in a {each.name} of floats"
-        return lack(self.name, each, reads, _UNSIGNED if each.name in _GENERATED else TYPES)
+        if any(read.name in (WEIGHT, CONSTANT) and read.dtype in _UNSIGNED for read in reads):
+            return f"{self.name} folds no constants of unsigned integers"
+        return lack(self.name, each, reads, TYPES | _UNSIGNED if each.name in _GENERATED else TYPES)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Trace and compile; some ten seconds even for a single operator."""
