@@ -20,7 +20,7 @@ PADDING = 14
 """Of a part around its nodes."""
 GUTTER = 84
 """Between columns; edges run there."""
-ASPECT = 1.7
+ASPECT = 1.6
 """Width by height that the columns should come to."""
 MOST_COLUMNS = 48
 _WINDOW = 0.25

@@ -295,7 +295,7 @@ class Graph {
 
   showNode(node) {
     const { x, y, node: [width, height] } = this.picture;
-    const reach = 3.2;
+    const reach = Math.min(3.2, this.width / width / 1.5); // a small screen shows less around it, but its name
     this.show([x[node] - width * reach, y[node] - height * reach, x[node] + width * reach, y[node] + height * reach], 1.1);
   }
 

@@ -98,12 +98,12 @@
     const number = nodes.atom ? nodes.atom[node] : null;
     if (number === null || !atoms[number].costs.length) return "";
     const atom = atoms[number];
-    const target = parts[nodes.part[node]].target;
+    const { engine } = parts[nodes.part[node]];
     const where = atom.nodes === 1 ? "this node alone" : `${atom.nodes} nodes, ${atom.first} … ${atom.last}`;
     const rows = atom.costs.map((each) => {
       const fill = make("span", { class: "fill" }, make("i", { class: `e${each.engine}` }));
       fill.style.width = `${each.width}%`;
-      return make("li", { class: each.target === target ? "here" : undefined }, make("span", {}, each.target), make("span", {}, `${each.ms} ms`), make("span", { class: "bar" }, fill));
+      return make("li", { class: each.engine === engine ? "here" : undefined }, make("span", {}, each.target), make("span", {}, `${each.ms} ms`), make("span", { class: "bar" }, fill));
     });
     return make("div", {}, make("h3", {}, `Its atom, ${number}, on each engine`), make("p", { class: "note" }, where), make("ul", { class: "costs" }, ...rows));
   }
