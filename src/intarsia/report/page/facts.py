@@ -273,6 +273,19 @@ def command(report: Json) -> str:
     for flag, name in (("--threads", "threads"), ("--budget", "budget_s"), ("--seed", "seed")):
         if report.get(name) is not None:
             said += [flag, f"{report[name]:g}" if isinstance(report[name], float) else str(report[name])]
+    for name, shape in _ranges(report).items():
+        said += ["--shape", f"{name}={shape}"]
     if report.get("strategy") not in (None, "manual"):
         said += ["--partition", report["strategy"]]
     return shlex.join(said)
+
+
+def _ranges(report: Json) -> dict[str, str]:
+    """The ranges of open dimensions, as ``--shape`` takes them: where each bucket ends."""
+    buckets = [bucket["ranges"] for bucket in report.get("buckets", ())]
+    found = {}
+    for name in dict.fromkeys(name for bucket in buckets for name in bucket):
+        ends = sorted({bucket[name][1] for bucket in buckets})
+        inner = ",".join(map(str, ends[:-1]))
+        found[name] = f"{min(bucket[name][0] for bucket in buckets)}..{ends[-1]}{'/' if inner else ''}{inner}"
+    return found

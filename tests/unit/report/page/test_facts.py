@@ -94,6 +94,8 @@ def test_the_commands_can_be_pasted() -> None:
     assert said[:5] == ["intarsia", "compile", "my model.onnx", "--target", "config -targets='mnn -threads=2',llvm"]
     assert said[5:] == ["--threads", "2", "--budget", "20", "--seed", "3", "--partition", "collage"]
     assert "--target" not in facts.command(REPORT)
+    buckets = [{"ranges": {"seq": [1, 64]}}, {"ranges": {"seq": [65, 512]}}]
+    assert "--shape seq=1..512/64 " in facts.command(REPORT | {"buckets": buckets})
     assert facts.replay(report | {"artifact": "a b.intarsia"}).splitlines() == [
         "intarsia explain 'a b.intarsia' --plan > plan.yaml",
         "intarsia compile 'my model.onnx' --partition manual --plan plan.yaml",

@@ -246,7 +246,7 @@ class Graph {
       if (room < 20 || (!above && (tall < 22 || k >= 0.35))) continue;
       context.font = `650 ${size}px ${this.family}`;
       const time = facts.ms === "-" ? facts.predicted : facts.ms;
-      const full = `${part + 1} · ${facts.label} · ${time} ms`;
+      const full = `${part + 1} · ${facts.label}${time === "-" ? "" : ` · ${time} ms`}`;
       const text = [full, `${part + 1} · ${facts.label}`, facts.label].find((each) => context.measureText(each).width <= room) || String(part + 1);
       const px = left * k + shiftX + 4, py = above ? top * k + shiftY - 5 : top * k + shiftY + 16;
       context.lineWidth = 4;

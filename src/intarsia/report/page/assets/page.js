@@ -36,12 +36,12 @@
   const canvas = byId("canvas");
   let graph = null;
   const dot = (engine) => make("span", { class: `dot e${engine}` });
-  const nameOf = (node) => `${nodes.ops ? nodes.ops[nodes.op[node]] + " " : ""}${nodes.id[node]}`;
+  const counted = (nodes) => `${nodes} node${nodes === 1 ? "" : "s"}`;
 
   function partButton(number) {
     const part = parts[number];
     const time = part.ms === "-" ? part.predicted : part.ms;
-    return make("button", { type: "button", onclick: () => choose(-1, number, true) }, dot(part.engine), make("span", {}, String(number + 1)), make("span", {}, part.label), make("span", {}, time === "-" ? `${part.nodes} nodes` : `${time} ms`));
+    return make("button", { type: "button", onclick: () => choose(-1, number, true) }, dot(part.engine), make("span", {}, String(number + 1)), make("span", {}, part.label), make("span", {}, time === "-" ? counted(part.nodes) : `${time} ms`));
   }
 
   function overview() {
@@ -54,10 +54,10 @@
   function why(number) {
     const part = parts[number];
     const shown = document.createDocumentFragment();
-    const time = part.ms === "-" ? `is predicted to take ${part.predicted} ms` : `took ${part.ms} ms`;
+    const time = part.ms !== "-" ? `took ${part.ms} ms here` : part.predicted !== "-" ? `is predicted to take ${part.predicted} ms here` : "was not timed";
     const share = part.share === "-" ? "" : `, ${part.share} of a run`;
     const turn = part.switch === null ? "" : `; ${part.switch} ms of what was predicted is the switch from the engine before it`;
-    shown.append(make("h3", {}, "Why this engine"), make("p", {}, `Part ${number + 1} (${part.nodes} node${part.nodes === 1 ? "" : "s"}) ${time} here${share}${turn}.`));
+    shown.append(make("h3", {}, "Why this engine"), make("p", {}, `Part ${number + 1} (${counted(part.nodes)}) ${time}${share}${turn}.`));
     if (part.rivals.length) {
       const [first] = part.rivals;
       const change = first.plan === null ? "" : first.plan.startsWith("-") ? `: by these figures the plan would be ${first.plan.slice(1)} ms faster` : `: the plan would be ${first.plan.slice(1)} ms slower`;
