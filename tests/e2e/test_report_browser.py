@@ -300,7 +300,7 @@ def test_names_do_no_harm(show: Opener) -> None:
 
 
 def test_five_thousand_nodes_are_drawn_at_every_scale(
-    show: Opener, thousands: str, record_property: Callable[[str, object], None]
+    show: Opener, thousands: str, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     opened = show(thousands)
     for scale in (0.01, 0.03, 0.1, 0.3, 0.7, 1.5):
@@ -313,7 +313,7 @@ def test_five_thousand_nodes_are_drawn_at_every_scale(
             }""",
             scale,
         )
-        record_property(f"slowest frame at {scale}", spent)
+        record_testsuite_property(f"slowest frame in ms at {scale}", spent)
     opened.page.fill("#search", "add_4998")
     opened.page.press("#search", "Enter")
     assert "Add_4998" in opened.details()

@@ -236,22 +236,24 @@ def atoms(report: Json) -> dict[str, Any] | None:
     }
 
 
-def memory(report: Json) -> list[dict[str, Any]]:
-    """Every memory figure of the report, its singles, mixes and partitions, whatever it is called."""
-    found = []
-    named = [("the plan", report)]
-    named += [(each["target"], each) for each in report["singles"]]
+def memory(report: Json) -> dict[str, Any] | None:
+    """What each plan holds and takes to start, as far as it was measured; a column for each figure that one has."""
+    named = [("what ships", report.get("figures") or report)]
+    named += [(each.get("tuned", each["target"]), each) for each in report["singles"]]
     named += [(each["name"], each) for each in report.get("mixes", ())]
-    named += [(f"part {number}", each) for number, each in enumerate(report["partitions"], start=1)]
-    for name, each in named:
-        held = each.get("memory")
-        if isinstance(held, Mapping):
-            found += [
-                {"of": name, "what": what.removesuffix("_bytes").replace("_", " "), "bytes": size}
-                for what, size in held.items()
-                if what.endswith("_bytes") and isinstance(size, int | float)
-            ]
-    return found
+    sizes = {name: _sizes(each.get("memory")) for name, each in named}
+    whats = list(dict.fromkeys(what for held in sizes.values() for what in held))
+    rows = [
+        {"of": name, "sizes": [sizes[name].get(what) for what in whats], "cold_s": each.get("cold_s")}
+        for name, each in named
+        if sizes[name] or each.get("cold_s") is not None
+    ]
+    return {"whats": whats, "rows": rows, "has_start": any(row["cold_s"] is not None for row in rows)} if rows else None
+
+
+def _sizes(held: Json | None) -> dict[str, float]:
+    """The figures of bytes, without the samples that they are from."""
+    return {what.removesuffix("_bytes"): size for what, size in (held or {}).items() if isinstance(size, int | float)}
 
 
 def replay(report: Json) -> str:

@@ -77,15 +77,23 @@ def test_the_timeline_takes_the_best_times_there_are(
     assert source == (line and line["source"])
 
 
-def test_memory_is_shown_whatever_it_is_called() -> None:
-    held = {"peak_bytes": 3_000_000, "weights_bytes": 1_000_000, "how": "rss"}
-    found = facts.memory(REPORT | {"memory": held, "mixes": [MIX | {"memory": {"peak_bytes": 5}}]})
-    assert found == [
-        {"of": "the plan", "what": "peak", "bytes": 3_000_000},
-        {"of": "the plan", "what": "weights", "bytes": 1_000_000},
-        {"of": "collage", "what": "peak", "bytes": 5},
-    ]
-    assert facts.memory(REPORT) == []
+def test_memory_has_a_column_for_each_figure_of_bytes() -> None:
+    bare = REPORT | {"figures": None, "singles": [{"target": "mnn", "failure": None}], "mixes": []}
+    held = {"peak": 3_000_000, "steady": 1_000_000, "peak_samples": [3_000_000]}
+    mixes = [MIX | {"memory": {"peak": 5}, "cold_s": 0.5}]
+    found = facts.memory(bare | {"figures": {"memory": held, "cold_s": None}, "mixes": mixes})
+    assert found == {
+        "whats": ["peak", "steady"],
+        "rows": [
+            {"of": "what ships", "sizes": [3_000_000, 1_000_000], "cold_s": None},
+            {"of": "collage", "sizes": [5, None], "cold_s": 0.5},
+        ],
+        "has_start": True,
+    }
+    plain = facts.memory(bare | {"memory": {"peak_bytes": 7}})
+    assert plain is not None
+    assert (plain["whats"], plain["has_start"]) == (["peak"], False)
+    assert facts.memory(bare) is None
 
 
 def test_the_commands_can_be_pasted() -> None:

@@ -156,9 +156,13 @@ def test_buckets_devices_and_memory_have_their_places() -> None:
         "value": "a", "source": "cpu", "destination": "vulkan:0", "partition": 2, "readers": [2],
         "bytes": 4096, "is_inside": False, "ms": 0.25,
     }  # fmt: skip
-    more = {"buckets": [bucket], "transfers": [transfer], "memory": {"peak_bytes": 12_300_000}}
+    more: dict[str, Any] = {"buckets": [bucket], "transfers": [transfer], "memory": {"peak_bytes": 12_300_000}}
+    more |= {
+        "figures": None,
+        "accuracy": {"max_error": 0.05, "inputs": 32, "worst": {"y": 0.012}, "mean": {"y": 0.003}},
+    }
     text = " ".join(Tags(render(REPORT | more)).text.split())
-    for said in ("seq 1 to 32", "cpu → vulkan:0", "4,096", "0.250", "12.3 MB"):
+    for said in ("seq 1 to 32", "cpu → vulkan:0", "4,096", "0.250", "12.3 MB", "32 inputs", "y1.20e-023.00e-03"):
         assert said in text
 
 
