@@ -307,6 +307,7 @@ def test_five_thousand_nodes_are_drawn_at_every_scale(
         spent = opened.page.evaluate(
             """scale => {
                 const g = intarsiaGraph, spent = [];
+                g.fit();
                 g.selection.call(g.zoom.scaleTo, scale);
                 for (let turn = 0; turn < 10; turn++) { g.pan(30, 10); g.draw(); spent.push(g.spent); }
                 return Math.max(...spent);
