@@ -62,6 +62,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             plans=facts.plans(report, engines),
             failures=list(facts.failures(report)),
             parts=facts.parts(report, engines, run_ms),
+            strip=facts.timeline(report, engines, None),
             timeline=facts.timeline(report, engines, run_ms),
             openings=facts.openings(report),
             atoms=facts.atoms(report),

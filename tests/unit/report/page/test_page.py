@@ -94,6 +94,15 @@ def test_the_sentences_that_explain_prints_are_there() -> None:
         assert said in text
 
 
+def test_the_strip_shows_the_shares_beside_it_whatever_a_run_took() -> None:
+    ran = Provenance(engines={}, plan=PLAN, run_ms=(1.0, 9.0))
+    strips = [re.search(r'<div class="strip".*?</div>', render(*small(), p), re.DOTALL) for p in (PROVENANCE, ran)]
+    assert strips[0] is not None
+    assert strips[1] is not None
+    assert strips[0].group() == strips[1].group()
+    assert "width:74.375%" in strips[0].group()
+
+
 def test_names_of_a_model_are_only_text() -> None:
     rows = [(EVIL, "Conv", ["x"], [EVIL + "value"]), (EVIL + "2", EVIL, [EVIL + "value"], ["y"])]
     report, _ = small()
