@@ -16,9 +16,13 @@ import pytest
 
 from intarsia.backends.base import Availability, Signature
 from intarsia.cli.main import cli
+from intarsia.cost.footprint import Footprint, Tail
+from intarsia.cost.memory import Memory
+from intarsia.cost.verdict import Verdict
 from intarsia.errors import ArtifactError
 from intarsia.report.comparison import Comparison
 from intarsia.runtime.verify import Deviation
+from intarsia.search.contest import Contest
 from intarsia.search.verification import Check
 from intarsia.target import Target, cores
 from tests.fakes import fake_graph
@@ -318,6 +322,7 @@ class Fakes:
                 guilty="partition 1 on onnxruntime is wrong: z is off by inf of its largest value",
             ),
         )
+        self.contest_failures: dict[str, tuple[str, str]] = {}
         self.devices = {
             "cpu": (Target("llvm"),),
             "vulkan": (Target("vulkan -device_name=llvmpipe -device_type=cpu"), Target("vulkan -device_name=iGPU")),
@@ -352,6 +357,25 @@ class Fakes:
     def verify_artifact(self, artifact: Any, records: Any, seeds: Any, given: Any, watch: Any) -> Any:
         return self._answer(self.checks, artifact, {"seeds": seeds, "given": dict(given)})
 
+    def contest(self, artifacts: Any, against: Any, budget_s: float, seed: int, watch: Any) -> Any:
+        names = ("onnxruntime", "m.intarsia", "old.intarsia")
+        raced = [name for name in names if name not in self.contest_failures]
+        memory = Footprint(cold_s=(0.52,), memory=(Memory(peak=61 * 10**6, steady=50 * 10**6),))
+        times = {"onnxruntime": 20.0, "control": 20.0, "m.intarsia": 15.0, "old.intarsia": 40.0}
+        verdict = Verdict(
+            rounds_ms={name: (ms,) * 30 for name, ms in times.items() if name in (*raced[:2], "control")},
+            left_ms={name: (times[name],) * 10 for name in raced[2:]},
+            tails={name: Tail.of([times[name]] * (200 if name in raced[:2] else 50)) for name in raced},
+            footprints=dict.fromkeys(raced, memory),
+            set_sizes=(10, 10, 10),
+            profile_ms={},
+            errors={},
+            failed=self.contest_failures,
+            is_void=False,
+        )
+        found = Contest(baseline="onnxruntime", names=names, targets=dict.fromkeys(names, "mnn"), verdict=verdict)
+        return self._answer(found, artifacts, {"against": list(map(str, against)), "budget_s": budget_s, "seed": seed})
+
     def random_feeds(self, inputs: Sequence[Signature], seed: int) -> dict[str, np.ndarray]:
         return {value.name: np.full(value.shape or (), seed, value.dtype) for value in inputs}
 
@@ -380,6 +404,7 @@ class Fakes:
             | {"this_machine": lambda: machine},
             "intarsia.backends.registry": registry,
             "intarsia.search.verification": {"verify_artifact": self.verify_artifact},
+            "intarsia.search.contest": {"contest": self.contest},
             "intarsia.target.detect": detect,
         }
         for name, members in contents.items():

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import click
 
 from intarsia import __version__
+from intarsia.cli.bench import bench
 from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
 from intarsia.cli.config import config
@@ -60,7 +61,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _verb in (compile_, tune, run, compare, explain, report, targets, config, devices, doctor, verify, export):
+for _verb in (compile_, tune, run, compare, explain, targets, config, devices, doctor, verify, bench, export):
     cli.add_command(_verb)
 
 

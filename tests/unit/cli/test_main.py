@@ -24,18 +24,8 @@ from intarsia.errors import (
 from tests.cli_fakes import Fakes, invoke
 
 VERBS = (
-    "compare",
-    "compile",
-    "config",
-    "devices",
-    "doctor",
-    "explain",
-    "export",
-    "report",
-    "run",
-    "targets",
-    "tune",
-    "verify",
+    *("bench", "compare", "compile", "completion", "config", "devices", "doctor", "explain", "export"),
+    *("report", "run", "targets", "tune", "verify"),
 )
 
 

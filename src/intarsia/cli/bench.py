@@ -1,0 +1,128 @@
+"""``intarsia bench``: finished artifacts timed against each other, or against an engine as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from intarsia.cli.console import print_json, print_table, progress_line
+from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
+from intarsia.errors import ExecutionError
+from intarsia.report.reasons import NOTHING, megabytes, ms
+
+if TYPE_CHECKING:
+    from intarsia.search.contest import Contest
+
+Json = dict[str, Any]
+
+
+@click.command(short_help="Time artifacts against each other.")
+@click.argument("artifacts", metavar="ARTIFACT...", type=FILE, nargs=-1, required=True)
+@click.option("--against", metavar="SPEC", multiple=True, help="Also an engine that runs the model whole, as it comes.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    default=20.0,
+    show_default=True,
+    help="Seconds to spend.",
+)
+@seed_option
+@json_option
+@verbose_option
+def bench(artifacts: tuple[Path, ...], against: tuple[str, ...], budget: float, seed: int, as_json: bool) -> None:
+    """Time ARTIFACTs in turns, in several sets of fresh processes, on the same inputs.
+
+    All are compared with the first, or with the first engine that --against names (such as onnxruntime, or any spec of
+    one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
+    itself is off by more than 2 %, the machine was too noisy, and that is said.
+    """
+    from intarsia.runtime import Artifact
+    from intarsia.search.contest import contest
+    from intarsia.target import Target
+
+    opened = [Artifact(path) for path in artifacts]
+    with progress_line() as progress:
+        found = contest(opened, [Target(spec) for spec in against], budget, seed, progress)
+    report = _report(found)
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+    for name, (stage, reason) in found.verdict.failed.items():
+        raise ExecutionError(found.targets[name], f"{name}, {stage}: {reason}")
+
+
+def _report(found: Contest) -> Json:
+    verdict = found.verdict
+    control = None if not verdict.rounds_ms else asdict(verdict.speedup("control", found.baseline))
+    return {
+        "baseline": found.baseline,
+        "plans": [_plan(found, name) for name in found.names],
+        "control": control,
+        "is_void": verdict.is_void,
+        "rounds": sum(verdict.set_sizes),
+        "processes": len(verdict.set_sizes),
+    }
+
+
+def _plan(found: Contest, name: str) -> Json:
+    verdict = found.verdict
+    facts: Json = {"name": name, "targets": found.targets[name]}
+    if name not in verdict.raced:
+        stage, reason = verdict.failed.get(name, ("run", "it did not race"))
+        return facts | {"failure": {"stage": stage, "reason": reason}}
+    tail, footprint = verdict.tails[name], verdict.footprints[name]
+    return facts | {
+        "latency_ms": asdict(verdict.latency(name)),
+        "p99_ms": None if tail.p99 is None else asdict(tail.p99),
+        "calls": tail.calls,
+        "speedup": asdict(verdict.speedup(name, found.baseline)),
+        "verdict": _judged(found, name),
+        "cold_s": min(footprint.cold_s, default=None),
+        "peak_bytes": footprint.peak_bytes,
+    }
+
+
+def _judged(found: Contest, name: str) -> str:
+    """What was shown: beyond the noise of the rounds and of the control, and in each set of processes."""
+    if name == found.baseline:
+        return "baseline"
+    if name in found.verdict.left_ms or found.verdict.is_faster(found.baseline, name):
+        return "slower"
+    return "faster" if found.verdict.is_faster(name, found.baseline) else "no difference shown"
+
+
+def _print(report: Mapping[str, Any]) -> None:
+    header = ("plan", "ms", "95 %", "p99", "speed", "", "cold s", "peak", "runs on")
+    print_table(header, [_row(plan) for plan in report["plans"]], numbers=("ms", "p99", "speed", "cold s", "peak"))
+    control = report["control"]
+    if control is not None:
+        void = "; it is off by more than 2 %, or the sets did not agree: take no figure for good" * report["is_void"]
+        click.echo(
+            f"\n{report['rounds']} rounds in {report['processes']} sets of processes; the baseline against itself: "
+            f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f}){void}"
+        )
+
+
+def _row(plan: Json) -> tuple[str, ...]:
+    if "failure" in plan:
+        failed = f"failed at {plan['failure']['stage']}: {plan['failure']['reason']}"
+        return plan["name"], NOTHING, "", NOTHING, NOTHING, failed, NOTHING, NOTHING, plan["targets"]
+    latency, speed, p99 = plan["latency_ms"], plan["speedup"], plan["p99_ms"]
+    gain = "" if plan["verdict"] == "baseline" else f" ({speed['low']:.2f} to {speed['high']:.2f})"
+    return (
+        plan["name"],
+        ms(latency["median"]),
+        f"{ms(latency['low'])} to {ms(latency['high'])}",
+        NOTHING if p99 is None else ms(p99["median"]),
+        f"{speed['median']:.2f}",
+        plan["verdict"] + gain,
+        NOTHING if plan["cold_s"] is None else f"{plan['cold_s']:.2f}",
+        megabytes(plan["peak_bytes"]),
+        plan["targets"],
+    )
