@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, progress_line
 from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
 from intarsia.errors import ExecutionError
@@ -22,7 +23,13 @@ Json = dict[str, Any]
 
 @click.command(short_help="Time artifacts against each other.")
 @click.argument("artifacts", metavar="ARTIFACT...", type=FILE, nargs=-1, required=True)
-@click.option("--against", metavar="SPEC", multiple=True, help="Also an engine that runs the model whole, as it comes.")
+@click.option(
+    "--against",
+    metavar="SPEC",
+    multiple=True,
+    shell_complete=complete_target,
+    help="Also an engine that runs the model whole, as it comes.",
+)
 @click.option(
     "--budget",
     type=click.FloatRange(min=0),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,9 @@ from intarsia.errors import Interrupted
 if TYPE_CHECKING:
     from intarsia.cost.progress import Progress, Watcher
 
+QUIET = "intarsia.quiet"
+"""Key of a context's ``meta``: ``--quiet`` was said."""
+LINE_S = 5.0
 PIPE_WIDTH = 200
 """Columns where there is no terminal to ask: wide enough for target texts with several options."""
 
@@ -52,13 +57,22 @@ def print_table(
 
 @contextmanager
 def progress_line() -> Iterator[Watcher]:
-    """Draws stage, count, time left and best latency on stderr; nothing where stderr is no terminal."""
-    if not sys.stderr.isatty():
+    """Draws stage, count, time left and best latency on stderr; lines now and then where nothing can be drawn.
+
+    Nothing where stderr is no terminal, or ``--quiet`` was said.
+    """
+    context = click.get_current_context(silent=True)
+    if not sys.stderr.isatty() or (context is not None and QUIET in context.meta):
         from intarsia.cost.progress import unwatched
 
         yield unwatched
         return
     from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_dumb_terminal:
+        yield _Lines()
+        return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -69,7 +83,7 @@ def progress_line() -> Iterator[Watcher]:
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[note]}", markup=False),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, note="")
         stage = ""
 
@@ -78,7 +92,26 @@ def progress_line() -> Iterator[Watcher]:
             if now.stage != stage:  # the speed of another stage says nothing about this one
                 stage = now.stage
                 bar.reset(task)
-            best = "" if now.best_ms is None else f"best {now.best_ms:.3g} ms  "
-            bar.update(task, description=stage, completed=now.done, total=now.total, note=best + now.note)
+            note = "  ".join(filter(None, (_best(now), now.note)))
+            bar.update(task, description=stage, completed=now.done, total=now.total, note=note)
 
         yield show
+
+
+class _Lines:
+    """One line for each stage, and no more than one in so many seconds besides."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._next = 0.0
+
+    def __call__(self, now: Progress) -> None:
+        if now.stage == self._stage and time.monotonic() < self._next:
+            return
+        self._stage, self._next = now.stage, time.monotonic() + LINE_S
+        count = "" if now.total is None else f"{now.done} of {now.total}"
+        click.echo("  ".join(filter(None, (now.stage, count, _best(now), now.note))), err=True)
+
+
+def _best(now: Progress) -> str:
+    return "" if now.best_ms is None or not math.isfinite(now.best_ms) else f"best {now.best_ms:.3g} ms"

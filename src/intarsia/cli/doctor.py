@@ -7,13 +7,19 @@ from typing import Any
 
 import click
 
+from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import BackendUnavailableError
 
 
 @click.command(short_help="Show which engines are usable.")
-@click.option("--target", metavar="SPEC", help="Look at the engines of these targets, in the interpreters they name.")
+@click.option(
+    "--target",
+    metavar="SPEC",
+    shell_complete=complete_target,
+    help="Look at the engines of these targets, in the interpreters they name.",
+)
 @json_option
 @verbose_option
 @click.pass_context

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
+from intarsia.cli.complete import complete_target
 from intarsia.cli.kinds_help import print_flags, write_names
 from intarsia.errors import ConfigError, IntarsiaError
 
@@ -85,6 +87,15 @@ class MachineCommand(click.Command):
                 found[names[flag]] = _texts(value)
         return found
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What click completes, and the flags of the kinds."""
+        found = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith(("--target-", "--executor-", "--runtime-")):
+            from intarsia.config.rewrites.flags import all_flags
+
+            found += [CompletionItem(flag) for flag in map(str, all_flags()) if flag.startswith(incomplete)]
+        return found
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The declared options, then in short those of every kind."""
         super().format_options(ctx, formatter)
@@ -135,6 +146,7 @@ machine_options = (
         "--target",
         metavar="SPEC",
         expose_value=False,
+        shell_complete=complete_target,
         help="Engines or devices with their options, most preferred first; a tag, JSON, or a file of these. "
         "[default: every usable engine]",
     ),

@@ -17,6 +17,7 @@ from intarsia import __version__
 from intarsia.cli.bench import bench
 from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
+from intarsia.cli.completion import completion
 from intarsia.cli.config import config
 from intarsia.cli.console import Stopped, print_json
 from intarsia.cli.devices import devices
@@ -31,6 +32,14 @@ from intarsia.cli.verify import verify
 from intarsia.errors import BackendError, IntarsiaError
 
 UNEXPECTED = 1
+GROUPS = {
+    "A model": ("compile", "compare", "tune"),
+    "An artifact": ("run", "bench", "verify", "explain", "report", "export"),
+    "This machine": ("devices", "doctor", "targets", "config"),
+}
+"""What the verbs are about, as ``--help`` lists them; any other comes last."""
+_COLUMN = 10
+"""Width of the verbs' names, so that the groups are aligned with each other."""
 
 
 class Verbs(click.Group):
@@ -44,6 +53,18 @@ class Verbs(click.Group):
         except (Exception, click.Abort) as error:
             code = _tell(error, as_json="--json" in arguments, verbose="--verbose" in arguments)
         sys.exit(code or 0)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs by what they are about."""
+        named = {verb for group in GROUPS.values() for verb in group}
+        others = tuple(verb for verb in self.commands if verb not in named)
+        for title, verbs in (GROUPS | {"The shell": others}).items():
+            found = {verb: self.commands[verb] for verb in verbs if verb in self.commands}
+            if found:
+                with formatter.section(title):
+                    width = formatter.width - 6 - max(map(len, self.commands))
+                    rows = [(f"{name:<{_COLUMN}}", verb.get_short_help_str(width)) for name, verb in found.items()]
+                    formatter.write_dl(rows)
 
 
 @click.group(
@@ -61,7 +82,21 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _verb in (compile_, tune, run, compare, explain, targets, config, devices, doctor, verify, bench, export):
+for _verb in (
+    compile_,
+    tune,
+    run,
+    compare,
+    explain,
+    targets,
+    config,
+    devices,
+    doctor,
+    verify,
+    bench,
+    export,
+    completion,
+):
     cli.add_command(_verb)
 
 
@@ -121,9 +156,16 @@ def _keep_stdout_clean() -> None:
 
 
 def _log_handler() -> logging.Handler:
-    handler = logging.StreamHandler()
+    handler = _Stderr()
     handler.setFormatter(_Line())
     return handler
+
+
+class _Stderr(logging.Handler):
+    """Writes to whatever standard error is at the moment: while progress is drawn, that writes above it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(self.format(record), err=True)
 
 
 class _Line(logging.Formatter):

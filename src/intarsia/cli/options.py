@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import warnings
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from intarsia.cli.console import QUIET
 from intarsia.cli.machine import machine_options
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -62,7 +65,28 @@ def read_dims(text: str) -> tuple[int, ...] | int | str:
 SHAPE = Binding("NAME=DIMS", read_dims, "input=1x3x224x224, N=8 or N=1..512")
 ARRAY = Binding("NAME=FILE.npy", Path, "data=image.npy")
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else.")
+
+def _be_quiet(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        context.meta[QUIET] = True
+        logging.getLogger().setLevel(logging.ERROR)
+        warnings.simplefilter("ignore")
+
+
+def json_option(verb: Verb) -> Verb:
+    """What every verb has: how it is to print."""
+    return with_options(
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."),
+        click.option(
+            *("-q", "--quiet"),
+            is_flag=True,
+            expose_value=False,
+            callback=_be_quiet,
+            help="Show neither progress nor warnings: the result alone.",
+        ),
+    )(verb)
+
+
 verbose_option = click.option(
     "--verbose", is_flag=True, expose_value=False, help="Say more on stderr, and show the traceback of an error."
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import selectors
 import signal
@@ -19,7 +20,9 @@ from pydantic import ValidationError
 from intarsia.cost.protocol import ANSWER, Answer, Failed, Request
 from intarsia.runtime.environment import merged
 
+log = logging.getLogger(__name__)
 LAST_WORDS = 400
+MOST_WORDS = 1 << 16
 
 
 class WorkerClient:
@@ -31,6 +34,7 @@ class WorkerClient:
         self._process: subprocess.Popen[bytes] | None = None
         self._pending = b""
         self._log: IO[bytes] | None = None
+        self._heard = 0
 
     def start(self) -> None:
         """Start the process before the first request, so that it starts beside other work."""
@@ -53,6 +57,7 @@ class WorkerClient:
         """The answer to the request that was sent; a crash or a hang is the answer `Failed`."""
         process = self._running()
         line = self._line(process, time.monotonic() + timeout_s)
+        self._pass_on()
         if line is None:
             self.close()
             return Failed(stage="timeout", reason=f"no answer within {timeout_s:.0f} s; its process was ended")
@@ -67,11 +72,12 @@ class WorkerClient:
     def close(self) -> None:
         """End the worker, if there is one."""
         process, self._process, self._pending = self._process, None, b""
-        log, self._log = self._log, None
+        self._pass_on()
+        output, self._log, self._heard = self._log, None, 0
         if process is None:
             return
         process.kill()
-        for stream in (process.stdin, process.stdout, log):
+        for stream in (process.stdin, process.stdout, output):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
@@ -120,6 +126,15 @@ class WorkerClient:
         self.close()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return Failed(stage="crash", reason=f"the process was {how}" + (f"; it last said: {words}" if words else ""))
+
+    def _pass_on(self) -> None:
+        """What engines said since the last time, for whoever listens: ``--verbose`` does."""
+        if self._log is None or not log.isEnabledFor(logging.INFO):
+            return
+        said = os.pread(self._log.fileno(), MOST_WORDS, self._heard)  # a seek would move where the worker writes
+        self._heard += len(said)
+        for line in said.decode(errors="replace").splitlines():
+            log.info("%s", line)
 
     def _last_words(self) -> str:
         if self._log is None:

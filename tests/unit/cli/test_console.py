@@ -3,9 +3,10 @@ from __future__ import annotations
 import io
 import json
 
+import click
 import pytest
 
-from intarsia.cli.console import PIPE_WIDTH, print_json, print_table, progress_line
+from intarsia.cli.console import PIPE_WIDTH, QUIET, print_json, print_table, progress_line
 from intarsia.cost.progress import Progress
 
 
@@ -60,3 +61,26 @@ def test_progress_is_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "measure [1]" in drawn
     assert "3/9" in drawn
     assert "best 12.3 ms  mnn" in drawn
+
+
+def test_on_a_terminal_that_cannot_be_drawn_on_there_are_lines_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "dumb")
+    with progress_line() as show:
+        show(Progress(stage="engines", done=0, total=4))
+        for done in (1, 2, 3):  # all of them at once
+            show(Progress(stage="engines", done=done, total=4))
+        show(Progress(stage="decide", done=1, total=3, best_ms=1.5, note="mnn"))
+    assert terminal.getvalue() == "engines  0 of 4\ndecide  1 of 3  best 1.5 ms  mnn\n"
+
+
+def test_asked_to_be_quiet_it_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    context = click.Context(click.Command("compile"))
+    context.meta[QUIET] = True
+    with context, progress_line() as show:
+        show(Progress(stage="engines", done=0, total=4))
+    assert terminal.getvalue() == ""

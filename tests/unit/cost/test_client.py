@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -150,3 +151,15 @@ def test_the_environment_reaches_the_worker(saved: Path) -> None:
         environment = psutil.Process(worker._running().pid).environ()
     assert environment["INTARSIA_PROBE"] == "yes"
     assert "HOME" not in environment
+
+
+def test_what_a_worker_says_is_passed_on_to_whoever_listens(
+    worker: WorkerClient, graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "intarsia.cost.client")
+    worker.start()
+    assert worker._log is not None
+    os.write(worker._log.fileno(), "a word of an engine\n".encode())
+    worker.ask(measure(graph, "reference"), PATIENCE_S)
+    worker.ask(measure(graph, "reference"), PATIENCE_S)
+    assert [record.getMessage() for record in caplog.records] == ["a word of an engine"]  # once
