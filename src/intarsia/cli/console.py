@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,27 +72,28 @@ def progress_line() -> Iterator[Watcher]:
     if console.is_dumb_terminal:
         yield _Lines()
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (
+        SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}", markup=False),
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[note]}", markup=False),
     )
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, note="")
+        task = bar.add_task("", total=None, count="", note="")
         stage = ""
 
         def show(now: Progress) -> None:
             nonlocal stage
             if now.stage != stage:  # the speed of another stage says nothing about this one
                 stage = now.stage
-                bar.reset(task)
+                bar.reset(task, total=now.total)
             note = "  ".join(filter(None, (_best(now), now.note)))
-            bar.update(task, description=stage, completed=now.done, total=now.total, note=note)
+            bar.update(task, description=stage, completed=now.done, total=now.total, count=_count(now), note=note)
 
         yield show
 
@@ -109,9 +109,12 @@ class _Lines:
         if now.stage == self._stage and time.monotonic() < self._next:
             return
         self._stage, self._next = now.stage, time.monotonic() + LINE_S
-        count = "" if now.total is None else f"{now.done} of {now.total}"
-        click.echo("  ".join(filter(None, (now.stage, count, _best(now), now.note))), err=True)
+        click.echo("  ".join(filter(None, (now.stage, _count(now), _best(now), now.note))), err=True)
+
+
+def _count(now: Progress) -> str:
+    return "" if now.total is None else f"{now.done} of {now.total}"
 
 
 def _best(now: Progress) -> str:
-    return "" if now.best_ms is None or not math.isfinite(now.best_ms) else f"best {now.best_ms:.3g} ms"
+    return "" if now.best_ms is None else f"best {now.best_ms:.3g} ms"

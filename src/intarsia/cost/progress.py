@@ -15,7 +15,7 @@ class Progress:
         done: How many of ``total`` are finished.
         total: How many there are, as far as is known; ``None`` if it is not.
         best_ms: The best latency of the whole model so far.
-        note: What was just finished or is waited for.
+        note: What is being done or waited for, or was just finished.
     """
 
     stage: str

@@ -55,8 +55,10 @@ def tune_singles(
     best_ms = math.inf
     look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
     singles: list[Single] = []
-    watch(Progress(stage="engines", done=0, total=len(problem.targets)))
-    for number, target in enumerate(sorted(problem.targets, key=look.wants), start=1):
+    count = len(problem.targets)
+    for number, target in enumerate(sorted(problem.targets, key=look.wants)):
+        known_ms = best_ms if best_ms < math.inf else None
+        watch(Progress(stage="engines", done=number, total=count, best_ms=known_ms, note=str(target)))
         against = look.verdict(target, _best(singles)) if look.wants(target) else None
         if against is None:
             single = _tune(problem, measurer, target, HOPELESS * best_ms)
@@ -64,7 +66,7 @@ def tune_singles(
             single = Single(target=target, outcome=against)
         best_ms = min(best_ms, single.outcome.cost_ms)
         singles.append(single)
-        watch(Progress(stage="engines", done=number, total=len(problem.targets), best_ms=best_ms, note=str(target)))
+    watch(Progress(stage="engines", done=count, total=count, best_ms=best_ms if best_ms < math.inf else None))
     return tuple(singles)
 
 

@@ -59,7 +59,7 @@ def test_progress_is_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
         show(Progress(stage="measure [1]", done=3, total=9, best_ms=12.345, note="mnn"))
     drawn = terminal.getvalue()
     assert "measure [1]" in drawn
-    assert "3/9" in drawn
+    assert "3 of 9" in drawn
     assert "best 12.3 ms  mnn" in drawn
 
 

@@ -159,7 +159,7 @@ def test_what_a_worker_says_is_passed_on_to_whoever_listens(
     caplog.set_level(logging.INFO, "intarsia.cost.client")
     worker.start()
     assert worker._log is not None
-    os.write(worker._log.fileno(), "a word of an engine\n".encode())
+    os.write(worker._log.fileno(), b"a word of an engine\n")
     worker.ask(measure(graph, "reference"), PATIENCE_S)
     worker.ask(measure(graph, "reference"), PATIENCE_S)
     assert [record.getMessage() for record in caplog.records] == ["a word of an engine"]  # once
