@@ -83,19 +83,9 @@ def cli(context: click.Context) -> None:
 
 
 for _verb in (
-    compile_,
-    tune,
-    run,
-    compare,
-    explain,
-    targets,
-    config,
-    devices,
-    doctor,
-    verify,
-    bench,
-    export,
-    completion,
+    *(compile_, compare, tune),
+    *(run, bench, verify, explain, report, export),
+    *(devices, doctor, targets, config, completion),
 ):
     cli.add_command(_verb)
 
