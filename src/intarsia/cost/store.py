@@ -63,7 +63,7 @@ class Store:
     """Looks up and adds records. A record is added in one transaction: it is there whole, or not at all."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path = path.absolute()  # links to what lies beside it stand in other folders
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with self._connection() as db:

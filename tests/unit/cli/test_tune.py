@@ -14,7 +14,7 @@ def test_the_models_and_the_settings_reach_the_driver(fakes: Fakes, folder: Path
     assert done.exit_code == 0, done.output
     (models, settings), *_ = fakes.calls
     assert models == (Path("a.onnx"), Path("b.onnx"))
-    assert (settings["budget"], settings["shapes"], settings["store"]) == (8.0, {"N": 8}, Path("s.db"))
+    assert (settings["budget"], settings["shapes"], settings["store"]) == (8.0, {"N": 8}, folder / "s.db")
     report = json.loads(done.stdout)
     assert [(row["model"], row["measured"], row["cached"]) for row in report["models"]] == [
         ("a.onnx", REPORT["search"]["measured"], REPORT["search"]["cached"]),

@@ -98,3 +98,12 @@ def test_writers_killed_at_any_moment_leave_whole_records(tmp_path: Path) -> Non
     count = store.count()
     assert count > 0
     assert all(store.get(Key(facts={"n": n})) == {"samples": [n] * 200} for n in range(count))
+
+
+def test_a_store_that_is_named_from_here_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compile links the reference's values into its folder of work: a link that led nowhere left them unchecked."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(Path("r.sqlite"))
+    assert (store.path, store.folder) == (tmp_path / "r.sqlite", tmp_path / "r.files")
