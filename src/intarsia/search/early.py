@@ -32,7 +32,7 @@ def decide_early(
                 chosen=candidate,
                 artifact=artifact,
                 best_single=candidate,
-                verdict=Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=True),
+                verdict=Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False),
                 error=opened.error,
                 reason="interrupted: the fastest engine alone of those measured until then",
                 is_interrupted=True,

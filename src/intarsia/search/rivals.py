@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from intarsia.cost.measure import INTERRUPTED
 from intarsia.cost.record import Failure
 from intarsia.partition import Intervals, Partition
 from intarsia.search.collage import CollageResult
@@ -199,7 +200,7 @@ class Rivals:
         if span is not None and any(self._costs.has_failed(target, *span) for target in self._variants[single.target]):
             return "failed on it"
         outcome = single.outcome
-        if isinstance(outcome, Failure) and outcome.stage not in ("capability", STAGE):
+        if isinstance(outcome, Failure) and outcome.stage not in ("capability", STAGE, INTERRUPTED):
             return f"failed on the whole model at {outcome.stage}: {outcome.reason}"
         if single.target in self._left_out:
             return self._left_out[single.target]
