@@ -24,9 +24,13 @@ PIPE_WIDTH = 200
 
 
 class Stopped(click.ClickException):
-    """The verb was interrupted, and tells what is left of its work."""
+    """The verb was interrupted, and tells what is left of its work: a sentence, and the artifact if it wrote one."""
 
     exit_code = Interrupted.exit_code
+
+    def __init__(self, message: str, artifact: str | None = None) -> None:
+        super().__init__(message)
+        self.artifact = artifact
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ from intarsia.cli.run import run
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
-from intarsia.errors import BackendError, IntarsiaError
+from intarsia.errors import BackendError, IntarsiaError, Interrupted
 
 UNEXPECTED = 1
 GROUPS = {
@@ -110,6 +110,8 @@ def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
     click.echo(message if code == Stopped.exit_code else f"error: {message}", err=True)
     if as_json:
         facts: dict[str, object] = {"type": type(error).__name__, "message": message, "exit_code": code}
+        if code == Stopped.exit_code:
+            facts |= {"type": Interrupted.__name__, "artifact": getattr(error, "artifact", None)}
         if isinstance(error, BackendError):
             facts |= {"engine": error.backend, "stage": error.stage}
         print_json({"error": facts})

@@ -126,9 +126,17 @@ def test_what_came_to_its_end_is_not_replaced_by_what_did_not(fakes: Fakes, fold
     (folder / "m.intarsia").write_text("of a finished compile")
     fakes.failure = Interrupted(best=fakes.model)
     done = invoke("compile", "m.onnx", "--json")
-    assert "m.intarsia stays as it was" in json.loads(done.stdout)["error"]["message"]
+    told = json.loads(done.stdout)["error"]
+    assert (told["type"], told["artifact"]) == ("Interrupted", None)
+    assert "m.intarsia stays as it was" in told["message"]
     assert (folder / "m.intarsia").read_text() == "of a finished compile"
     assert fakes.model.closed
+
+
+def test_the_artifact_of_an_interrupted_compile_is_told_to_scripts(fakes: Fakes, folder: Path) -> None:
+    fakes.failure = Interrupted(best=fakes.model)
+    done = invoke("compile", "m.onnx", "--json")
+    assert json.loads(done.stdout)["error"]["artifact"] == "m.intarsia"
 
 
 def test_where_nothing_was_measured_nothing_is_written(fakes: Fakes, folder: Path) -> None:
