@@ -394,6 +394,8 @@ class Fakes:
         }
         detect = {
             "LOOKED_AT": ("cpu", "cuda", "vulkan"),
+            "cores_here": lambda: cores.Cores(shown=8, affinity=4, quota=2.5),
+            "memory_bytes": lambda: 12 << 30,
             "devices_here": lambda type_: self.devices.get(type_, ()),
             "lack": lambda type_: None if type_ in self.devices else f"this machine shows no {type_} device; mend it",
         }
@@ -411,8 +413,6 @@ class Fakes:
             module = ModuleType(name)
             vars(module).update(members)
             patch.setitem(sys.modules, name, module)
-        patch.setattr(cores, "cores_here", lambda: cores.Cores(shown=8, affinity=4, quota=2.5))
-        patch.setattr(cores, "memory_bytes", lambda: 12 << 30)
 
 
 def invoke(*arguments: str | os.PathLike[str]) -> click.testing.Result:

@@ -39,8 +39,7 @@ def devices(as_json: bool, verbose: bool) -> None:
 
 def _report() -> dict[str, Any]:
     from intarsia.runtime import this_machine
-    from intarsia.target.cores import cores_here, memory_bytes
-    from intarsia.target.detect import LOOKED_AT, lack
+    from intarsia.target.detect import LOOKED_AT, cores_here, lack, memory_bytes
 
     machine, cores = this_machine(), cores_here()
     absent = {type_: reason for type_ in LOOKED_AT if (reason := lack(type_)) is not None}

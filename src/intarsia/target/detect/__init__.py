@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
+from intarsia.target.cores import cores_here, memory_bytes
 from intarsia.target.detect.cpu import detect_cpu
 from intarsia.target.detect.cuda import detect_cuda
 from intarsia.target.detect.vulkan import detect_vulkan
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOOKED_AT",
+    "cores_here",
     "detect_cpu",
     "detect_cuda",
     "detect_devices",
@@ -25,6 +27,7 @@ __all__ = [
     "devices_of",
     "from_device",
     "lack",
+    "memory_bytes",
 ]
 
 LOOKED_AT = ("cpu", "cuda", "vulkan")
