@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from intarsia.report.limits import Limit
 
 
-@click.command(
-    cls=MachineCommand,
-    short_help="Time every engine on a model.",
-    epilog="LIMIT is METRIC > or < NUMBER UNIT, METRIC one of p50, p99, cold, compile (us, ms, s), memory (MB, GB), "
-    "error. With a sign the number is a change against the baseline: p50>+5%, cold>+0.2s; without, the figure "
-    "itself: memory>500MB. Exit codes: 6 a limit is broken beyond the noise, 7 the noise hides whether it is, "
-    "8 the baseline is of another machine, or of other engines or threads.",
-)
+@click.command(cls=MachineCommand, short_help="Time every engine on a model.")
 @click.argument("model", type=FILE)
 @with_options(*measuring_options)
 @click.option("--save", metavar="FILE", type=FILE, help="Write the comparison, as --json prints it.")
 @click.option("--baseline", metavar="FILE", type=FILE, help="A saved comparison to hold this one against.")
-@click.option("--fail-if", "limits", metavar="LIMIT", multiple=True, help="What must not be; see below. Repeatable.")
+@click.option(
+    "--fail-if",
+    "limits",
+    metavar="LIMIT",
+    multiple=True,
+    help="What must not be: p50, p99, cold, compile (ms, s), memory (MB) or error, then > or <, then a number. With a "
+    "sign it is a change against the baseline, as p50>+5% or cold>+0.2s; without, the figure itself, as memory>500MB. "
+    "Repeatable.",
+)
 @json_option
 @long_option
 @click.pass_context
@@ -51,6 +52,9 @@ def compare(
     """Time MODEL on every engine, each with its best options, and recommend one.
 
     Each engine has the same threads. What is close to the best races it in turns, in fresh processes.
+
+    With --fail-if the exit code is 6 if a limit is broken beyond the noise, 7 if the noise hides whether it is, 8 if
+    the baseline is of another machine, or of other engines or threads, and 0 if all limits are kept.
     """
     then, wanted = _demands(baseline, limits)
     if save is not None and (save.is_dir() or not os.access(save.parent, os.W_OK)):

@@ -56,14 +56,15 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
 
 def _legend(timed: Sequence[Json]) -> str:
     """Units, and what the figures stand on; one or two lines."""
-    said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
+    notes = []
     calls = [plan["calls"] for plan in timed if plan.get("calls") and plan.get("p99_ms") is not None]
     if calls:
         fewest, most = min(calls), max(calls)
-        said += f"; p99 of {fewest}" + (f" to {most} calls" if most > fewest else " calls")
+        notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {fewest} calls")
     if any(not plan.get("raced", True) for plan in timed):
-        said += "\n~ timed at another moment than the rest, not in turns with it"
-    return said
+        notes.append("~ timed at another moment than the rest, not in turns with it")
+    said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
+    return "\n".join(filter(None, (said, "; ".join(notes))))
 
 
 def _failures(report: Json) -> Iterator[tuple[str, str]]:
@@ -88,13 +89,18 @@ def _name(plan: Json) -> str:
     return plan["tuned"] if plan.get("spin", "call") == "call" else f"{plan['tuned']}, spin {plan['spin']}"
 
 
+def _ms(value: float | None) -> str:
+    """Three digits, or all before the point."""
+    return ms(value) if value is None or value < 1000.0 else f"{value:.0f}"
+
+
 def _latency(plan: Json) -> str:
-    return f"{'' if plan.get('raced', True) else '~'}{ms(plan['latency_ms'])}"
+    return f"{'' if plan.get('raced', True) else '~'}{_ms(plan['latency_ms'])}"
 
 
 def _interval(plan: Json) -> str:
     found = plan.get("interval_ms")
-    return NOTHING if not found else f"{ms(found['low'])}-{ms(found['high'])}"
+    return NOTHING if not found else f"{_ms(found['low'])}-{_ms(found['high'])}"
 
 
 def _ratio(plan: Json) -> str:
@@ -127,7 +133,7 @@ _COLUMNS = (
     Column(header="plan", show=_name, is_number=False),
     Column(header="ms", show=_latency),
     Column(header="95 %", show=_interval),
-    Column(header="p99", show=lambda plan: ms(plan.get("p99_ms"))),
+    Column(header="p99", show=lambda plan: _ms(plan.get("p99_ms"))),
     Column(header="speed", show=_ratio),
     Column(header="cold", show=_seconds("cold_s")),
     Column(header="compile", show=_seconds("compile_s")),

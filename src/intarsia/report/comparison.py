@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from intarsia.report.reasons import ms
+from intarsia.report.reasons import megabytes, ms
 
 _SHARED = (
     "model",
@@ -64,9 +64,14 @@ class Comparison:
         return "\n".join((head, *rows, *failed, self.recommendation))
 
     def _remarks(self) -> Iterator[str]:
-        rival = self._next_engine() if self.report["chosen"] == self.report["best_single"] else None
-        if rival is not None:
-            yield self._against(rival)
+        best = next((each for each in self.report["singles"] if each["target"] == self.report["best_single"]), None)
+        if best is not None and self.report["chosen"] == best["target"]:
+            rival = self._next_engine()
+            if rival is not None:
+                yield _against(rival, best)
+        elif best is not None and self.report.get("figures") and self.report.get("latency_ms"):
+            mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
+            yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
         search = self.report["search"]
         control = search.get("control")
         if search.get("control_void") and control is not None:
@@ -82,16 +87,22 @@ class Comparison:
         ]
         return min(others, key=lambda each: each["latency_ms"], default=None)
 
-    def _against(self, rival: Json) -> str:
-        gain = rival["speedup_vs_best_single"]
-        if not gain["low"] <= 1.0 <= gain["high"]:
-            return f"the next engine, {rival['target']}, takes {1 / gain['median']:.2f} times as long"
-        said = f"{rival['target']} is as fast within the noise ({gain['low']:.2f} to {gain['high']:.2f})"
-        best = next(each for each in self.report["singles"] if each["target"] == self.report["best_single"])
-        peaks = [(each.get("memory") or {}).get("peak") for each in (rival, best)]
-        if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
-            said += f" and takes {peaks[0] / 1e6:.0f} MB where this takes {peaks[1] / 1e6:.0f}"
-        return said
+
+def _against(rival: Json, best: Json) -> str:
+    gain = rival["speedup_vs_best_single"]
+    if not gain["low"] <= 1.0 <= gain["high"]:
+        return f"the next engine, {rival['target']}, takes {1 / gain['median']:.2f} times as long"
+    said = f"{rival['target']} is as fast within the noise ({gain['low']:.2f} to {gain['high']:.2f})"
+    peaks = [(each.get("memory") or {}).get("peak") for each in (rival, best)]
+    if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
+        said += f" and takes {megabytes(peaks[0])} where this takes {megabytes(peaks[1])}"
+    return said
+
+
+def _cost(plan: Json) -> str:
+    """Its milliseconds and its megabytes, as far as they are known."""
+    memory = plan.get("memory")
+    return f"{ms(plan['latency_ms'])} ms" + (f" and {megabytes(memory['peak'])}" if memory else "")
 
 
 def _has_failed(plan: Json) -> bool:

@@ -76,11 +76,23 @@ def rivals(low: float, high: float, peak_mb: int) -> dict[str, Any]:
     [
         (0.79, 0.81, 90, "the next engine, openvino, takes 1.25 times as long."),
         (0.98, 1.01, 90, "openvino is as fast within the noise (0.98 to 1.01)."),
-        (0.98, 1.01, 40, "openvino is as fast within the noise (0.98 to 1.01) and takes 40 MB where this takes 100."),
+        (
+            0.98,
+            1.01,
+            40,
+            "openvino is as fast within the noise (0.98 to 1.01) and takes 40 MB where this takes 100 MB.",
+        ),
     ],
 )
 def test_the_next_engine_is_named_with_what_speaks_for_it(low: float, high: float, peak_mb: int, said: str) -> None:
     assert Comparison(rivals(low, high, peak_mb)).recommendation.endswith(f"figures; {said}")
+
+
+def test_a_mix_stands_beside_the_best_engine_alone() -> None:
+    figures = {"latency_ms": {"median": 8.0}, "figures": {"memory": {"peak": 121 * 10**6}}}
+    best = [SINGLES[0] | {"memory": {"peak": 100 * 10**6}}]
+    advice = Comparison(report("collage", "onnxruntime") | figures | {"singles": best}).recommendation
+    assert advice.endswith("it takes 8.00 ms and 121 MB, the best engine alone, onnxruntime, 10.0 ms and 100 MB.")
 
 
 def test_that_mixes_were_tried_is_said() -> None:

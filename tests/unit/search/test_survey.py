@@ -1,0 +1,78 @@
+"""Which engines are loaded once more, and that it is done once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from intarsia.config import RunSettings
+from intarsia.cost import lock
+from intarsia.cost.footprint import Footprint
+from intarsia.cost.measure import Measurer
+from intarsia.cost.memory import Memory
+from intarsia.cost.progress import unwatched
+from intarsia.cost.protocol import Opened
+from intarsia.cost.record import Failure
+from intarsia.cost.store import Store
+from intarsia.errors import LoadError
+from intarsia.search import survey as module
+from intarsia.search.problem import Candidate
+from intarsia.search.singles import Single
+from intarsia.search.survey import survey
+from intarsia.target import Target
+from tests.unit.search.fakes import chain_problem, measured
+
+NAMES = ("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "reference")
+PROBLEM = chain_problem(2, [Target(name) for name in NAMES])
+
+
+def single(name: str, **changes: Any) -> Single:
+    pieces = PROBLEM.whole(Target(name))
+    settings = RunSettings(threads=2)
+    plan = Candidate(name=name, label=name, partitions=pieces, settings=settings, predicted_ms=(1.0,))
+    return replace(Single(target=Target(name), outcome=measured(1.0), candidates=(plan,)), **changes)
+
+
+RACED, SURVEYED = single("onnxruntime"), single("openvino")
+HOPELESS = single("mnn", outcome=replace(measured(900.0), is_complete=False))
+FAILED = single("ncnn", outcome=Failure(stage="run", reason="no"), candidates=())
+BROKEN = single("winograd")
+OTHER_SETTINGS = single("reference")
+OTHER_SETTINGS = replace(
+    OTHER_SETTINGS, candidates=(*OTHER_SETTINGS.candidates, replace(OTHER_SETTINGS.candidates[0], name="raced"))
+)
+
+
+class Openings:
+    """In the place of the builder."""
+
+    asked: list[str]
+
+    def __init__(self, *_: object, prefix: str) -> None:
+        pass
+
+    def build(self, candidate: Candidate) -> None: ...
+
+    def opened(self, candidate: Candidate) -> tuple[Path, Opened]:
+        self.asked.append(candidate.name)
+        if candidate.name == "winograd":
+            raise LoadError("winograd", "it does not load this time")
+        opened = Opened(load_s=0.5, first_run_s=0.25, memory=Memory(peak=7, steady=5), error=0.0)
+        return Path(), opened
+
+
+def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "Builder", Openings)
+    monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
+    Openings.asked = []
+    measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0)
+    singles = [RACED, SURVEYED, HOPELESS, FAILED, BROKEN, OTHER_SETTINGS]
+    for times in (1, 2):
+        found = survey(PROBLEM, cast("Measurer", measurer), singles, {"onnxruntime", "raced"}, unwatched)
+        assert found == {"openvino": Footprint(cold_s=(0.75,), memory=(Memory(peak=7, steady=5),))}
+        assert (measurer.measured, measurer.cached) == (1, times - 1)
+    assert Openings.asked == ["openvino", "winograd", "winograd"]
