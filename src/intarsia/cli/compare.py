@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +65,9 @@ def compare(
     from intarsia.driver import compare as measure
     from intarsia.report.baseline import judge
 
-    with progress_line() as progress:
-        report = measure(model, shapes=dict(shapes) or None, progress=progress, **settings).json()
+    is_dated = save is not None or bool(limits)
+    with _store(settings.pop("store"), is_fresh=is_dated) as store, progress_line() as progress:
+        report = measure(model, shapes=dict(shapes) or None, store=store, progress=progress, **settings).json()
     if save is not None:
         _write(save, report)
     judgement = judge(report, then, wanted)
@@ -74,6 +78,16 @@ def compare(
         click.echo(f"\n{report['recommendation']}")
         print_judgement(judgement, baseline)
     context.exit(judgement.outcome.exit_code)
+
+
+@contextmanager
+def _store(named: Path | None, *, is_fresh: bool) -> Iterator[Path | None]:
+    """The store that was named. What is held against another day is measured today, so it begins with an empty one."""
+    if named is not None or not is_fresh:
+        yield named
+        return
+    with tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
+        yield Path(folder) / "records.sqlite"
 
 
 def _demands(baseline: Path | None, limits: tuple[str, ...]) -> tuple[Mapping[str, Any] | None, list[Limit]]:

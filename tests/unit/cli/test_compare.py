@@ -79,3 +79,13 @@ def test_what_cannot_be_judged_is_refused(fakes: Fakes, folder: Path, arguments:
 def test_an_absolute_limit_needs_no_baseline(fakes: Fakes, folder: Path) -> None:
     assert invoke("compare", "m.onnx", "--fail-if", "memory>1GB").exit_code == 0
     assert invoke("compare", "m.onnx", "--fail-if", "p50<1s").exit_code == 6
+
+
+def test_what_is_held_against_another_day_is_measured_anew(fakes: Fakes, folder: Path) -> None:
+    arguments: list[tuple[str, ...]] = [(), ("--save", "c.json"), ("--store", "s.db", "--save", "c.json")]
+    for each in arguments:
+        invoke("compare", "m.onnx", *each)
+    stores = [settings["store"] for _, settings in fakes.calls]
+    assert (stores[0], stores[2]) == (None, Path("s.db"))
+    assert stores[1].name == "records.sqlite"
+    assert not stores[1].parent.exists()
