@@ -78,6 +78,19 @@ def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None)
     )
 
 
+def check_last(name: str, peak_bytes: int, max_memory: int | None) -> None:
+    """Whether the plan that is to ship keeps the limit in the last process that checks it, too.
+
+    Raises:
+        MemoryLimitError: It does not, though it did while it raced.
+    """
+    if max_memory is not None and peak_bytes > max_memory:
+        raise MemoryLimitError(
+            f"{name} takes {megabytes(peak_bytes)} at its peak, now more and now less than {megabytes(max_memory)}; "
+            "raise --max-memory, or lower it for another plan"
+        )
+
+
 def _without_singles(mixes: Sequence[Candidate], verdict: Verdict, max_memory: int | None) -> tuple[Candidate, str]:
     check_memory((*verdict.rounds_ms, *verdict.failed), verdict, max_memory)
     best = fastest(mixes, verdict)

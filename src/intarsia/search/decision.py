@@ -25,7 +25,7 @@ from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.graph import Graph
 from intarsia.runtime import plan_of
 from intarsia.search.builder import Builder, plan_facts
-from intarsia.search.choice import check_memory, choose, fastest
+from intarsia.search.choice import check_last, check_memory, choose, fastest
 from intarsia.search.problem import Candidate, Problem
 
 CLOSE = 1.10
@@ -140,6 +140,7 @@ def decide(
     else:
         chosen, reason = choose(mixes, best_single, verdict, limit)
     artifact, opened = builder.opened(chosen)
+    check_last(chosen.name, opened.memory.peak, limit)
     return Decision(
         chosen=chosen,
         artifact=artifact,

@@ -11,7 +11,7 @@ from intarsia.cost.memory import Memory
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import MemoryLimitError
 from intarsia.partition import Partition
-from intarsia.search.choice import check_memory, choose
+from intarsia.search.choice import check_last, check_memory, choose
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
 
@@ -101,3 +101,10 @@ def test_a_mix_that_left_the_duel_is_told_with_its_figure() -> None:
         left_ms={"mix": (20.0,) * 10},
     )
     assert choose([MIX], SINGLE, left)[1] == "the best mix is 0.50 times as fast (0.50 to 0.50): clearly slower"
+
+
+def test_a_plan_that_grows_over_the_limit_in_the_last_process_does_not_ship() -> None:
+    check_last("single", 200 * MB, 200 * MB)
+    check_last("single", 200 * MB, None)
+    with pytest.raises(MemoryLimitError, match="single takes 201 MB at its peak"):
+        check_last("single", 201 * MB, 200 * MB)
