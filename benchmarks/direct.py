@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -170,8 +170,7 @@ def serve(engine: Engine, commands: TextIO, answers: TextIO, cold_ms: float) -> 
     for line in commands:
         first, _, second = line.strip().partition(" ")
         if first == "footprint":
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes, on Linux
-            print(json.dumps({"cold_ms": cold_ms, "peak_mb": peak / 1024}), file=answers, flush=True)
+            print(json.dumps({"cold_ms": cold_ms, "peak_mb": _peak_mb()}), file=answers, flush=True)
             continue
         if first == "outputs":
             np.savez(second, *engine.outputs())
@@ -185,6 +184,13 @@ def serve(engine: Engine, commands: TextIO, answers: TextIO, cold_ms: float) -> 
             engine.run()
             spent.append((time.perf_counter_ns() - start) / 1e6)
         print(json.dumps(spent), file=answers, flush=True)
+
+
+def _peak_mb() -> float:
+    """Of this process since it was started; what `resource` tells begins with what its parent held."""
+    told = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert told is not None, "Linux tells it"
+    return int(told[1]) / 1024
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from intarsia.backends import inductor, registry
@@ -41,9 +42,18 @@ def test_with_a_compiler_it_is_usable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_refuses_in_its_own_name() -> None:
     x = Feed(shape=(2, 3), dtype="uint32", low=0, high=9)
-    graph = load_model(one("Add", "a", {"x": x, "b": x}).model())
+    graph = load_model(one("ReduceMax", "a", {"x": x}).model())
     (reason,) = registry.get("inductor").capability(graph, Target("inductor")).refusals.values()
-    assert reason.startswith("inductor takes no uint32")
+    assert reason.startswith("inductor has no reduce_max of uint32")
+
+
+def test_it_adds_unsigned_integers_but_no_constants_of_them() -> None:
+    x = Feed(shape=(2, 3), dtype="uint32", low=0, high=9)
+    added = load_model(one("Add", "a", {"x": x, "b": x}).model())
+    assert registry.get("inductor").capability(added, Target("inductor")).refusals == {}
+    held = load_model(one("Add", "a", {"x": x, "w": np.ones((2, 3), np.uint32)}).model())
+    (reason,) = registry.get("inductor").capability(held, Target("inductor")).refusals.values()
+    assert reason == "inductor folds no constants of unsigned integers"
 
 
 def test_what_it_writes_lies_in_our_cache() -> None:

@@ -47,6 +47,8 @@ def test_defaults() -> None:
         "min_nodes": 1,
         "min_flops": 0,
         "prune": True,
+        "max_memory": None,
+        "survey": False,
     }
 
 
