@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 
-.PHONY: help demo test more check lint types unit engines bench vulkan browser clean
+.PHONY: help demo test more check lint types unit docs engines bench vulkan browser clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -42,6 +42,10 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/golden
+
+docs: $(STAMP) ## build the pages of docs/ as a site, in build/docs; a warning is an error
+	$(BIN)/python -m sphinx -q -E -W --keep-going docs build/docs
+	@echo "built: build/docs/index.html"
 
 engines: $(MORE_STAMP) vulkan ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
 	$(MORE)/bin/python -m tests.conformance

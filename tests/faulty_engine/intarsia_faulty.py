@@ -24,11 +24,13 @@ from intarsia.backends.base import (
     Traits,
 )
 from intarsia.config import RunSettings
+from intarsia.errors import CompileError, LoadError
 from intarsia.graph import Graph, Node, SubModel
 from intarsia.spec import Enum, Option
 from intarsia.target import Target, engine_kind
 
-MODES = ("segfault", "hang", "raise", "wrong", "compile")
+MODES = ("segfault", "hang", "raise", "wrong", "compile", "refused-compile", "refused-load")
+"""``compile`` fails as nobody expects; the two that are refused fail as the contract asks."""
 FAULTY = engine_kind(
     "faulty",
     "fails on demand",
@@ -53,6 +55,8 @@ class FaultyBackend(Backend):
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         if target["mode"] == "compile":
             raise ValueError("an exception that nobody expected")
+        if target["mode"] == "refused-compile":
+            raise CompileError(self.name, "no kernel for this shape")
         borders = {"inputs": model.inputs, "outputs": model.outputs}
         return EngineArtifact(
             files={}, meta={side: [[v.name, v.dtype, v.shape] for v in values] for side, values in borders.items()}
@@ -61,6 +65,8 @@ class FaultyBackend(Backend):
     def load(
         self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
+        if target["mode"] == "refused-load":
+            raise LoadError(self.name, "not enough memory")
         return FaultyExecutable(artifact, target["mode"])
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:

@@ -10,7 +10,15 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
-from intarsia.errors import BackendError, CompileError, ExecutionError, LoadError, MismatchError
+from intarsia.errors import (
+    BackendCrashError,
+    BackendError,
+    BackendTimeoutError,
+    CompileError,
+    ExecutionError,
+    LoadError,
+    MismatchError,
+)
 from intarsia.partition import Partition
 from intarsia.runtime import main_places, plan_of
 from intarsia.runtime.sections import sections, step_settings
@@ -18,14 +26,16 @@ from intarsia.search.sharing import shared_out, total_work
 
 EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
 EMBEDDED_EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=40)
-_ERRORS: dict[str, type[BackendError]] = {"compile": CompileError, "load": LoadError}
+_ERRORS: dict[str, type[BackendError]] = {
+    error.stage: error for error in (CompileError, LoadError, ExecutionError, BackendTimeoutError, BackendCrashError)
+}
 
 
 def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
     """Milliseconds of each partition of a plan that is run as its settings say.
 
     Raises:
-        CompileError, LoadError, ExecutionError: An engine failed on a partition.
+        BackendError: An engine failed on a partition.
         MismatchError: A partition answers wrongly.
     """
     told = predict_embedded if settings.embed else predict_parallel if settings.parallel else predict_in_turn
@@ -36,7 +46,7 @@ def predict_in_turn(measurer: Measurer, partitions: Sequence[Partition], setting
     """Milliseconds of each partition in its place.
 
     Raises:
-        CompileError, LoadError, ExecutionError: An engine failed on a partition.
+        BackendError: An engine failed on a partition.
         MismatchError: A partition answers wrongly.
     """
     costs = []
@@ -52,7 +62,7 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
     their work. Of equal pieces one is measured, in its place, while the others answer what was recorded.
 
     Raises:
-        CompileError, LoadError, ExecutionError: An engine failed.
+        BackendError: An engine failed.
         MismatchError: A partition answers wrongly.
     """
     graph = measurer.graph
@@ -79,7 +89,7 @@ def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settin
     given out in order to as many workers as it has; its partitions share that by what each takes.
 
     Raises:
-        CompileError, LoadError, ExecutionError: An engine failed on a partition.
+        BackendError: An engine failed on a partition.
         MismatchError: A partition answers wrongly.
     """
     plan = plan_of(measurer.graph, partitions, settings)
@@ -110,5 +120,7 @@ def failure_error(piece: Partition, failure: Failure) -> BackendError | Mismatch
     repro = f"; see it again with {failure.repro}" if failure.repro else ""
     if failure.stage == "verify":
         return MismatchError(f"{piece.target} answers wrongly on {where}: {failure.reason}{repro}")
-    error = _ERRORS.get(failure.stage, ExecutionError)
-    return error(str(piece.target), f"{where}, {failure.stage}: {failure.reason}{repro}")
+    error = _ERRORS.get(failure.stage)
+    if error is None:
+        return ExecutionError(str(piece.target), f"{where}, {failure.stage}: {failure.reason}{repro}")
+    return error(str(piece.target), f"{where}: {failure.reason}{repro}")

@@ -1,0 +1,79 @@
+"""The directive ``error-messages``: every message with which the sources raise an error, with the file that does.
+
+What a message is filled with stands as ``…``. The list is read from the sources when the site is built.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
+GAP = "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Message:
+    """One message of one class of errors, and the file under ``src/intarsia`` that raises it."""
+
+    text: str
+    file: str
+
+
+def messages(name: str) -> list[Message]:
+    """All messages that are written where the error is made; one that is put together elsewhere is left out."""
+    found = {
+        Message(text=text, file=path.relative_to(SOURCE).as_posix())
+        for path in SOURCE.rglob("*.py")
+        for call in _calls(path, name)
+        if (text := _text(call.args[-1])) is not None
+    }
+    return sorted(found)
+
+
+def _calls(path: Path, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and node.args:
+            yield node
+
+
+def _text(node: ast.expr) -> str | None:
+    """The fixed words of a message, if it has any."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else GAP for part in node.values]
+        text = "".join(str(part) for part in parts)
+        return text if text.strip(f"{GAP} :\n") else None
+    return None
+
+
+class ErrorMessages(SphinxDirective):
+    """``{error-messages} SpecError``: a definition list, folded away."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The messages of the class that is named."""
+        listed = messages(self.arguments[0])
+        if not listed:
+            raise self.error(f"the sources raise no {self.arguments[0]} with a message of their own")
+        items = nodes.bullet_list()
+        for message in listed:
+            text = nodes.paragraph("", "", nodes.literal(text=message.text), nodes.Text(f" ({message.file})"))
+            items += nodes.list_item("", text)
+        opening = nodes.raw("", f"<details><summary>{len(listed)} messages</summary>", format="html")
+        return [opening, items, nodes.raw("", "</details>", format="html")]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Told to Sphinx."""
+    app.add_directive("error-messages", ErrorMessages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,108 @@
+"""Raises every error that Intarsia has, for ``docs/errors.md``: ``python -m tests.docs.raised`` prints them as JSON.
+
+It runs in a process and a folder of its own, with the engine that fails on demand installed: some examples end workers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import onnx
+
+import intarsia
+from intarsia.backends import wheel
+from intarsia.config import RunSettings, Spin
+from intarsia.cost import measure
+from intarsia.errors import IntarsiaError
+from intarsia.graph import load_model
+from intarsia.partition import Partition
+from intarsia.runtime import attach_report, build, plan_of, write_artifact
+from tests.unit.graph.models import info, model, two_layers
+
+INSIST = 'intarsia.compile("model.onnx", target="faulty -mode={}")'
+EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        "SpecError": 'intarsia.Target("llvm -mcpu=haswell -thread=2")',
+        "ConfigError": 'intarsia.compile("model.onnx", partition="manual")',
+        "ModelError": 'intarsia.compile("open.onnx")',
+        "FeedError": 'model({"data": np.zeros((4, 32), np.float32)})',
+        "PlanError": 'intarsia.compile("model.onnx", partition="manual", plan="plan.yaml")',
+        "ArtifactError": 'intarsia.load("cut.intarsia")',
+        "BackendUnavailableError": 'intarsia.load("model.intarsia").load()',
+        "MissingStageError": 'intarsia.compile("model.onnx", target="ncnn -python=/opt/none/bin/python")',
+        "CompileError": INSIST.format("refused-compile"),
+        "LoadError": INSIST.format("refused-load"),
+        "ExecutionError": INSIST.format("raise"),
+        "BackendTimeoutError": INSIST.format("hang"),
+        "BackendCrashError": INSIST.format("segfault"),
+        "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
+        "MismatchError": INSIST.format("wrong"),
+    }
+)
+"""A line that raises each class. ``faulty`` stands for any engine that fails so."""
+ABSENT, SLOW = "BackendUnavailableError", "BackendTimeoutError"
+PLAN = "version: 1\nthreads: 1\nspin: call\npartitions:\n- target: onnxruntime\n  nodes: [first, relu]\n"
+PATIENCE_S = 2.0
+
+
+def raised() -> dict[str, dict[str, Any]]:
+    """What each example ends with. The current folder is filled with the files that the examples name."""
+    Path("model.onnx").write_bytes(two_layers().SerializeToString())
+    Path("open.onnx").write_bytes(_relu(onnx.TensorProto.FLOAT, ("batch", 4)))
+    Path("strings.onnx").write_bytes(_relu(onnx.TensorProto.STRING, (4,)))
+    Path("plan.yaml").write_text(PLAN, encoding="utf-8")
+    _build("onnxruntime", Path("model.intarsia"))
+    whole = Path("model.intarsia").read_bytes()
+    Path("cut.intarsia").write_bytes(whole[: len(whole) // 2])
+    with intarsia.load("model.intarsia") as compiled:
+        names = {"intarsia": intarsia, "np": np, "model": compiled}
+        found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
+        with patch.object(measure, "PATIENCE_S", PATIENCE_S):
+            found[SLOW] = _raised(EXAMPLES[SLOW], names)
+        with patch.object(wheel.util, "find_spec", lambda _: None):
+            found[ABSENT] = _raised(EXAMPLES[ABSENT], names)
+    return {name: found[name] for name in EXAMPLES}
+
+
+def _build(engine: str, path: Path) -> None:
+    """Write the model on one engine, without measuring anything."""
+    graph = load_model(two_layers())
+    part = Partition(target=intarsia.Target(engine), nodes=tuple(graph.position))
+    plan = plan_of(graph, [part], RunSettings(threads=1, spin=Spin.NEVER))
+    write_artifact(path, graph, build(graph, plan))
+    attach_report(path, {})
+
+
+def _relu(dtype: int, shape: tuple[int | str, ...]) -> bytes:
+    values = [onnx.helper.make_tensor_value_info(name, dtype, shape) for name in ("x", "y")]
+    nodes = [onnx.helper.make_node("Identity", ["x"], ["y"], name="same")]
+    return bytes(model(nodes, values[:1], values[1:]).SerializeToString())
+
+
+def _raised(line: str, names: dict[str, Any]) -> dict[str, Any]:
+    try:
+        eval(line, names)
+    except IntarsiaError as error:
+        return {"class": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
+    return {"class": None}
+
+
+def main() -> None:
+    """Print what was raised. The folder of this run reads as the home folder, and what differs from run to run as …."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["XDG_CACHE_HOME"] = f"{folder}/.cache"
+        print(re.sub(r"-[0-9a-f]{12}\b", "-…", json.dumps(raised(), ensure_ascii=False).replace(folder, "~")))
+
+
+if __name__ == "__main__":
+    main()
