@@ -6,8 +6,10 @@ What a message is filled with stands as ``…``. The list is read from the sourc
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +29,22 @@ class Message:
     file: str
 
 
-def messages(name: str) -> list[Message]:
-    """All messages that are written where the error is made; one that is put together elsewhere is left out."""
-    found = {
-        Message(text=text, file=path.relative_to(SOURCE).as_posix())
-        for path in SOURCE.rglob("*.py")
-        for call in _calls(path, name)
-        if (text := _text(call.args[-1])) is not None
-    }
-    return sorted(found)
+@cache
+def messages() -> Mapping[str, list[Message]]:
+    """All messages that are written where an error is made, by class; one put together elsewhere is left out."""
+    found: dict[str, set[Message]] = defaultdict(set)
+    for path in SOURCE.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        for call in _calls(source) if "Error(" in source else ():
+            text = _text(call.args[-1])
+            if text is not None and isinstance(call.func, ast.Name):
+                found[call.func.id].add(Message(text=text, file=path.relative_to(SOURCE).as_posix()))
+    return {name: sorted(each) for name, each in found.items()}
 
 
-def _calls(path: Path, name: str) -> Iterator[ast.Call]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and node.args:
+def _calls(source: str) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and node.args:
             yield node
 
 
@@ -62,7 +66,7 @@ class ErrorMessages(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """The messages of the class that is named."""
-        listed = messages(self.arguments[0])
+        listed = messages().get(self.arguments[0])
         if not listed:
             raise self.error(f"the sources raise no {self.arguments[0]} with a message of their own")
         items = nodes.bullet_list()

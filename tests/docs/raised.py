@@ -26,7 +26,7 @@ from intarsia.errors import IntarsiaError
 from intarsia.graph import load_model
 from intarsia.partition import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
-from tests.unit.graph.models import info, model, two_layers
+from tests.unit.graph.models import model, two_layers
 
 INSIST = 'intarsia.compile("model.onnx", target="faulty -mode={}")'
 EXAMPLES: Mapping[str, str] = MappingProxyType(
