@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "Intarsia"
 author = "the authors of Intarsia"
+copyright = f"{author}, Apache-2.0"
 version = release = intarsia.__version__
 
 extensions = [
@@ -31,6 +32,10 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 
 autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "separated"
 napoleon_numpy_docstring = False
