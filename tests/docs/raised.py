@@ -19,7 +19,6 @@ import numpy as np
 import onnx
 
 import intarsia
-from intarsia.backends import wheel
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
 from intarsia.errors import IntarsiaError
@@ -68,7 +67,7 @@ def raised() -> dict[str, dict[str, Any]]:
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
         with patch.object(measure, "PATIENCE_S", PATIENCE_S):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
-        with patch.object(wheel.util, "find_spec", lambda _: None):
+        with patch("intarsia.backends.wheel.util.find_spec", lambda _: None):
             found[ABSENT] = _raised(EXAMPLES[ABSENT], names)
     return {name: found[name] for name in EXAMPLES}
 

@@ -28,6 +28,7 @@ class Page(HTMLParser):
     links: list[str] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)
     places: set[str] = field(default_factory=set)
+    text: str = ""
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -39,6 +40,9 @@ class Page(HTMLParser):
             self.links.append(told["href"])
         if FETCHED.get(tag) in told:
             self.loads.append(told[FETCHED[tag]])
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +87,12 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -
 
 
 def test_every_public_name_is_on_the_page_of_python(site: Path, pages: dict[Path, Page]) -> None:
-    text = (site / "api.html").read_text(encoding="utf-8")
+    text = pages[site / "api.html"].text
     assert [name for name in intarsia.__all__ if f"intarsia.{name}" not in text and name != "__version__"] == []
 
 
-def test_every_verb_and_option_is_on_the_page_of_the_command_line(site: Path) -> None:
-    text = (site / "cli.html").read_text(encoding="utf-8")
+def test_every_verb_and_option_is_on_the_page_of_the_command_line(site: Path, pages: dict[Path, Page]) -> None:
+    text = pages[site / "cli.html"].text
     verbs = {**cli.commands, **{f"config {name}": verb for name, verb in _group("config").commands.items()}}
     options = {option for verb in verbs.values() for each in verb.params for option in each.opts if option[:2] == "--"}
     assert [f"intarsia {name}" for name in verbs if f"intarsia {name}" not in text] == []
