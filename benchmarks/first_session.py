@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -50,11 +51,12 @@ class Done:
 
 def steps(page: str) -> Iterator[Step]:
     """What a page asks its reader to type. Its blocks of Python are files that are run."""
-    for number, found in enumerate(STEP.finditer(page)):
+    numbers = count(1)
+    for found in STEP.finditer(page):
         if found["command"] is not None:
             yield Step(command=found["command"])
         else:
-            yield Step(command=f"python step{number}.py", code=found["code"])
+            yield Step(command=f"python block{next(numbers)}.py", code=found["code"])
 
 
 def walked(found: Iterator[Step], repository: str, home: Path) -> Iterator[Done]:

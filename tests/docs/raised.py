@@ -21,7 +21,7 @@ import onnx
 import intarsia
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
-from intarsia.errors import IntarsiaError
+from intarsia.errors import IntarsiaError, Interrupted
 from intarsia.graph import load_model
 from intarsia.partition import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
@@ -43,8 +43,10 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "ExecutionError": INSIST.format("raise"),
         "BackendTimeoutError": INSIST.format("hang"),
         "BackendCrashError": INSIST.format("segfault"),
+        "MemoryLimitError": 'intarsia.compile("model.onnx", "onnxruntime", partition="greedy", max_memory="1kB")',
         "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
         "MismatchError": INSIST.format("wrong"),
+        "Interrupted": 'intarsia.compile("model.onnx", progress=press_ctrl_c)',
     }
 )
 """A line that raises each class. ``faulty`` stands for any engine that fails so."""
@@ -63,7 +65,7 @@ def raised() -> dict[str, dict[str, Any]]:
     whole = Path("model.intarsia").read_bytes()
     Path("cut.intarsia").write_bytes(whole[: len(whole) // 2])
     with intarsia.load("model.intarsia") as compiled:
-        names = {"intarsia": intarsia, "np": np, "model": compiled}
+        names = {"intarsia": intarsia, "np": np, "model": compiled, "press_ctrl_c": _press_ctrl_c}
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
         with patch.object(measure, "PATIENCE_S", PATIENCE_S):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
@@ -87,10 +89,14 @@ def _relu(dtype: int, shape: tuple[int | str, ...]) -> bytes:
     return bytes(model(nodes, values[:1], values[1:]).SerializeToString())
 
 
+def _press_ctrl_c(_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def _raised(line: str, names: dict[str, Any]) -> dict[str, Any]:
     try:
         eval(line, names)
-    except IntarsiaError as error:
+    except (IntarsiaError, Interrupted) as error:
         return {"class": type(error).__name__, "message": str(error), "exit_code": error.exit_code}
     return {"class": None}
 
@@ -100,7 +106,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ["XDG_CACHE_HOME"] = f"{folder}/.cache"
-        print(re.sub(r"-[0-9a-f]{12}\b", "-…", json.dumps(raised(), ensure_ascii=False).replace(folder, "~")))
+        found = json.dumps(raised(), ensure_ascii=False).replace(folder, "~")
+        print(re.sub(r"(?<=takes )\d+(?= MB)|(?<=-)[0-9a-f]{12}\b", "…", found))
 
 
 if __name__ == "__main__":

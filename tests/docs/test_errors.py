@@ -22,7 +22,16 @@ from tests.docs.raised import EXAMPLES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "errors.md"
-TOLD_ELSEWHERE = {"BackendTimeoutError", "BackendCrashError", "MissingStageError", "NoCoverError"}
+TOLD_ELSEWHERE = {
+    *(
+        "BackendTimeoutError",
+        "BackendCrashError",
+        "MissingStageError",
+        "MemoryLimitError",
+        "NoCoverError",
+        "Interrupted",
+    ),
+}
 """Classes whose message is put together away from where it is raised: there is no list of messages to show."""
 SECTION = re.compile(
     r"^### (?P<name>\w+)\n\n<!-- raised -->\n(?P<shown>.*?)<!-- end -->\n\n(?P<cure>.*?)(?=^#|\Z)",

@@ -42,6 +42,6 @@ def test_the_page_names_no_folder_of_the_recording_machine(tmp_path: Path) -> No
 
 def test_the_steps_of_the_start_page_lead_from_a_clone_to_a_call() -> None:
     commands = [step.command for step in steps(START.read_text(encoding="utf-8"))]
-    wanted = ("git clone", "pip install", "intarsia compare", "intarsia compile", "intarsia explain", "intarsia run")
+    wanted = ("git clone", "pip install", "intarsia compare", "intarsia compile", "intarsia report", "intarsia run")
     places = [next(place for place, command in enumerate(commands) if command.startswith(start)) for start in wanted]
     assert places == sorted(places)
