@@ -136,7 +136,7 @@ def photographed(page: Path) -> bool:
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         return False
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1600"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,1100"]
     line = [browser, *flags, "--virtual-time-budget=4000", f"--screenshot={PICTURE}", page.as_uri()]
     PICTURE.parent.mkdir(exist_ok=True)
     return subprocess.run(line, capture_output=True, timeout=BROWSER_S, check=False).returncode == 0
