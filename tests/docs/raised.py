@@ -43,7 +43,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "ExecutionError": INSIST.format("raise"),
         "BackendTimeoutError": INSIST.format("hang"),
         "BackendCrashError": INSIST.format("segfault"),
-        "MemoryLimitError": 'intarsia.compile("model.onnx", "onnxruntime", partition="greedy", max_memory="1kB")',
+        "MemoryLimitError": 'intarsia.compile("model.onnx", "reference", partition="greedy", max_memory="1kB")',
         "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
         "MismatchError": INSIST.format("wrong"),
         "Interrupted": 'intarsia.compile("model.onnx", progress=press_ctrl_c)',
