@@ -116,7 +116,7 @@ def _draw_atoms(axes: Any, found: Mapping[str, Any], names: Sequence[str]) -> No
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), labels=names)
     axes.set_xlabel(
-        f"atoms in order, as wide as their least time (ms); dark: {MOST:g} times as slow or more, hatched: not taken"
+        f"atoms in order, as wide as their least time (ms); dark: {MOST:g} times as slow or more, hatched: no figure"
     )
     axes.set_title(
         f"{found['network']}: what each atom takes on each engine; framed: the plan that shipped", fontsize=9
