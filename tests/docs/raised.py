@@ -19,6 +19,7 @@ import numpy as np
 import onnx
 
 import intarsia
+import intarsia.onnxruntime
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
 from intarsia.errors import IntarsiaError, Interrupted
@@ -36,6 +37,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "FeedError": 'model({"data": np.zeros((4, 32), np.float32)})',
         "PlanError": 'intarsia.compile("model.onnx", partition="manual", plan="plan.yaml")',
         "ArtifactError": 'intarsia.load("cut.intarsia")',
+        "UnsupportedError": "intarsia.onnxruntime.LoraAdapter",
         "BackendUnavailableError": 'intarsia.load("model.intarsia").load()',
         "MissingStageError": 'intarsia.compile("model.onnx", target="ncnn -python=/opt/none/bin/python")',
         "CompileError": INSIST.format("refused-compile"),

@@ -67,7 +67,8 @@ def shown(name: str, example: Mapping[str, Any]) -> str:
     error = getattr(errors, name)
     builtin = next(base.__name__ for base in error.__mro__ if base.__module__ == "builtins")
     means = " ".join((inspect.getdoc(error) or "").split("\n\n")[0].split())
-    kind = "" if builtin == "Exception" else f" It is a `{builtin}` too."
+    article = "an" if builtin[0] in "AEIO" else "a"
+    kind = "" if builtin == "Exception" else f" It is {article} `{builtin}` too."
     text = f"{means} Exit code {example['exit_code']}.{kind}"
     return f"{text}\n\n```text\n>>> {EXAMPLES[name]}\n{name}: {example['message']}\n```\n\n"
 

@@ -33,8 +33,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?:    |\$ )(intarsia .*)$", re.MULTILINE)
-OTHERWISE_RUN = frozenset({"adding-an-engine.md"})
-"""Its blocks are parts of tests/plugin_example, which is tested as a whole."""
+OTHERWISE_RUN = frozenset({"adding-an-engine.md", "python.md"})
+"""The blocks of the one are parts of tests/plugin_example, which is tested as a whole; those of the other run in order,
+and measure, in tests/e2e/test_python_page.py."""
 PICTURE = (1, 3, 224, 224)
 GIVEN: Mapping[str, str] = MappingProxyType(
     {
@@ -152,7 +153,9 @@ def parse(verb: click.Command, arguments: list[str], line: str) -> None:
     Raises:
         click.UsageError: An option or a value that is not known.
     """
+    # Without the group's context a verb would have no -h, here and from then on.
+    context = click.Context(cli, **cli.context_settings)
     while isinstance(verb, click.Group):
         assert arguments[0] in verb.commands, f"{line}: there is no verb {arguments[0]}"
         verb, arguments = verb.commands[arguments[0]], arguments[1:]
-    verb.make_context(verb.name, arguments)
+    verb.make_context(verb.name, arguments, parent=context)
