@@ -18,10 +18,12 @@ from benchmarks.networks.probe import intermediate_of
 from benchmarks.networks.resnet_cut import cut
 from intarsia.backends import registry
 from intarsia.config import RunSettings
+from intarsia.cost.duel import Effort
 from intarsia.graph import load_model
 from intarsia.graph.reference import evaluate
 from intarsia.partition import Partition, Partitioning, dump_plan
 from intarsia.runtime.verify import deviation
+from intarsia.search import decision
 from intarsia.target import KINDS, Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -46,6 +48,13 @@ def unoptimised(model: Path, feeds: Arrays) -> Arrays:
 
 def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
     return float(np.abs(actual - expected).max() / np.abs(expected).max())
+
+
+@pytest.fixture(autouse=True)
+def _short_duels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here plans have to be right, however fast they are."""
+    effort = Effort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
+    monkeypatch.setattr(decision, "_effort", lambda budget_s: effort)
 
 
 @pytest.fixture(scope="module")
