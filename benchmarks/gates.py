@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-SOURCES = ("suite", "road", "planning", "blocks")
+SOURCES = ("suite", "road", "planning", "blocks", "accuracy")
 """The files of `RESULTS` that gates read."""
 
 NETWORKS = 24
@@ -35,6 +35,9 @@ MANUAL = 1.03
 THOROUGH_WITHIN = 1.02
 THOROUGH_CANDIDATES = 10
 BLOCKS_SHARE = 0.90
+ROUGH, FINE = (0.05, 1.7), (0.01, 1.5)
+"""An allowed error, and how many times as fast as ONNX Runtime's defaults that has to make each network."""
+ROUGH_NETWORKS = 4
 Json = Mapping[str, Any]
 
 
@@ -64,12 +67,14 @@ class Results:
         road: Of `benchmarks.road`: the hand-made cut and the overhead.
         planning: Of `benchmarks.planning`.
         blocks: Of `benchmarks.blocks`.
+        accuracy: Of `benchmarks.accuracy`.
     """
 
     suite: Json = field(default_factory=dict)
     road: Json = field(default_factory=dict)
     planning: Json = field(default_factory=dict)
     blocks: Json = field(default_factory=dict)
+    accuracy: Json = field(default_factory=dict)
 
     @property
     def valid(self) -> dict[str, Json]:
@@ -82,7 +87,7 @@ def gates(results: Results) -> tuple[Gate, ...]:
     """Every gate, in the order in which they are stated."""
     lines: tuple[Callable[[Results], Gate], ...] = (
         _networks, _worst, _over_single, _over_default, _mixes, _cold, _warm, _predicted, _scale, _overhead, _manual,
-        _thorough,
+        _thorough, _rough, _fine,
     )  # fmt: skip
     return tuple(line(results) for line in lines)
 
@@ -221,6 +226,33 @@ def near_blocks(results: Results) -> dict[str, float]:
         for name, entry in results.valid.items()
         if found.get(name, {}).get("sum_of_best_ms")
     }
+
+
+def _rough(results: Results) -> Gate:
+    return _allowed(results, *ROUGH)
+
+
+def _fine(results: Results) -> Gate:
+    return _allowed(results, *FINE)
+
+
+def _allowed(results: Results, allowed: float, limit: float) -> Gate:
+    """The slowest network with an allowed error against ONNX Runtime's defaults; all must keep to the error."""
+    gate = Gate(what=f"slowest with an allowed error of {allowed:g}, against ORT default", gate=f"≥ {limit}")
+    networks = results.accuracy.get("networks", {})
+    found = {name: entry["allowed"][str(allowed)] for name, entry in networks.items() if "failed" not in entry}
+    if not found:
+        return gate
+    gains = {name: each["speedup_over_onnxruntime_default"]["median"] for name, each in found.items()}
+    name = min(gains, key=gains.__getitem__)
+    faults = [
+        f"{each} is off by {entry['worst_error']:.3g}"
+        for each, entry in found.items()
+        if entry["worst_error"] > allowed
+    ]
+    faults += [f"{each} is void" for each, entry in found.items() if entry["void"]]
+    figure = "; ".join([f"{gains[name]:.2f} ({name}, of {len(gains)})", *faults])
+    return _filled(gate, figure, gains[name] >= limit and not faults and len(gains) >= ROUGH_NETWORKS)
 
 
 def _gains(results: Results, key: str) -> dict[str, Json]:

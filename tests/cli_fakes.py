@@ -218,7 +218,48 @@ UNRACED: dict[str, Any] = {
     **_figures((30.1, 33.0), 88, 88, compile_s=0.32, cold_s=(0.85,), calls=None),
 }
 COMPARISON: dict[str, Any] = Comparison(REPORT | {"singles": [*SINGLES[:2], UNRACED, *SINGLES[2:]]}).json()
-STORED = {"alone": ALONE, "old": OLD}
+ROUGH: dict[str, Any] = ALONE | {
+    "chosen": "mnn in int8-static",
+    "reason": "with int8-static it is 2.31 times as fast (2.27 to 2.36)",
+    "latency_ms": {"median": 8.41, "min": 8.3, "p90": 8.6},
+    "speedup_vs_best_single": {"median": 2.307, "low": 2.27, "high": 2.36},
+    "predicted_ms": 8.3,
+    "prediction": {"predicted_ms": 8.3, "measured_ms": 8.41, "predicted_over_measured": 0.987},
+    "max_rel_error": 0.021,
+    "accuracy": {
+        "max_error": 0.05,
+        "inputs": 32,
+        "worst": {"scores": 0.0182, "boxes": 0.0031},
+        "mean": {"scores": 0.0164, "boxes": 0.0027},
+    },
+    "rough": [
+        {
+            "name": "mnn, spin call, int8-static",
+            "targets": ["mnn"],
+            "precision": ["int8-static"],
+            "error": 0.0171,
+            "switches": 0,
+            "predicted_ms": 8.3,
+            "latency_ms": 8.41,
+            "speed": 2.307,
+            "raced": True,
+            "speedup_vs_best_single": {"median": 2.307, "low": 2.27, "high": 2.36},
+            "failure": None,
+        }
+    ],
+    "partitions": [
+        ALONE["partitions"][0]
+        | {
+            "predicted_ms": 8.3,
+            "measured_ms": 8.4,
+            "precision": {"int8-static": ["conv_0", "gru_1"], "ranges": {"x": [-1.0, 1.0]}},
+            "runners_up": [],
+            "not_chosen": [],
+        }
+    ],
+    "openings": [],
+}
+STORED = {"alone": ALONE, "old": OLD, "rough": ROUGH}
 """Reports by the name of the artifact; any other holds `REPORT`."""
 PLAN = "threads: 2\nspin: call\npartitions:\n- target: mnn\n  nodes: [conv_0, relu_0, pool_0]\n"
 GRAPH = fake_graph(

@@ -41,10 +41,12 @@ from intarsia.search import (
     plan_compilation,
     tune_singles,
 )
+from intarsia.search.allowance import Allowance
 from intarsia.search.decision import finalists
 from intarsia.search.ends import check_ends
 from intarsia.search.entrants import left_out
 from intarsia.search.replay import from_json, search_key, to_json
+from intarsia.search.rough import NO_ROUGH
 from intarsia.search.streams import stream_of
 from intarsia.search.survey import survey as survey_engines
 
@@ -73,6 +75,7 @@ def compile(
     prune: bool = True,
     max_memory: int | str | None = None,
     survey: bool = False,
+    max_error: float | None = None,
     custom_ops: Iterable[str | os.PathLike[str]] = (),
     progress: Watcher = unwatched,
 ) -> CompiledModel:
@@ -97,6 +100,8 @@ def compile(
         max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
             weights counted. Left out, a mix may need 1.3 times what the best single engine does.
         survey: Load the engines that did not race once more, for their memory and cold start, as `compare` does.
+        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32: what makes the
+            model faster then computes in 8 bits. Left out, all of it stays in fp32.
         custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
             model is planned. The artifact names the libraries; it does not hold them.
         progress: Told of every step.
@@ -121,6 +126,7 @@ def compile(
         prune=prune,
         max_memory=None if max_memory is None else memory_bytes(max_memory),
         survey=survey,
+        max_error=max_error,
     )
     request = Request(
         model=model,
@@ -214,8 +220,12 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     collage = _collage(job, measurer, singles, deadline, progress)
     wanted = _wanted(job, measurer, singles, collage)
     stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
-    decision = decide(job.problem, measurer, _plans(singles), _mixes(collage), stream.candidate, deadline, progress)
-    return singles, collage, replace(decision, reason="; ".join(filter(None, (decision.reason, stream.reason))))
+    plans, mixes = _plans(singles), _mixes(collage)
+    allowance = Allowance(job.problem, measurer, plans, mixes, progress)
+    rough = allowance.plans() if stream.candidate is None else NO_ROUGH
+    decision = decide(job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, rough, allowance.judge)
+    reasons = (decision.reason, stream.reason, rough.reason)
+    return singles, collage, replace(decision, reason="; ".join(filter(None, reasons)))
 
 
 def _compiled_for_sizes(

@@ -21,7 +21,10 @@ from intarsia.errors import ConfigError, IntarsiaError
 if TYPE_CHECKING:
     from intarsia.config.rewrites import Merged, Rewrites
 
-SETTINGS = ("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed")
+SETTINGS = (
+    *("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed"),
+    "max-error",
+)
 """Flags that a configuration file may state beside the fields of a configuration."""
 
 _META = "intarsia.machine"

@@ -131,6 +131,12 @@ measuring_options = (
         multiple=True,
         help="Bind an input's shape, or a symbolic dimension to a size or a range.",
     ),
+    click.option(
+        "--max-error",
+        type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+        metavar="E",
+        help="What outputs may be off by, as a share of their length; allows 8 bits. [default: fp32 only]",
+    ),
 )
 seed_option = click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search.")
 search_options = (

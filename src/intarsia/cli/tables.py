@@ -14,6 +14,7 @@ from intarsia.report.reasons import (
     about_ms,
     decision,
     figures,
+    in_precision,
     ms,
     opening,
     percent,
@@ -35,11 +36,11 @@ Row = tuple[str, str, str, str]
 def print_plans(report: Json, *, verbose: bool = False) -> None:
     """Every plan that was timed, fastest first, then the engines that could not run the whole model, with why."""
     mixes = report.get("mixes", ())
-    shown = mixes if verbose else mixes[:MOST_MIXES]
+    shown = [*report.get("rough", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
     timed = sorted((p for p in (*report["singles"], *shown) if "latency_ms" in p), key=lambda plan: plan["latency_ms"])
     rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report["best_single"]) for plan in timed]
-    if len(mixes) > len(shown):
-        rows.append((f"{len(mixes) - len(shown)} more mixes (--verbose)", "", "", ""))
+    if not verbose and len(mixes) > MOST_MIXES:
+        rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3], one_line=not verbose)
 
@@ -57,6 +58,9 @@ def _mix_row(mix: Json) -> Row:
         _unraced(mix) if failure is None else f"failed at {failure['stage']}: {failure['reason']}",
     ]
     name = f"{mix['name']}: {_engines(mix['targets'])}"
+    if "precision" in mix:
+        name = f"{_engines(mix['targets'])} in {' + '.join(mix['precision'])}"
+        remarks[0] = f"error {mix['error']:.2g}"
     return name, ms(mix["latency_ms"]), _speed(mix), "; ".join(filter(None, remarks))
 
 
@@ -112,7 +116,7 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     rows: list[tuple[str, ...]] = [
         (
             str(number + 1),
-            part["target"],
+            in_precision(part),
             *((part["device"] or _HOST,) if placed else ()),
             str(len(part["nodes"])),
             ms(part["predicted_ms"]),

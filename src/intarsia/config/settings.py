@@ -62,6 +62,7 @@ class RunSettings:
         parallel: Whether partitions that do not depend on each other run at one time, each on its share of the threads.
         pipeline: How a stream of requests is driven; ``None`` for one request after the other, each on all threads.
             A single call is not concerned.
+        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what fp32 rounding explains.
     """
 
     threads: int
@@ -69,10 +70,14 @@ class RunSettings:
     embed: bool = False
     parallel: bool = False
     pipeline: Pipeline | None = None
+    max_error: float | None = None
 
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
-        return asdict(self)
+        facts = asdict(self)
+        if self.max_error is None:  # what was measured before there was a choice was fp32
+            del facts["max_error"]
+        return facts
 
 
 MIX_MEMORY = 1.3
@@ -93,6 +98,7 @@ class SearchSettings:
         max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
             what the best single engine does.
         survey: Whether engines that did not race are loaded once more, for their memory and cold start.
+        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
     """
 
     partition: Literal["single", "greedy", "collage", "manual"] = "collage"
@@ -103,3 +109,4 @@ class SearchSettings:
     min_flops: int = 0
     max_memory: int | None = None
     survey: bool = False
+    max_error: float | None = None

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
+from intarsia.cost.answers import Answers, answers, failure_of
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.protocol import (
-    Answer,
     Failed,
     Fragment,
     Inspect,
@@ -141,6 +141,13 @@ class Measurer:
         answer = self._worker(settings).ask(request, 4 * self.timeout_s)
         return answer.compile_s if isinstance(answer, Written) else failure_of(answer, "write")
 
+    def answers(
+        self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]
+    ) -> Sequence[Answers] | Failure:
+        """What a plan answers to each set of inputs, its outputs in order; or why it does not."""
+        fragment = Fragment.of(partitions, settings)
+        return answers(self._worker(settings), fragment, inputs, self.folder, self.timeout_s)
+
     def key(
         self,
         pieces: Sequence[Partition],
@@ -155,7 +162,7 @@ class Measurer:
             facts={
                 "protocol": PROTOCOL,
                 "graph": self.graph.fingerprint_of(union),
-                "pieces": [[piece.target.key, sorted(position[node] for node in piece.nodes)] for piece in pieces],
+                "pieces": [_facts(piece, position) for piece in pieces],
                 "timed": timed if place is None else [timed, place],
                 **run_facts((piece.target for piece in pieces), settings),
             }
@@ -248,18 +255,19 @@ class Measurer:
 
     def _worker(self, settings: RunSettings) -> WorkerClient:
         # How calls follow each other is no matter of the process: a worker serves all that differs in nothing else.
-        alike = replace(settings, parallel=False, pipeline=None)
+        alike = replace(settings, parallel=False, pipeline=None, max_error=None)
         if alike not in self._workers:
             environment = load_environment(self._engines, alike)
             self._workers[alike] = WorkerClient(self.folder, environment)
         return self._workers[alike]
 
 
-def failure_of(answer: Answer, asked: str) -> Failure:
-    """Why a worker did not do what it was asked."""
-    if isinstance(answer, Failed):
-        return Failure(stage=answer.stage, reason=answer.reason)
-    return Failure(stage="run", reason=f"the worker answered {answer.verb} to {asked}")
+def _facts(piece: Partition, position: Mapping[str, int]) -> list[Any]:
+    """Target and places of a piece's nodes, and which of them compute in less than fp32."""
+    row: list[Any] = [piece.target.key, sorted(position[node] for node in piece.nodes)]
+    if piece.precision is not None:
+        row.append(sorted([position[node], scheme.value] for node, scheme in piece.precision.schemes))
+    return row
 
 
 def _order_digest(graph: Graph, nodes: Sequence[Node]) -> str:

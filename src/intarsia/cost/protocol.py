@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.cost.memory import Memory
+from intarsia.graph.precision import Precision
 from intarsia.partition import Partition
 from intarsia.target import Target
 
@@ -24,15 +25,16 @@ class Piece(Message):
 
     target: str
     nodes: tuple[str, ...]
+    precision: Precision | None = None
 
     @staticmethod
     def of(partition: Partition) -> Piece:
         """A partition, as text."""
-        return Piece(target=str(partition.target), nodes=partition.nodes)
+        return Piece(target=str(partition.target), nodes=partition.nodes, precision=partition.precision)
 
     def partition(self) -> Partition:
         """The partition it stands for."""
-        return Partition(target=Target(self.target), nodes=self.nodes)
+        return Partition(target=Target(self.target), nodes=self.nodes, precision=self.precision)
 
 
 Timed = Literal["last", "all", "main", "piece", "stream"]
@@ -50,6 +52,7 @@ class Fragment(Message):
     embed: bool = False
     parallel: bool = False
     pipeline: Pipeline | None = None
+    max_error: float | None = None
 
     @staticmethod
     def of(partitions: Iterable[Partition], settings: RunSettings) -> Fragment:
@@ -62,13 +65,19 @@ class Fragment(Message):
             embed=settings.embed,
             parallel=settings.parallel,
             pipeline=settings.pipeline,
+            max_error=settings.max_error,
         )
 
     @property
     def settings(self) -> RunSettings:
         """What all of them obey."""
         return RunSettings(
-            threads=self.threads, spin=self.spin, embed=self.embed, parallel=self.parallel, pipeline=self.pipeline
+            threads=self.threads,
+            spin=self.spin,
+            embed=self.embed,
+            parallel=self.parallel,
+            pipeline=self.pipeline,
+            max_error=self.max_error,
         )
 
 
@@ -141,6 +150,23 @@ class Observe(Message):
     folder: str
 
 
+class Evaluate(Message):
+    """Run a fragment, or the opened artifact, on several sets of inputs, and write what it answers.
+
+    Attributes:
+        fragment: What to run; ``None`` for the artifact.
+        inputs: A ``.npz`` file for each run.
+        outputs: Where the answers go, in the same order.
+        more: Further inputs of all runs, as vectors of ``float32`` by name.
+    """
+
+    verb: Literal["evaluate"] = "evaluate"
+    fragment: Fragment | None = None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    more: dict[str, tuple[float, ...]] = {}
+
+
 class Inspect(Message):
     """Run a fragment of one piece with its engine's own profiler on, and tell of so many runs."""
 
@@ -154,6 +180,12 @@ class Observed(Message):
 
     verb: Literal["observed"] = "observed"
     types: dict[str, tuple[str, tuple[int, ...]]] | None
+
+
+class Evaluated(Message):
+    """Answer to `Evaluate`."""
+
+    verb: Literal["evaluated"] = "evaluated"
 
 
 class Measured(Message):
@@ -233,10 +265,11 @@ class Failed(Message):
 
 
 Request = Annotated[
-    Measure | Observe | Inspect | Write | Wait | Open | Round | Respond | Profile, Field(discriminator="verb")
+    Measure | Observe | Inspect | Write | Wait | Open | Round | Respond | Profile | Evaluate,
+    Field(discriminator="verb"),
 ]
 Answer = Annotated[
-    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Responded | Failed,
+    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Responded | Evaluated | Failed,
     Field(discriminator="verb"),
 ]
 

@@ -11,7 +11,7 @@ from intarsia.partition.groups import fused_groups, indivisible
 from intarsia.partition.intervals import Intervals
 from intarsia.partition.linear import Cut, cut_points, cuts, linear_order
 from intarsia.partition.nested import Divided, divide, nested_capability
-from intarsia.partition.partitioning import Partition, Partitioning, merge_adjacent
+from intarsia.partition.partitioning import Partition, Partitioning, merge_adjacent, with_precision
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.partition.region import Boundary, boundaries, is_convex, maximal_regions
 from intarsia.partition.restrict import restrict, split_at_places
@@ -45,4 +45,5 @@ __all__ = [
     "restrict",
     "segments",
     "split_at_places",
+    "with_precision",
 ]

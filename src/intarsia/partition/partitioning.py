@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -22,6 +22,7 @@ from intarsia.partition.quotient import (
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph
+    from intarsia.graph.precision import Precision
     from intarsia.partition.groups import CrossingOk
     from intarsia.target import Target
 
@@ -35,10 +36,17 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """Nodes that one engine runs in one call: ids in the order of the graph."""
+    """Nodes that one engine runs in one call.
+
+    Attributes:
+        target: The engine.
+        nodes: Ids in the order of the graph.
+        precision: Which of them compute in less than fp32; ``None`` where none does.
+    """
 
     target: Target
     nodes: tuple[str, ...]
+    precision: Precision | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +97,20 @@ class Partitioning:
         )
         kept = (part for part in rest if part.nodes)
         return Partitioning(partitions=(*kept, Partition(target=target, nodes=tuple(taken))))
+
+
+def with_precision(graph: Graph, partitioning: Partitioning, precision: Precision) -> Partitioning:
+    """The partitioning with each partition in what of a precision concerns it, and in fp32 where nothing does."""
+    return Partitioning(
+        partitions=tuple(
+            replace(part, precision=precision.within(part.nodes, _read(graph, part)))
+            for part in partitioning.partitions
+        )
+    )
+
+
+def _read(graph: Graph, partition: Partition) -> set[str]:
+    return {name for id_ in partition.nodes for name in graph.node(id_).inputs}
 
 
 def merge_adjacent(graph: Graph, partitioning: Partitioning, places: Places | None = None) -> Partitioning:

@@ -5,22 +5,24 @@ Says where a file is wrong, by line; whether its nodes cover a model is left to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import yaml
 
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
+from intarsia.graph.precision import Precision, Range, Scheme
 from intarsia.partition.partitioning import Partition, Partitioning
 from intarsia.spec.problems import nearest
 from intarsia.target import Target
 
 VERSION = 1
 
-_SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline")
+_SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline", "max_error")
 
 _HEADER = """\
 # A plan of Intarsia: which target runs which nodes.
@@ -41,6 +43,7 @@ class PlanFile:
         embed: Whether partitions run inside one engine's session.
         parallel: Whether partitions that do not depend on each other run at one time.
         pipeline: How a stream of requests is driven.
+        max_error: What outputs may be off by where partitions compute in less than fp32.
         devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
     """
 
@@ -51,6 +54,7 @@ class PlanFile:
     embed: bool | None = None
     parallel: bool | None = None
     pipeline: Pipeline | None = None
+    max_error: float | None = None
     devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -77,11 +81,13 @@ def dump_plan(
         **({"embed": True} if settings.embed else {}),
         **({"parallel": True} if settings.parallel else {}),
         **({} if settings.pipeline is None else {"pipeline": _pipeline_rows(settings.pipeline)}),
+        **({} if settings.max_error is None else {"max_error": settings.max_error}),
         "partitions": [
             {
                 "target": str(partition.target),
                 **({} if devices is None else {"device": devices[partition.nodes[0]]}),
                 "nodes": list(partition.nodes),
+                **({} if partition.precision is None else {"precision": precision_rows(partition.precision)}),
             }
             for partition in partitioning.partitions
         ],
@@ -125,6 +131,12 @@ class _Reader:
         pipeline = self._pipeline(fields["pipeline"], len(partitions), threads) if "pipeline" in fields else None
         embed = self._flag(fields["embed"], "'embed'") if "embed" in fields else None
         parallel = self._flag(fields["parallel"], "'parallel'") if "parallel" in fields else None
+        max_error = self._fraction(fields["max_error"], "'max_error'") if "max_error" in fields else None
+        if max_error is None and any(partition.precision for partition in partitions):
+            self._fail(
+                "partitions with 'precision' need 'max_error', what outputs may be off by",
+                fields["partitions"].start_mark,
+            )
         against = "parallel" if parallel else "pipeline"
         if embed and (parallel or pipeline):
             self._fail(f"'embed' puts all inside one session, which leaves no {against!r}", fields[against].start_mark)
@@ -136,6 +148,7 @@ class _Reader:
             embed=embed,
             parallel=parallel,
             pipeline=pipeline,
+            max_error=max_error,
             devices=MappingProxyType(devices),
         )
 
@@ -147,7 +160,7 @@ class _Reader:
     def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
         """The partitions; what they say of devices goes to ``devices``."""
         for item in self._items(node, "'partitions'"):
-            fields = self._fields(item, "a partition", ("target", "nodes"), ("device",))
+            fields = self._fields(item, "a partition", ("target", "nodes"), ("device", "precision"))
             text = self._text(fields["target"], "'target'")
             try:
                 target = Target(text)
@@ -157,7 +170,48 @@ class _Reader:
             nodes = tuple(self._text(id_, "a node id") for id_ in ids)
             if "device" in fields:
                 devices.update(dict.fromkeys(nodes, self._text(fields["device"], "'device'")))
-            yield Partition(target=target, nodes=nodes)
+            precision = self._precision(fields["precision"], nodes) if "precision" in fields else None
+            yield Partition(target=target, nodes=nodes, precision=precision)
+
+    def _precision(self, node: yaml.Node, nodes: Collection[str]) -> Precision:
+        fields = self._fields(node, "a precision", (), (*(scheme.value for scheme in Scheme), "ranges"))
+        schemes: dict[str, Scheme] = {}
+        for scheme in Scheme:
+            for item in self._items(fields[scheme.value], f"{scheme.value!r}") if scheme.value in fields else ():
+                id_ = self._text(item, "a node id")
+                if id_ not in nodes or id_ in schemes:
+                    why = "twice in this precision" if id_ in schemes else "no node of this partition"
+                    self._fail(f"{id_!r} is {why}", item.start_mark)
+                schemes[id_] = scheme
+        ranges = self._ranges(fields["ranges"]) if "ranges" in fields else {}
+        return Precision.of(schemes, ranges)
+
+    def _ranges(self, node: yaml.Node) -> dict[str, Range]:
+        if not isinstance(node, yaml.MappingNode):
+            self._fail(f"'ranges' is a mapping of values to [low, high]; this is {_kind(node)}", node.start_mark)
+        ranges: dict[str, Range] = {}
+        for key, value in node.value:
+            ends = [self._number(item, "an end of a range") for item in self._items(value, "a range")]
+            if len(ends) != 2 or not ends[0] <= ends[1]:
+                self._fail("a range is [low, high]", value.start_mark)
+            ranges[self._text(key, "a value's name")] = (ends[0], ends[1])
+        return ranges
+
+    def _fraction(self, node: yaml.Node, what: str) -> float:
+        number = self._number(node, what)
+        if not 0.0 < number < 1.0:
+            self._fail(f"{what} is between 0 and 1, not {number:g}", node.start_mark)
+        return number
+
+    def _number(self, node: yaml.Node, what: str) -> float:
+        text = self._text(node, what)
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self._fail(f"{what} is a number, not {text!r}", node.start_mark)
+        return number
 
     def _spin(self, node: yaml.Node) -> Spin:
         text = self._text(node, "'spin'")
@@ -246,6 +300,13 @@ def _pipeline_rows(pipeline: Pipeline) -> dict[str, int | list[int]]:
         "lanes": pipeline.lanes,
         "depth": pipeline.depth,
     }
+
+
+def precision_rows(precision: Precision) -> dict[str, Any]:
+    """A precision as JSON-able rows: node ids by scheme, and ranges by value."""
+    schemes = {scheme.value: list(nodes) for scheme in Scheme if (nodes := precision.nodes(scheme))}
+    ranges = {name: list(span) for name, span in precision.ranges}
+    return {**schemes, **({"ranges": ranges} if ranges else {})}
 
 
 def _kind(node: yaml.Node | None) -> str:

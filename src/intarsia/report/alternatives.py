@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from intarsia.partition.plan_file import precision_rows
 from intarsia.search import Candidate, Compilation, Decision
 from intarsia.search.rivals import Rivals, Standing
 
@@ -20,6 +21,7 @@ def partitions_json(job: Compilation, decision: Decision, rivals: Rivals) -> lis
             "device": job.device_of(partition) or partition.target.device_type,
             "config": str(job.config_of(partition)),
             "nodes": list(partition.nodes),
+            "precision": None if partition.precision is None else precision_rows(partition.precision),
             "predicted_ms": chosen.predicted_ms[place],
             "measured_ms": measured[place],
             "share": _share(measured, place) or _share(chosen.predicted_ms, place),

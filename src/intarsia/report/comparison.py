@@ -16,6 +16,8 @@ _SHARED = (
     "figures",
     "singles",
     "mixes",
+    "rough",
+    "accuracy",
     "best_single",
     "speedup_vs_best_single",
     "absent",
@@ -40,11 +42,12 @@ class Comparison:
     @property
     def recommendation(self) -> str:
         """What to ship, with which options, and why."""
-        engines = list(dict.fromkeys(part["target"] for part in self.report["partitions"]))
+        engines = list(dict.fromkeys(map(_engine, self.report["partitions"])))
         if len(engines) > 1:
             said = f"Ship the mix of {' + '.join(engines)}: {self.report['reason']}"
         else:
-            lead, mark = ("No mix wins: ship", ";") if self.report["mixes"] else ("Ship", ":")
+            is_rough = any(part.get("precision") for part in self.report["partitions"])
+            lead, mark = ("No mix wins: ship", ";") if self.report["mixes"] and not is_rough else ("Ship", ":")
             said = f"{lead} {engines[0]} with spin {self.report['spin']}{mark} {self.report['reason']}"
         return "; ".join((said, *self._remarks())) + "."
 
@@ -103,6 +106,11 @@ def _cost(plan: Json) -> str:
     """Its milliseconds and its megabytes, as far as they are known."""
     memory = plan.get("memory")
     return f"{ms(plan['latency_ms'])} ms" + (f" and {megabytes(memory['peak'])}" if memory else "")
+
+
+def _engine(part: Json) -> str:
+    schemes = [name for name in part.get("precision") or () if name != "ranges"]
+    return " in ".join([part["target"], *([" + ".join(sorted(schemes))] if schemes else [])])
 
 
 def _has_failed(plan: Json) -> bool:

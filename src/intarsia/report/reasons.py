@@ -58,6 +58,21 @@ def opening(place: Json) -> str:
     return f"{said}, {'but' if cost >= gain else 'and'} {count} {verb} {ms(cost)} ms"
 
 
+def in_precision(part: Json) -> str:
+    """A part's target, and of how many nodes it computes in less than fp32."""
+    schemes = {name: len(nodes) for name, nodes in (part.get("precision") or {}).items() if name != "ranges"}
+    return ", ".join([part["target"], *(f"{count} in {name}" for name, count in schemes.items())])
+
+
+def accuracy(report: Json) -> Iterator[str]:
+    """What each output is off by on inputs that decided nothing."""
+    found = report.get("accuracy")
+    if not found:
+        return
+    told = ", ".join(f"{name} {error:.2g} (mean {found['mean'][name]:.2g})" for name, error in found["worst"].items())
+    yield f"error on {found['inputs']} unseen inputs: {told}; {found['max_error']:g} is allowed"
+
+
 def figures(report: Json) -> Iterator[str]:
     """The figures of the chosen plan, one sentence a line."""
     latency, gain, search = report["latency_ms"], report["speedup_vs_best_single"], report["search"]
@@ -69,10 +84,11 @@ def figures(report: Json) -> Iterator[str]:
     if gain is not None and report["chosen"] != report["best_single"]:
         yield f"{gain['median']:.3f} x the speed of {report['best_single']}, the best single engine ({_interval(gain)})"
     error = report["max_rel_error"]
-    accuracy = "" if error is None else f"; largest relative error {error:.2g}"
+    known = "" if error is None else f"; largest relative error {error:.2g}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
     way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
-    yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{accuracy}"
+    yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
+    yield from accuracy(report)
     if footprint := _footprint(report):
         yield footprint
     control = _control(search)

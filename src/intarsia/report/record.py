@@ -13,6 +13,7 @@ from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.cost.verdict import CONTROL_NAME
+from intarsia.graph.precision import precision_names
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
 from intarsia.report.plan_figures import plan_figures
@@ -20,6 +21,7 @@ from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
 from intarsia.search import Candidate, CollageResult, Compilation, Decision, Mix, Single
 from intarsia.search.rivals import Rivals
+from intarsia.search.rough import Rough
 
 
 def compile_report(
@@ -73,6 +75,9 @@ def compile_report(
         "embed": chosen.settings.embed,
         "parallel": chosen.settings.parallel,
         "max_rel_error": decision.error,
+        "accuracy": None if decision.accuracy is None else asdict(decision.accuracy),
+        "rough": [_rough(each, decision) for each in decision.rough.found],
+        "rough_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.rough.dropped],
         "mixes": mixes,
         "atoms": [] if collage is None else atoms_json(job.problem.atoms, rivals),
         "search": {
@@ -144,6 +149,14 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
         "failure": None if failure is None else {"stage": failure[0], "reason": failure[1]},
         **plan_figures(plan.name, verdict, verdict.footprints.get(plan.name)),
     }
+
+
+def _rough(rough: Rough, decision: Decision) -> dict[str, Any]:
+    """A plan in less than fp32, as `_mix`, with its error on the inputs that decided."""
+    plan = rough.candidate
+    row = _mix(Mix(candidate=plan, measured_ms=plan.total_ms or inf), decision)
+    names = precision_names(partition.precision for partition in plan.partitions)
+    return {**row, "precision": list(names), "error": rough.error}
 
 
 def _speedup(plan: Candidate, decision: Decision) -> Interval | None:

@@ -21,6 +21,7 @@ from intarsia.backends.base import EngineArtifact, Signature
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError, SpecError
 from intarsia.graph import Graph, SizeRange, open_graph
+from intarsia.graph.precision import Precision
 from intarsia.graph.sizes import input_dims
 from intarsia.partition import Partitioning, dump_plan
 from intarsia.runtime.buckets import Bucket, Door
@@ -56,6 +57,7 @@ class StoredStep(_Record):
     files: tuple[str, ...]
     weights: tuple[str, ...]
     meta: dict[str, Any]
+    precision: Precision | None = None
 
 
 class StoredWeight(_Record):
@@ -324,6 +326,7 @@ def _stored_step(step: Step, artifact: EngineArtifact) -> StoredStep:
         files=tuple(artifact.files),
         weights=artifact.weights,
         meta=dict(artifact.meta),
+        precision=step.precision,
     )
 
 
@@ -339,6 +342,7 @@ def _plan(manifest: Manifest, places: Iterable[int], settings: RunSettings) -> P
                 nodes=step.nodes,
                 inputs=_signatures(step.inputs),
                 outputs=_signatures(step.outputs),
+                precision=step.precision,
             )
             for step in (manifest.steps[place] for place in places)
         ),

@@ -12,12 +12,13 @@ from intarsia.backends import registry
 from intarsia.backends.base import Embedding, EngineArtifact, Executable, Traits
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
-from intarsia.graph import Graph
+from intarsia.graph import Graph, SubModel
 from intarsia.runtime.branches import BranchExecutor
 from intarsia.runtime.compiled import CompiledPieces
 from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executor import Executor
+from intarsia.runtime.own_weights import as_compiled, own_weights, with_weights
 from intarsia.runtime.plan import Plan, Step
 from intarsia.runtime.sections import step_settings, width
 from intarsia.target import Target
@@ -44,8 +45,11 @@ def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Bui
     Raises:
         BackendUnavailableError: An engine of the plan is not installed.
         CompileError: An engine did not compile its step.
-        PlanError: The plan is to be embedded, and no engine of it can hold the others' steps.
+        PlanError: The plan is to be embedded, and no engine of it can hold the others' steps; or a node is to compute
+            in a precision that it cannot have.
     """
+    if plan.settings.embed and any(step.precision is not None for step in plan.steps):
+        raise PlanError("partitions in less than fp32 cannot run inside another engine's session; leave out 'embed'")
     with applied(load_environment(plan.engines, plan.settings)):
         main = _main(plan) if plan.settings.embed else None
         compiled = [
@@ -67,11 +71,21 @@ def _compiled(
     if known is not None:
         return known
     start = time.perf_counter()
-    artifact = backend.compile(graph.extract(step.nodes), step.target, settings)
+    artifact = _compile(graph.extract(step.nodes), step, settings)
     seconds = time.perf_counter() - start
     if pieces:
         pieces.put(backend, step, settings, artifact, seconds)
     return artifact, seconds
+
+
+def _compile(model: SubModel, step: Step, settings: RunSettings) -> EngineArtifact:
+    backend = registry.of(step.target)
+    if step.precision is None:
+        return backend.compile(model, step.target, settings)
+    from intarsia.graph.quantise import quantised
+
+    rough = quantised(model, step.precision)
+    return with_weights(backend.compile(rough, step.target, settings), rough, model.graph)
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
@@ -98,9 +112,15 @@ def load_executables(
     """
     with applied(load_environment(plan.engines, plan.settings)):
         return [
-            registry.of(step.target).load(artifact, weights, step.target, own)
+            registry.of(step.target).load(*_handed(artifact, weights), step.target, own)
             for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
         ]
+
+
+def _handed(
+    artifact: EngineArtifact, weights: Mapping[str, np.ndarray]
+) -> tuple[EngineArtifact, Mapping[str, np.ndarray]]:
+    return as_compiled(artifact), {**weights, **own_weights(artifact)}
 
 
 def load_build(graph: Graph, built: Build) -> Executor:
@@ -117,7 +137,7 @@ def weights_of(graph: Graph, built: Build) -> dict[str, np.ndarray]:
 def can_embed(plan: Plan) -> bool:
     """Whether one engine of the plan can hold the others' steps, and has at least two of its own to join."""
     try:
-        return len(_main(plan).places) > 1
+        return len(_main(plan).places) > 1 and all(step.precision is None for step in plan.steps)
     except PlanError:
         return False
 

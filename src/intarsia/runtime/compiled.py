@@ -60,4 +60,6 @@ class CompiledPieces:
         key: list[object] = [backend.name, sorted(step.nodes)]
         if not backend.traits.compiles_once:
             key += [step.target.key, settings.threads, settings.spin.value]
+        if step.precision is not None:
+            key.append(step.precision.facts())
         return self._folder / hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]

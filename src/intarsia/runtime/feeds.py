@@ -13,9 +13,14 @@ from intarsia.backends.base import Signature
 from intarsia.errors import FeedError
 from intarsia.graph import Graph
 from intarsia.graph.sizes import input_dims, shape_at
+from intarsia.graph.tables import table_rows
 from intarsia.runtime.arrays import NotAnArrayError, as_numpy, cure
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import signature
+
+_PICTURE_RANK = 4
+_PATCHES = 8
+"""Coarse patches along each side of a picture."""
 
 
 def named_feeds(inputs: Sequence[Signature], by_place: Sequence[Any], by_name: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,6 +97,30 @@ def _drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) ->
     if dtype.kind in "biu":
         return rng.integers(0, 2, shape)
     return np.asarray(rng.standard_normal(shape))
+
+
+def varied_feeds(graph: Graph, seed: int) -> dict[str, np.ndarray]:
+    """Seeded inputs that use what a model holds: floats of variance 1, and as indices any row of their table.
+
+    Half the variance of pictures and volumes lies between coarse patches: noise alone averages out under pooling, and
+    all inputs give one output.
+    """
+    feeds = graph_feeds(graph, seed)
+    rng = np.random.default_rng((seed, len(feeds)))
+    rows = table_rows(graph)
+    return {name: _varied(rng, array, rows.get(name)) for name, array in feeds.items()}
+
+
+def _varied(rng: np.random.Generator, array: np.ndarray, rows: int | None) -> np.ndarray:
+    if rows is not None and array.dtype.kind in "iu":
+        return rng.integers(0, rows, array.shape).astype(array.dtype)
+    if array.dtype.kind != "f" or array.ndim < _PICTURE_RANK:
+        return array
+    coarse = rng.standard_normal((*array.shape[:2], *(_PATCHES,) * (array.ndim - 2)))
+    for axis, size in enumerate(array.shape[2:], start=2):
+        coarse = coarse.take(np.arange(size) * _PATCHES // max(size, 1), axis)
+    both: np.ndarray = (array + coarse) * np.sqrt(0.5)
+    return both.astype(array.dtype)
 
 
 def graph_feeds(graph: Graph, seed: int) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from intarsia.backends import registry
 from intarsia.backends.base import Signature
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value
+from intarsia.graph.precision import Precision
 from intarsia.partition import Partition
 from intarsia.target import Target
 
@@ -24,6 +25,7 @@ class Step:
     nodes: tuple[str, ...]
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
+    precision: Precision | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class Plan:
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """The steps as partitions: what a plan file holds."""
-        return tuple(Partition(target=step.target, nodes=step.nodes) for step in self.steps)
+        return tuple(Partition(target=step.target, nodes=step.nodes, precision=step.precision) for step in self.steps)
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ class Plan:
     def fingerprint(self) -> str:
         """Stable name of what is run where and how."""
         facts = {
-            "steps": [[str(step.target), step.nodes] for step in self.steps],
+            "steps": [[str(step.target), step.nodes, *_precise(step)] for step in self.steps],
             "settings": self.settings.facts(),
         }
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -78,6 +80,7 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
                 nodes=tuple(node.id for node in piece.nodes),
                 inputs=tuple(map(signature, piece.inputs)),
                 outputs=tuple(map(signature, piece.outputs)),
+                precision=partition.precision,
             )
         )
     made = {value.name for step in steps for value in step.outputs}
@@ -89,6 +92,10 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
         inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
         outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
     return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
+
+
+def _precise(step: Step) -> tuple[object, ...]:
+    return () if step.precision is None else (step.precision.facts(),)
 
 
 def switches(partitions: Iterable[Partition]) -> int:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
+from intarsia.cost.answers import failure_of
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.measure import Measurer, failure_of
+from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Open, Opened
 from intarsia.cost.record import Failure
 from intarsia.graph import Graph
+from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate
@@ -69,11 +71,16 @@ class Builder:
         return written if isinstance(written, Failure) else Built(path=path, compile_s=written)
 
 
+def _piece(partition: Partition, place: Mapping[str, int]) -> list[Any]:
+    row: list[Any] = [partition.target.key, sorted(place[node] for node in partition.nodes)]
+    return row if partition.precision is None else [*row, partition.precision.facts()]
+
+
 def plan_facts(graph: Graph, candidate: Candidate) -> Mapping[str, Any]:
     """What a record of a plan depends on, beside the graph and the machine."""
     place = {node.id: node.index for node in graph.nodes}
     return {
         "name": candidate.name,
-        "pieces": [[part.target.key, sorted(place[node] for node in part.nodes)] for part in candidate.partitions],
+        "pieces": [_piece(part, place) for part in candidate.partitions],
         "settings": candidate.settings.facts(),
     }

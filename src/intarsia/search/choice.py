@@ -11,6 +11,7 @@ from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import MemoryLimitError
+from intarsia.graph.precision import precision_names
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate
 
@@ -48,7 +49,7 @@ def choose(
     best = (lean or shown or ranked)[0]
     told = _told(speedups[best.name])
     if lean:
-        return best, f"the mix is {told}"
+        return best, f"{_kind(best)} is {told}"
     if shown:
         peaks = " against ".join(megabytes(verdict.footprints[plan.name].peak_bytes) for plan in (best, best_single))
         ratio = _memory_ratio(best, best_single, verdict)
@@ -58,6 +59,11 @@ def choose(
     if verdict.is_void:
         return best_single, "the machine was too noisy to show that a mix is faster"
     return best_single, f"the best mix is {told}: no gain beyond the noise"
+
+
+def _kind(plan: Candidate) -> str:
+    names = precision_names(partition.precision for partition in plan.partitions)
+    return f"with {' and '.join(names)} it" if names else "the mix"
 
 
 def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None) -> None:

@@ -22,11 +22,14 @@ from intarsia.cost.progress import Watcher
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.errors import MismatchError
 from intarsia.graph import Graph
 from intarsia.runtime import plan_of
 from intarsia.search.builder import Builder, plan_facts
 from intarsia.search.choice import check_last, check_memory, choose, fastest
 from intarsia.search.problem import Candidate, Problem
+from intarsia.search.rough import NO_ROUGH, RoughPlans
+from intarsia.search.unseen import Accuracy
 
 CLOSE = 1.10
 """Settings of the best engine within this factor of its best take part in the duel."""
@@ -42,6 +45,7 @@ FULL_DUEL_S = 20.0
 DUEL = 2
 """Part of every key: raised when a duel is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
+Judge = Callable[[Candidate], Accuracy | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,8 @@ class Decision:
         verdict: The duel's figures.
         error: Largest max|a-b| / max|b| of the shipped artifact's outputs against the reference; ``None`` without one.
         reason: One sentence.
+        accuracy: Error of each output on inputs that decided nothing, where the user allowed one.
+        rough: What was tried in less than fp32.
         is_interrupted: Whether it was made early, of what was measured until then and without a duel.
     """
 
@@ -64,6 +70,8 @@ class Decision:
     verdict: Verdict
     error: float | None
     reason: str
+    accuracy: Accuracy | None = None
+    rough: RoughPlans = NO_ROUGH
     is_interrupted: bool = False
 
     @property
@@ -110,6 +118,8 @@ def decide(
     wanted: Candidate | None,
     deadline: Deadline,
     watch: Watcher,
+    rough: RoughPlans = NO_ROUGH,
+    judge: Judge = lambda _: None,
 ) -> Decision:
     """Build the finalists, let them race, and choose.
 
@@ -121,6 +131,8 @@ def decide(
         wanted: The plan that ships whatever the duel says, because the user asked for it or there is no other.
         deadline: When it should have been made; one that is close takes longer.
         watch: Told of each step.
+        rough: Plans in less than fp32.
+        judge: Tells the error of the plan that won, where one is allowed; with too large a one it does not ship.
 
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
@@ -132,13 +144,24 @@ def decide(
     def race(field: Sequence[Candidate]) -> Verdict:
         return _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
 
-    verdict = side_by_side(singles, [wanted] if wanted else mixes, race)
+    verdict = side_by_side(singles, [wanted] if wanted else mixes, race, rough.candidates)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
         chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
     else:
-        chosen, reason = choose(mixes, best_single, verdict, limit)
+        chosen, reason = choose([*rough.candidates, *mixes], best_single, verdict, limit)
+    accuracy = judge(chosen)
+    left = rough.candidates
+    while accuracy is not None and not accuracy.holds:
+        if chosen not in left:
+            off = max(accuracy.worst.values())
+            raise MismatchError(
+                f"{chosen.label} is off by {off:.2g} on unseen inputs; {accuracy.max_error:g} is allowed"
+            )
+        left = tuple(plan for plan in left if plan is not chosen)
+        chosen, reason = choose([*left, *mixes], best_single, verdict, limit)
+        accuracy = judge(chosen)
     artifact, opened = builder.opened(chosen)
     check_last(chosen.name, opened.memory.peak, limit)
     return Decision(
@@ -148,18 +171,23 @@ def decide(
         verdict=verdict,
         error=opened.error,
         reason=reason,
+        accuracy=accuracy,
+        rough=rough,
     )
 
 
 def side_by_side(
-    singles: Sequence[Candidate], mixes: Sequence[Candidate], race: Callable[[Sequence[Candidate]], Verdict]
+    singles: Sequence[Candidate],
+    mixes: Sequence[Candidate],
+    race: Callable[[Sequence[Candidate]], Verdict],
+    rough: Sequence[Candidate] = (),
 ) -> Verdict:
     """Race the finalists, and once more with whoever was not among them but has a better figure than the best single.
 
     So no engine ships on a figure of its own moment while another one's is lower, and where the finalists failed or
     were too big, the next engines have their turn. Each race has at least one engine more, so this ends.
     """
-    field = finalists(singles, mixes)
+    field = [*finalists(singles, mixes), *rough]
     verdict = race(field)
     known: set[str] = set()
     while True:

@@ -30,6 +30,7 @@ from intarsia.errors import ConfigError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.foreign import foreign_values
+from intarsia.graph.precision import Precision
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.partition import (
@@ -44,6 +45,7 @@ from intarsia.partition import (
     linear_order,
     segments,
     split_at_places,
+    with_precision,
 )
 from intarsia.runtime import thread_budget
 from intarsia.search.missing import missing_engines, missing_stages
@@ -211,6 +213,7 @@ def _run_settings(request: Request) -> RunSettings:
     count = thread_budget() if stated is None else stated
     if not 1 <= count <= 1024:
         raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
+    max_error = _max_error(request)
     if plan is None:
         return RunSettings(threads=count)
     fault = plan.pipeline and plan.pipeline.fault(len(plan.partitions), count)
@@ -222,7 +225,18 @@ def _run_settings(request: Request) -> RunSettings:
         embed=bool(plan.embed),
         parallel=bool(plan.parallel),
         pipeline=plan.pipeline,
+        max_error=max_error if any(partition.precision for partition in plan.partitions) else None,
     )
+
+
+def _max_error(request: Request) -> float | None:
+    """What was said on the command line, else what the plan file says."""
+    stated = request.search.max_error
+    if stated is None:
+        return request.plan.max_error if request.plan else None
+    if not 0.0 < stated < 1.0:
+        raise ConfigError(f"a largest error of {stated:g}: give a share between 0 and 1, such as 0.01")
+    return stated
 
 
 def _ways(run: RunSettings, plan: PlanFile | None) -> tuple[RunSettings, ...]:
@@ -316,9 +330,20 @@ def _given(graph: Graph, team: Team, request: Request, devices: DevicePlan | Non
         parts: list[tuple[Target, tuple[str, ...]]] = [(p.target, p.nodes) for p in request.plan.partitions]
         if devices is not None:
             _check_devices(parts, devices)
-        return Divided(partitioning=Partitioning.of(graph, parts, places=places), paths={})
+        checked = Partitioning.of(graph, parts, places=places)
+        return Divided(partitioning=_with_precision(graph, checked, request.plan), paths={})
     search = request.search
     return divide(graph, team.engines, team.capabilities, search.min_nodes, search.min_flops, places=places)
+
+
+def _with_precision(graph: Graph, partitioning: Partitioning, plan: PlanFile) -> Partitioning:
+    """The partitioning in its runnable order, with the precisions that the plan file states."""
+    stated = [partition.precision for partition in plan.partitions if partition.precision is not None]
+    if not stated:
+        return partitioning
+    schemes = dict(pair for precision in stated for pair in precision.schemes)
+    ranges = dict(pair for precision in stated for pair in precision.ranges)
+    return with_precision(graph, partitioning, Precision.of(schemes, ranges))
 
 
 def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: DevicePlan) -> None:

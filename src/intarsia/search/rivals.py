@@ -107,8 +107,11 @@ class Rivals:
         """Each part of a plan among its rivals.
 
         What is known is how pieces run that are called in turn. For a plan that runs in another way, of a rival only
-        that is told, and no switch and no change of the plan.
+        that is told, and no switch and no change of the plan; and nothing of one in less than fp32, in which rivals
+        were not measured.
         """
+        if any(partition.precision is not None for partition in plan.partitions):
+            return (Standing(switch_ms=None, runners_up=(), not_chosen={}),) * len(plan.partitions)
         spans = [self._span(partition) for partition in plan.partitions]
         targets = [partition.target for partition in plan.partitions]
         in_turn = not plan.settings.embed and not plan.settings.parallel

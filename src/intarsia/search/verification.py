@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from intarsia.cost.answers import failure_of
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.measure import failure_of
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Failed, Open, Opened, Respond, Responded
 from intarsia.cost.recorded import VALUES, record_values, recorded_names, recorded_values

@@ -34,6 +34,7 @@ def test_settings_that_differ_have_other_facts() -> None:
         RunSettings(threads=2, pipeline=pipeline),
         RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, lanes=2)),
         RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, depth=3)),
+        RunSettings(threads=2, max_error=0.1),
     ]
     assert len({json.dumps(settings.facts()) for settings in several}) == len(several)
 
@@ -49,6 +50,7 @@ def test_defaults() -> None:
         "prune": True,
         "max_memory": None,
         "survey": False,
+        "max_error": None,
     }
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError
+from intarsia.graph.precision import Precision, Scheme
 from intarsia.partition.partitioning import Partition, Partitioning
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.target import Target
@@ -28,11 +29,22 @@ partitions:
 """
 
 texts = st.text(min_size=1).filter(lambda text: text.isprintable())
+names = texts | st.sampled_from(["null", "~", "no", "1:30", "0x1", "# a", "- b", "a: b", "&a", "é"])
+ranges = st.tuples(st.floats(-1e30, 0.0), st.floats(0.0, 1e30))
 partitions = st.builds(
     lambda target, nodes: Partition(target=target, nodes=tuple(nodes)),
     st.sampled_from(TARGETS),
-    st.lists(texts | st.sampled_from(["null", "~", "no", "1:30", "0x1", "# a", "- b", "a: b", "&a", "é"]), min_size=1),
+    st.lists(names, min_size=1),
 )
+
+
+@st.composite
+def rough_partitions(draw: st.DrawFn) -> Partition:
+    """A partition with some of its nodes in less than fp32."""
+    part = draw(partitions)
+    chosen = draw(st.lists(st.sampled_from(part.nodes), min_size=1, unique=True))
+    schemes = {node: draw(st.sampled_from(Scheme)) for node in chosen}
+    return replace(part, precision=Precision.of(schemes, draw(st.dictionaries(names, ranges, max_size=3))))
 
 
 @st.composite
@@ -67,6 +79,47 @@ def test_what_is_written_is_read_back(parts: list[Partition], data: st.DataObjec
         pipeline=run.pipeline,
         model=model,
     )
+
+
+@given(st.lists(partitions | rough_partitions(), min_size=1), st.floats(1e-6, 0.99))
+def test_precisions_are_read_back(parts: list[Partition], max_error: float) -> None:
+    text = dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=1, max_error=max_error))
+    plan = parse_plan(text)
+    assert plan.partitions == tuple(parts)
+    assert plan.max_error == max_error
+
+
+ROUGH = """\
+version: 1
+max_error: 0.01
+partitions:
+- target: onnxruntime
+  nodes: [conv_1, gemm]
+  precision:
+    int8-static: [conv_1]
+    int8-dynamic: [gemm]
+    ranges:
+      picture: [-1, 2.5]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("max_error: 0.01\n", "", "line 3: partitions with 'precision' need 'max_error'"),
+        ("max_error: 0.01", "max_error: 2", "line 2: 'max_error' is between 0 and 1, not 2"),
+        ("max_error: 0.01", "max_error: much", "line 2: 'max_error' is a number, not 'much'"),
+        ("int8-static", "int8-statc", "line 7: a precision has no key 'int8-statc'; did you mean 'int8-static'"),
+        ("[conv_1]\n", "[conv_2]\n", "line 7: 'conv_2' is no node of this partition"),
+        ("[gemm]\n", "[conv_1]\n", "is twice in this precision"),
+        ("[-1, 2.5]", "[3, 2.5]", r"line 10: a range is \[low, high\]"),
+        ("[-1, 2.5]", "[nan, 2.5]", "line 10: an end of a range is a number, not 'nan'"),
+    ],
+)
+def test_a_precision_that_is_wrong_is_refused_with_its_line(old: str, new: str, message: str) -> None:
+    assert parse_plan(ROUGH).partitions[0].precision is not None
+    with pytest.raises(PlanError, match=message):
+        parse_plan(ROUGH.replace(old, new))
 
 
 def test_the_written_form_is_plain() -> None:

@@ -42,6 +42,13 @@ def test_a_mix_names_each_engine_once_in_running_order(best: str | None) -> None
     assert advice == "Ship the mix of openvino + ncnn: because of the figures."
 
 
+def test_a_plan_in_less_than_fp32_is_named_as_such() -> None:
+    rough = report("openvino in int8-static", "onnxruntime") | {
+        "partitions": [{"target": "openvino", "precision": {"int8-static": ["conv"]}}],
+    }
+    assert Comparison(rough).recommendation == "Ship openvino in int8-static with spin free: because of the figures."
+
+
 def test_a_single_engine_is_shipped_with_its_options() -> None:
     advice = Comparison(report("onnxruntime", "onnxruntime")).recommendation
     assert advice == "Ship onnxruntime -execution-mode=parallel with spin free: because of the figures."

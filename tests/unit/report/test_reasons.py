@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.report.reasons import BEFORE_THEY_WERE_KEPT, decision, figures, ms, opening, percent, standing, unmeasured
-from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT, SEARCH
+from intarsia.report.reasons import (
+    BEFORE_THEY_WERE_KEPT,
+    accuracy,
+    decision,
+    figures,
+    in_precision,
+    ms,
+    opening,
+    percent,
+    standing,
+    unmeasured,
+)
+from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT, ROUGH, SEARCH
 
 
 @given(st.floats(1e-3, 999, allow_nan=False))
@@ -122,3 +133,11 @@ def test_the_memory_of_a_mix_stands_beside_that_of_the_best_single_engine() -> N
     assert told == "memory 231 MB at its peak, 190 MB between runs; mnn alone 210 MB; cold start 0.74 s"
     [alone] = [line for line in figures(ALONE) if line.startswith("memory")]
     assert alone == "memory 210 MB at its peak, 180 MB between runs; cold start 0.40 s"
+
+
+def test_the_error_of_each_output_and_of_how_many_nodes() -> None:
+    (line,) = accuracy(ROUGH)
+    assert line == ("error on 32 unseen inputs: scores 0.018 (mean 0.016), boxes 0.0031 (mean 0.0027); 0.05 is allowed")
+    assert in_precision(ROUGH["partitions"][0]) == "mnn, 2 in int8-static"
+    assert not list(accuracy(OLD))
+    assert in_precision(OLD["partitions"][0]) == OLD["partitions"][0]["target"]

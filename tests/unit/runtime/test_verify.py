@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intarsia.runtime.verify import deviation
+from intarsia.runtime.verify import deviation, distance
 
 RNG = np.random.default_rng(0)
 BASE = RNG.standard_normal((4, 5)).astype(np.float32)
@@ -45,3 +45,13 @@ def test_a_zero_reference_is_compared_absolutely() -> None:
     zero = np.zeros(3, np.float32)
     assert deviation("x", zero, zero).error == 0
     assert not deviation("x", zero + 0.5, zero).is_acceptable
+
+
+def test_the_distance_is_a_share_of_the_length() -> None:
+    expected = np.array([3.0, 4.0], np.float32)
+    assert distance(expected, expected) == 0.0
+    assert distance(np.array([3.0, 4.5], np.float32), expected) == pytest.approx(0.1)
+    assert distance(expected[:1], expected) == np.inf
+    assert distance(np.array([np.nan, 4.0]), expected) == np.inf
+    assert distance(np.array([np.inf, 3.0]), np.array([np.inf, 3.0])) == 0.0
+    assert (distance(expected * 0, expected * 0), distance(expected, expected * 0)) == (0.0, np.inf)

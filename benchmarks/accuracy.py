@@ -1,0 +1,110 @@
+"""What an allowed error buys: each network compiled with it, raced against ONNX Runtime as people run it, in fp32.
+
+``python -m benchmarks.accuracy [NETWORK …] [--missing]`` adds the figures to ``benchmarks/results/accuracy.json``;
+`benchmarks.gates` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
+on 32 inputs that no compile has seen. Wants a quiet machine; takes four to eight minutes a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import intarsia
+from benchmarks import field, ledger, networks
+from benchmarks.race import Contender, Effort, race
+from intarsia.runtime import thread_budget
+from intarsia.runtime.verify import distance
+
+RESULTS = Path(__file__).parent / "results" / "accuracy.json"
+NETWORKS = ("bert_base", "vit_b16", "resnet18", "resnet50", "mobilenet_v2")
+ALLOWED = (0.05, 0.01)
+INPUTS = 32
+FIRST_SEED = 500
+BUDGET_S = 60.0
+EFFORT = Effort(sets=3, rounds=10, seconds=8.0, more_sets=4, half_width=0.03)
+Json = dict[str, Any]
+
+
+def measure(name: str, budget_s: float, folder: Path) -> Json:
+    """Compile one network with each allowed error, race what ships, and see what it is off by.
+
+    Raises:
+        IntarsiaError: It cannot be compiled.
+        RuntimeError: A contender of the race died.
+    """
+    model = field.save_network(name, folder)
+    feeds = field.save_feeds(model, folder)
+    found = {str(allowed): _with(model, feeds, allowed, budget_s, folder) for allowed in ALLOWED}
+    return {"allowed": found, "void": any(each["void"] for each in found.values())}
+
+
+def _with(model: Path, feeds: Path, allowed: float, budget_s: float, folder: Path) -> Json:
+    store = folder / "store.sqlite"
+    with intarsia.compile(model, max_error=allowed, budget=budget_s, store=store) as compiled:
+        report = compiled.report
+        artifact = compiled.save(folder / "rough.intarsia")
+        errors = _errors(model, compiled)
+    product = Contender(name=field.PRODUCT, kind="intarsia", model=artifact)
+    default = Contender(name=field.DEFAULT, kind=field.DEFAULT, model=model)
+    result = race([product, default], feeds, thread_budget(), effort=EFFORT, may_leave=[field.DEFAULT])
+    return {
+        **field.figures(result),
+        "speedup_over_onnxruntime_default": field.interval(result.ratio(field.DEFAULT, field.PRODUCT)),
+        "worst_error": max(errors),
+        "mean_error": float(np.mean(errors)),
+        "inputs": len(errors),
+        "told": report["accuracy"],
+        "chosen": report["chosen"],
+        "reason": report["reason"],
+        "layers": [_layers(part["precision"]) for part in report["partitions"]],
+        "planning_s": report["search"]["seconds"],
+    }
+
+
+def _errors(model: Path, compiled: intarsia.CompiledModel) -> list[float]:
+    """Of each input the error of the worst output, against ONNX Runtime's defaults."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = thread_budget()
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    names = [value.name for value in session.get_outputs()]
+    errors = []
+    for number in range(INPUTS):
+        feeds = networks.feeds(model, FIRST_SEED + number)
+        answers = compiled(feeds)
+        pairs = zip(names, session.run(names, feeds), strict=True)
+        errors.append(max(distance(answers[name], expected) for name, expected in pairs))
+    return errors
+
+
+def _layers(precision: Mapping[str, Any] | None) -> dict[str, int]:
+    """How many nodes compute in each scheme."""
+    return {name: len(nodes) for name, nodes in (precision or {}).items() if name != "ranges"}
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """One line about a network."""
+    return "; ".join(
+        f"{allowed}: {each['speedup_over_onnxruntime_default']['median']:.2f} times as fast as ONNX Runtime, "
+        f"off by {each['worst_error']:.4f}, {each['chosen']}{' (void)' if each['void'] else ''}"
+        for allowed, each in found["allowed"].items()
+    )
+
+
+def main() -> None:
+    """Run what is named, or all."""
+    parser = ledger.arguments("accuracy", "Compile networks with an allowed error and race what ships.", RESULTS)
+    parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS", help="of each compile")
+    given = parser.parse_args()
+    given.networks = given.networks or list(NETWORKS)
+    names = ledger.named(parser, given)
+    ledger.run(given.results, names, lambda name, folder: measure(name, given.budget, folder), told)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""Parts of a model in 8 bits: which nodes can, as graph rewrites to plain ONNX, and what it costs in accuracy.
+
+Weights are scaled per output channel, symmetrically, to ``int8``; what is multiplied with them is ``uint8`` with a zero
+point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`` with ``MatMulInteger``, or operators
+between ``DequantizeLinear`` and ``QuantizeLinear``.
+"""
+
+from intarsia.graph.quantise.gates import GATES, gated, ranged, trimmed
+from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
+from intarsia.graph.quantise.rewrite import quantised
+
+__all__ = ["GATES", "Layer", "gated", "layers_of", "quantised", "ranged", "trimmed", "with_sums"]

@@ -1,0 +1,183 @@
+"""Layers in 8 bits, as plain ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from intarsia.errors import PlanError
+from intarsia.graph.dtypes import elem_type_of
+from intarsia.graph.precision import Precision, Range, Scheme
+from intarsia.graph.quantise.draft import Draft
+from intarsia.graph.quantise.layers import Layer, layers_of
+from intarsia.graph.quantise.numbers import activation_scale, quantised_bias, weight_terms
+
+if TYPE_CHECKING:
+    from intarsia.graph.submodel import SubModel
+
+_EPSILON = 1e-5
+_SUMS = ("Add", "Sum")
+
+
+def quantised(model: SubModel, precision: Precision) -> SubModel:
+    """The piece with these nodes in 8 bits; its inputs and outputs keep their names and types.
+
+    Raises:
+        PlanError: A node that is named cannot compute so, or the range of something that it reads is not told.
+    """
+    layers = {layer.node.id: layer for layer in layers_of(model.graph, model.nodes)}
+    chosen = {layers[id_].node.id: scheme for id_, scheme in _checked(precision, layers).items()}
+    folded = {norm.id for id_ in chosen if (norm := layers[id_].norm) is not None}
+    writer = LayerWriter(Draft(model.graph), dict(precision.ranges))
+    for node in model.nodes:
+        if node.id in chosen:
+            layer = layers[node.id]
+            writer.write(layer, chosen[node.id], layer.output)
+        elif node.id not in folded:
+            writer.draft.keep(node)
+    graph = writer.draft.finish(model.inputs, model.outputs)
+    return replace(
+        model,
+        nodes=graph.nodes,
+        inputs=tuple(graph.values[value.name] for value in model.inputs),
+        outputs=tuple(graph.values[value.name] for value in model.outputs),
+        weights=MappingProxyType(
+            {name: graph.weights[name] for node in graph.nodes for name in node.reads if name in graph.weights}
+        ),
+        graph=graph,
+    )
+
+
+def _checked(precision: Precision, layers: Mapping[str, Layer]) -> Mapping[str, Scheme]:
+    for id_, scheme in precision.schemes:
+        layer = layers.get(id_)
+        if layer is None or scheme not in layer.schemes:
+            ways = ", ".join(layer.schemes) if layer else "fp32 alone"
+            raise PlanError(
+                f"node {id_!r} cannot compute in {scheme.value}, only in {ways}: take it out of 'precision'"
+            )
+        missing = [] if scheme.is_dynamic else [name for name in layer.reads if name not in dict(precision.ranges)]
+        if missing:
+            raise PlanError(f"node {id_!r} is to compute in {scheme.value}, which needs the range of {missing[0]!r}")
+    return dict(precision.schemes)
+
+
+class LayerWriter:
+    """Writes layers in 8 bits into a draft; what several of them read is converted once."""
+
+    def __init__(self, draft: Draft, ranges: Mapping[str, Range]) -> None:
+        self.draft = draft
+        self._ranges = ranges
+        self._dynamic: dict[str, tuple[str, str, str]] = {}
+        self._static: dict[str, str] = {}
+
+    def write(self, layer: Layer, scheme: Scheme, output: str) -> None:
+        """The nodes that compute a layer, the last of which gives ``output``."""
+        count = 2 if scheme.is_fine else 1
+        if scheme.is_dynamic:
+            self._write_dynamic(layer, output, count)
+        elif layer.node.op_type in _SUMS:
+            self.draft.add("Add", [self._fixed(name) for name in layer.reads], output, like=layer.output)
+        else:
+            self._write_static(layer, output, count)
+
+    def _write_dynamic(self, layer: Layer, output: str, count: int) -> None:
+        draft, node = self.draft, layer.node
+        data, scale, zero = self._measured(node.inputs[0])
+        weight = draft.graph.weights[node.inputs[1]].array()
+        flipped = bool(node.attributes.get("transB", 0))
+        bias = node.inputs[2] if len(node.inputs) > 2 and node.inputs[2] else None
+        products = []
+        for number, (steps, scales) in enumerate(weight_terms(weight.T if flipped else weight, 1, count)):
+            name = f"{node.inputs[1]}/{'flipped' if flipped else 'plain'}/{number}"
+            factor = draft.weight(f"{name}/int8", steps)
+            zeros = draft.weight(f"{name}/zeros", np.zeros(scales.shape, np.int8))
+            own = f"{output}/{number}"
+            total = draft.add("MatMulInteger", [data, factor, zero, zeros], f"{own}/int32", layer.output, "int32")
+            counted = draft.add("Cast", [total], f"{own}/float", layer.output, to=elem_type_of("float32"))
+            step = f"{own}/scale"
+            draft.add_several("Mul", [scale, draft.weight(f"{name}/scales", scales)], [(step, "float32", scales.shape)])
+            last = output if count == 1 and bias is None else f"{own}/product"
+            products.append(draft.add("Mul", [counted, step], last, layer.output))
+        self._summed([*products, *([bias] if bias else [])], output, layer.output)
+
+    def _summed(self, terms: Sequence[str], output: str, like: str) -> None:
+        """The sum of values; nothing for one, which has its name already."""
+        total = terms[0]
+        for number, term in enumerate(terms[1:], start=1):
+            last = number == len(terms) - 1
+            total = self.draft.add("Add", [total, term], output if last else f"{output}/sum/{number}", like)
+
+    def _measured(self, name: str) -> tuple[str, str, str]:
+        """A value in 8 bits by its own range, with scale and zero point."""
+        if name not in self._dynamic:
+            made = (f"{name}/uint8", f"{name}/scale", f"{name}/zero")
+            shape = self.draft.graph.values[name].shape
+            types = (("uint8", shape), ("float32", ()), ("uint8", ()))
+            outputs = [(each, dtype, own) for each, (dtype, own) in zip(made, types, strict=True)]
+            self.draft.add_several("DynamicQuantizeLinear", [name], outputs)
+            self._dynamic[name] = made
+        return self._dynamic[name]
+
+    def _fixed(self, name: str) -> str:
+        """A value that went through 8 bits by its calibrated range."""
+        if name not in self._static:
+            self._static[name] = self.rounded(self.draft, name, self._ranges[name], f"{name}/fixed")
+        return self._static[name]
+
+    @staticmethod
+    def rounded(draft: Draft, name: str, span: Range, prefix: str) -> str:
+        """A value that went through 8 bits by a range; what is new is called ``prefix`` and more."""
+        scale, zero = activation_scale(*span)
+        figures = [draft.weight(f"{prefix}/step", np.array(scale)), draft.weight(f"{prefix}/origin", np.array(zero))]
+        steps = draft.add("QuantizeLinear", [name, *figures], f"{prefix}/uint8", name, "uint8")
+        return draft.add("DequantizeLinear", [steps, *figures], f"{prefix}/restored", name)
+
+    def _write_static(self, layer: Layer, output: str, count: int) -> None:
+        draft, node = self.draft, layer.node
+        weight, bias = self._folded(layer)
+        # Whole channels of what comes out share a scale.
+        axis = 0 if node.op_type == "Conv" or node.attributes.get("transB", 0) else 1
+        products = []
+        for number, (steps, scales) in enumerate(weight_terms(weight, axis, count)):
+            own = f"{output}/{number}"
+            inputs = [self._fixed(node.inputs[0]), self._restored(f"{own}/weight", steps, scales, axis)]
+            if bias is not None and number == 0:
+                step, _ = activation_scale(*self._ranges[node.inputs[0]])
+                units = (scales * step).astype(np.float32)
+                inputs.append(self._restored(f"{own}/bias", quantised_bias(bias, units), units, 0))
+            last = output if count == 1 else f"{own}/product"
+            products.append(draft.add(node.op_type, inputs, last, layer.output, **_attributes(layer)))
+        self._summed(products, output, layer.output)
+
+    def _restored(self, name: str, steps: np.ndarray, scales: np.ndarray, axis: int) -> str:
+        """A constant that engines keep in few bits."""
+        zeros = np.zeros(scales.shape, steps.dtype)
+        inputs = [
+            self.draft.weight(f"{name}/{part}", array)
+            for part, array in (("steps", steps), ("scales", scales), ("zeros", zeros))
+        ]
+        return self.draft.add_several(
+            "DequantizeLinear", inputs, [(f"{name}/restored", "float32", steps.shape)], axis=axis
+        )[0]
+
+    def _folded(self, layer: Layer) -> tuple[np.ndarray, np.ndarray | None]:
+        """Weight and bias, with the normalisation behind them gone into both."""
+        weights, node = self.draft.graph.weights, layer.node
+        weight = weights[node.inputs[1]].array()
+        bias = weights[node.inputs[2]].array() if len(node.inputs) > 2 and node.inputs[2] else None
+        if layer.norm is None:
+            return weight, bias
+        gain, shift, mean, variance = (weights[name].array().astype(np.float64) for name in layer.norm.inputs[1:5])
+        factor = gain / np.sqrt(variance + float(layer.norm.attributes.get("epsilon", _EPSILON)))
+        moved = shift + factor * ((0.0 if bias is None else bias) - mean)
+        scaled = weight * factor.reshape(-1, *(1,) * (weight.ndim - 1))
+        return scaled.astype(np.float32), moved.astype(np.float32)
+
+
+def _attributes(layer: Layer) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in layer.node.attributes.items()}

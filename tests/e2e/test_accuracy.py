@@ -1,0 +1,103 @@
+"""Plans in less than fp32: made, kept to their error, written down, and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+import intarsia
+from intarsia.errors import MismatchError
+from intarsia.graph import load_model
+from intarsia.partition import parse_plan
+from intarsia.runtime.feeds import varied_feeds
+from intarsia.runtime.verify import distance
+from tests.unit.graph.quantise.networks import residual
+
+pytestmark = pytest.mark.e2e
+ENGINE = "onnxruntime"
+PLAN = """\
+version: 1
+threads: 1
+spin: call
+embed: false
+parallel: false
+max_error: {max_error}
+partitions:
+- target: onnxruntime -optimization-level=extended
+  nodes: {nodes}
+  precision:
+    int8-static: [conv1, conv2, join]
+    int8-dynamic: [classify]
+    ranges:
+      picture: [-5, 5]
+      r1: [0, 16]
+      c2: [-10, 10]
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("accuracy") / "residual.onnx"
+    onnx.save(residual(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def exact(model: Path) -> Iterator[intarsia.CompiledModel]:
+    with compiled(model) as single:
+        yield single
+
+
+def compiled(model: Path, **settings: Any) -> intarsia.CompiledModel:
+    return intarsia.compile(model, ENGINE, budget=1, threads=1, store=model.with_name("store.sqlite"), **settings)
+
+
+def replayed(model: Path, max_error: float) -> intarsia.CompiledModel:
+    nodes = [node.id for node in load_model(model).nodes]
+    plan = parse_plan(PLAN.format(max_error=max_error, nodes=nodes))
+    return compiled(model, partition="manual", plan=plan)
+
+
+def test_a_plan_in_8_bits_runs_and_says_how_accurate_it_is(
+    model: Path, exact: intarsia.CompiledModel, tmp_path: Path
+) -> None:
+    graph = load_model(model)
+    feeds = varied_feeds(graph, 7)
+    expected = exact(feeds)["scores"]
+    with replayed(model, 0.2) as rough:
+        off = distance(rough(feeds)["scores"], expected)
+        assert 1e-4 < off < 0.2
+        accuracy = rough.report["accuracy"]
+        assert accuracy["inputs"] >= 32
+        assert 1e-4 < accuracy["mean"]["scores"] <= accuracy["worst"]["scores"] <= accuracy["max_error"] == 0.2
+        (part,) = rough.report["partitions"]
+        assert part["precision"]["int8-static"] == ["conv1", "conv2", "join"]
+        saved = rough.save(tmp_path / "rough.intarsia")
+    with intarsia.load(saved) as again:
+        assert distance(again(feeds)["scores"], expected) == pytest.approx(off, rel=0.05)
+        plan = parse_plan(again.artifact.plan_text())
+    assert plan.max_error == 0.2
+    assert plan.partitions[0].precision is not None
+    assert plan.partitions[0].precision.names == ("int8-dynamic", "int8-static")
+
+
+def test_by_default_all_of_it_is_fp32(exact: intarsia.CompiledModel) -> None:
+    assert exact.report["accuracy"] is None
+    assert exact.report["rough"] == []
+    assert all(part["precision"] is None for part in exact.report["partitions"])
+
+
+def test_a_plan_that_is_off_by_more_than_it_states_is_refused(model: Path) -> None:
+    with pytest.raises(MismatchError, match="is allowed"):
+        replayed(model, 1e-4)
+
+
+def test_a_search_keeps_to_the_error(model: Path) -> None:
+    with compiled(model, max_error=0.1) as found:
+        report = found.report
+    assert report["accuracy"]["worst"]["scores"] <= 0.1
+    assert all(plan["error"] <= 0.1 for plan in report["rough"])
