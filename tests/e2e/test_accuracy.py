@@ -10,11 +10,14 @@ import onnx
 import pytest
 
 import intarsia
+from intarsia.cost.store import Store
 from intarsia.errors import MismatchError
 from intarsia.graph import load_model
 from intarsia.partition import parse_plan
+from intarsia.runtime import Artifact
 from intarsia.runtime.feeds import varied_feeds
 from intarsia.runtime.verify import distance
+from intarsia.search.verification import verify_artifact
 from tests.unit.graph.quantise.networks import residual
 
 pytestmark = pytest.mark.e2e
@@ -77,6 +80,9 @@ def test_a_plan_in_8_bits_runs_and_says_how_accurate_it_is(
         (part,) = rough.report["partitions"]
         assert part["precision"]["int8-static"] == ["conv1", "conv2", "join"]
         saved = rough.save(tmp_path / "rough.intarsia")
+    for check in verify_artifact(Artifact(saved), Store(model.with_name("store.sqlite")), [0], {}):
+        assert check.is_right
+        assert [found.allowed for found in check.outputs] == [0.2]
     with intarsia.load(saved) as again:
         assert distance(again(feeds)["scores"], expected) == pytest.approx(off, rel=0.05)
         plan = parse_plan(again.artifact.plan_text())

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -155,7 +155,7 @@ class Worker:
         executor = load_build(self._graph, built)
         load_s = time.perf_counter() - start
         try:
-            error = self._check(executor)
+            error = self._check(executor, self._judged(executor.plan))
             steps = self._timed_steps(executor, request)
             return load_s, error, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
         finally:
@@ -166,7 +166,7 @@ class Worker:
         streams = load_streams(built.plan, built.artifacts, weights_of(self._graph, built))
         load_s = time.perf_counter() - start
         try:
-            error = self._check(streams.first)
+            error = self._check(streams.first, self._judged(streams.first.plan))
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
                 return load_s, error, sample_stream(stream, effort, self._pace)
         finally:
@@ -266,13 +266,17 @@ class Worker:
         moved = [executor.timed_transfers() for _ in range(request.runs)] if executor.transfer_count else []
         return Times(ms=_medians(runs), transfers_ms=_medians(moved))
 
-    def _check(self, executor: Executor) -> float | None:
+    def _judged(self, plan: Plan) -> Collection[str] | None:
+        """What of a fragment is compared: in less than fp32 outputs of the model, since what is lost may be found."""
+        return self._graph.outputs if any(step.precision is not None for step in plan.steps) else None
+
+    def _check(self, executor: Executor, judged: Collection[str] | None = None) -> float | None:
         """Feed recorded values and compare all that has a recorded answer; the worst error of the outputs."""
         plan = executor.plan
         feeds = self._feeds(plan)
         borders = {value.name for step in plan.steps for value in step.outputs}
-        if any(step.precision is not None for step in plan.steps):
-            borders &= set(self._graph.outputs)  # what is lost inside may be found again
+        if judged is not None:
+            borders &= set(judged)
         reference = recorded_values(self._folder / VALUES, borders)
         worst = verify_plan(executor, feeds, reference)
         return worst if any(value.name in reference for value in plan.outputs) else None

@@ -26,7 +26,7 @@ from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.runtime import Artifact, check_feeds
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.feeds import graph_feeds
-from intarsia.runtime.verify import Deviation, deviations
+from intarsia.runtime.verify import Deviation, deviations, distances
 from intarsia.search.predict import failure_error
 from intarsia.search.team import tells
 from intarsia.target import Target
@@ -160,11 +160,12 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
         raise failure_error(artifact.plan.partitions[0], failure_of(answer, "respond"))
     names = [value.name for value in artifact.plan.outputs]
     expected = recorded_values(values, set(names) & recorded_names(results))
+    found, wanted = recorded_values(results, names), {name: expected[name] for name in names if name in expected}
+    is_rough = any(step.precision is not None for step in artifact.plan.steps)
+    allowed = artifact.plan.settings.max_error or 0.0
     return Check(
         inputs=case.inputs,
-        outputs=deviations(
-            recorded_values(results, names), {name: expected[name] for name in names if name in expected}
-        ),
+        outputs=distances(found, wanted, allowed) if is_rough else deviations(found, wanted),
         unchecked=tuple(name for name in names if name not in expected),
         guilty=opened.reason if isinstance(opened, Failed) else None,
     )
