@@ -154,7 +154,7 @@ def decide(
     accuracy = judge(chosen)
     left = rough.candidates
     while accuracy is not None and not accuracy.holds:
-        if chosen not in left:
+        if wanted is not None or chosen not in left:
             off = max(accuracy.worst.values())
             raise MismatchError(
                 f"{chosen.label} is off by {off:.2g} on unseen inputs; {accuracy.max_error:g} is allowed"
