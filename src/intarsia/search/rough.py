@@ -32,6 +32,8 @@ MOST = 3
 REACH = 3.0
 """An engine that is this many times slower than the best in fp32 will not be the fastest in 8 bits."""
 ROUGH_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
+SLOWER = 1.25
+"""A plan that takes so many times as long as the one in fp32 it was made of is dropped; less may be noise."""
 _TRIES = 3
 _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
@@ -146,7 +148,7 @@ class RoughSearch:
         outcome = self._measurer.cost_of_plan(partitions, settings, replace(ROUGH_EFFORT, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
-        if outcome.cost_ms >= (plan.total_ms or math.inf) or (hopeless and outcome.cost_ms > hopeless):
+        if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf) or (hopeless and outcome.cost_ms > hopeless):
             return "computing in 8 bits is not faster here"
         told = self._measurer.answers(partitions, settings, self._samples.calibration)
         if isinstance(told, Failure):
