@@ -11,10 +11,10 @@ from pathlib import Path
 from intarsia.backends import registry
 from intarsia.backends.base import Signature
 from intarsia.config import RunSettings, Spin
+from intarsia.cost.answers import failure_of
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.duel import Contender, Effort, duel
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.measure import failure_of
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Fragment, Write, Written
 from intarsia.cost.recorded import VALUES, record_values
