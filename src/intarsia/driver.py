@@ -27,37 +27,14 @@ from intarsia.report.comparison import Comparison
 from intarsia.report.record import compile_report
 from intarsia.report.sizes import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, write_buckets
-from intarsia.search import (
-    Candidate,
-    CollageResult,
-    CollageSearch,
-    Compilation,
-    Decision,
-    Request,
-    Single,
-    decide,
-    decide_early,
-    given_candidate,
-    plan_compilation,
-    tune_singles,
-)
-from intarsia.search.allowance import Allowance
-from intarsia.search.decision import finalists
+from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import check_ends
-from intarsia.search.entrants import left_out
-from intarsia.search.replay import from_json, search_key, to_json
-from intarsia.search.rough import NO_ROUGH
-from intarsia.search.streams import stream_of
+from intarsia.search.search import search
 from intarsia.search.survey import survey as survey_engines
 
 Strategy = Literal["single", "greedy", "collage", "manual"]
 Constraints = str | os.PathLike[str] | Iterable[Constraint]
 """The path of a file of constraints, or constraints."""
-
-SEARCH_SHARE = 0.4
-"""Share of the budget after which no new piece is measured; the rest is for the final decision."""
-MIN_SEARCH_SHARE = 0.2
-"""Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
 
 
 def compile(
@@ -119,7 +96,7 @@ def compile(
         Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
             while that is built ends at once.
     """
-    search = SearchSettings(
+    settings = SearchSettings(
         partition=_strategy(partition, plan),
         budget_s=budget,
         seed=seed,
@@ -131,7 +108,7 @@ def compile(
     request = Request(
         model=model,
         target=target,
-        search=search,
+        search=settings,
         constraints=_constraints(constraints),
         plan=_read_plan(plan),
         threads=threads,
@@ -151,16 +128,17 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
     try:
         job = _planned(request, work, progress)
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
-            singles, collage, decision = _found(job, measurer, deadline, progress)
+            found = search(job, measurer, deadline, progress)
+            decision = found.decision
             surveyed = (
-                survey_engines(job.problem, measurer, singles, decision.verdict.footprints, progress)
+                survey_engines(job.problem, measurer, found.singles, decision.verdict.footprints, progress)
                 if request.search.survey
                 else {}
             )
             report = compile_report(
                 job=job,
-                singles=singles,
-                collage=collage,
+                singles=found.singles,
+                collage=found.collage,
                 decision=decision,
                 seconds=deadline.spent,
                 measured=measurer.measured,
@@ -193,51 +171,16 @@ def _planned(request: Request, work: Workspace, progress: Watcher) -> Compilatio
     return job
 
 
-Found = tuple[Sequence[Single], CollageResult | None, Decision]
-
-
-def _found(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
-    """Every engine alone, the mixes, and what ships; an interruption is a deadline that ends now."""
-    try:
-        return _searched(job, measurer, deadline, progress)
-    except KeyboardInterrupt:
-        progress(Progress(stage="interrupted", note="writing the best so far; Ctrl-C again ends at once"))
-        measurer.stop()
-        is_asked_for = job.problem.settings.partition in ("greedy", "manual")
-        singles = tune_singles(job.problem, measurer, unwatched)
-        decision = None if is_asked_for else _early(job, measurer, singles)
-        if decision is None:
-            raise
-        return singles, None, decision
-
-
-def _early(job: Compilation, measurer: Measurer, singles: Sequence[Single]) -> Decision | None:
-    return decide_early(measurer, _plans(singles), job.problem.settings.max_memory, unwatched)
-
-
-def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
-    singles = tune_singles(job.problem, measurer, progress, deadline)
-    collage = _collage(job, measurer, singles, deadline, progress)
-    wanted = _wanted(job, measurer, singles, collage)
-    stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
-    plans, mixes = _plans(singles), _mixes(collage)
-    allowance = Allowance(job.problem, measurer, plans, mixes, progress)
-    rough = allowance.plans() if stream.candidate is None else NO_ROUGH
-    decision = decide(job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, rough, allowance.judge)
-    reasons = (decision.reason, stream.reason, rough.reason)
-    return singles, collage, replace(decision, reason="; ".join(filter(None, reasons)))
-
-
 def _compiled_for_sizes(
     request: Request, buckets: Sequence[Ranges], records: Store, progress: Watcher
 ) -> CompiledModel:
     """One search for each bucket, with its share of the budget, and one artifact of all."""
-    search = replace(request.search, budget_s=request.search.budget_s / len(buckets))
+    settings = replace(request.search, budget_s=request.search.budget_s / len(buckets))
     parts: list[tuple[Bucket, Artifact]] = []
     with ExitStack() as held, _without_best():
         for ranges in buckets:
             note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
-            own = replace(request, search=search, shapes={**(request.shapes or {}), **ranges})
+            own = replace(request, search=settings, shapes={**(request.shapes or {}), **ranges})
             artifact = held.enter_context(_compiled(own, records, noted(progress, note))).artifact
             sizes = {name: range_.middle for name, range_ in ranges.items()}
             parts.append((Bucket(ranges=ranges, sizes=sizes, plan=artifact.plan), artifact))
@@ -309,8 +252,8 @@ def partition(
         InputError: The model, target or constraints are wrong.
         NoCoverError: No target takes some node.
     """
-    search = SearchSettings(partition="greedy")
-    request = Request(model=model, target=target, search=search, constraints=_constraints(constraints), shapes=shapes)
+    settings = SearchSettings(partition="greedy")
+    request = Request(model=model, target=target, search=settings, constraints=_constraints(constraints), shapes=shapes)
     return plan_compilation(request).given.partitioning
 
 
@@ -368,48 +311,6 @@ def _borders(job: Compilation) -> set[str]:
 
 def _engines(job: Compilation) -> set[str]:
     return {registry.engine_of(target) for target in job.problem.targets}
-
-
-def _collage(
-    job: Compilation, measurer: Measurer, singles: Sequence[Single], deadline: Deadline, progress: Watcher
-) -> CollageResult | None:
-    if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.atoms) < 2:
-        return None
-    out = left_out(job.problem, singles)
-    entrants = [single for single in singles if single.target not in out]
-    if len(entrants) < 2:
-        return None
-    tuned = {single.tuned: job.problem.capabilities[single.target] for single in entrants}
-    wholes = {single.tuned: single.outcome for single in entrants}
-    key = search_key(job.problem, tuple(tuned), job.run)
-    stored = measurer.store.get(key)
-    if stored is not None:
-        return from_json(job.problem, stored)
-    search = CollageSearch(job.problem, measurer, tuned, wholes, progress)
-    seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
-    result = search.run(Deadline(seconds))
-    measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
-    return result
-
-
-def _wanted(
-    job: Compilation, measurer: Measurer, singles: Sequence[Single], collage: CollageResult | None
-) -> Candidate | None:
-    """The plan that ships without a search: the one asked for, or the only one there is."""
-    strategy = job.problem.settings.partition
-    if strategy in ("greedy", "manual"):
-        return given_candidate(strategy, job.given.partitioning, job.ways, measurer)
-    if not _plans(singles) and not _mixes(collage):
-        return given_candidate("greedy", job.given.partitioning, job.ways, measurer)
-    return None
-
-
-def _plans(singles: Sequence[Single]) -> list[Candidate]:
-    return [candidate for single in singles for candidate in single.candidates]
-
-
-def _mixes(collage: CollageResult | None) -> list[Candidate]:
-    return [mix.candidate for mix in collage.mixes] if collage else []
 
 
 def compare(model: Any, target: Any = None, **settings: Any) -> Comparison:

@@ -1,0 +1,124 @@
+"""The whole search: every engine alone, the mixes, and what ships; an interruption is a deadline that ends now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from intarsia.cost.deadline import Deadline
+from intarsia.cost.measure import Measurer
+from intarsia.cost.progress import Progress, Watcher, unwatched
+from intarsia.search.allowance import Allowance
+from intarsia.search.collage import CollageResult, CollageSearch
+from intarsia.search.decision import Decision, decide, finalists
+from intarsia.search.early import decide_early
+from intarsia.search.entrants import left_out
+from intarsia.search.given import given_candidate
+from intarsia.search.planning import Compilation
+from intarsia.search.problem import Candidate
+from intarsia.search.replay import from_json, search_key, to_json
+from intarsia.search.rough import NO_ROUGH
+from intarsia.search.singles import Single, tune_singles
+from intarsia.search.streams import stream_of
+
+SEARCH_SHARE = 0.4
+"""Share of the budget after which no new piece is measured; the rest is for the final decision."""
+MIN_SEARCH_SHARE = 0.2
+"""Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What came of it.
+
+    Attributes:
+        singles: Every engine alone.
+        collage: What the search for mixes found; ``None`` if there was none.
+        decision: What ships, and why.
+    """
+
+    singles: Sequence[Single]
+    collage: CollageResult | None
+    decision: Decision
+
+
+def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    """Measure and decide. Interrupted, the best engine so far ships.
+
+    Raises:
+        KeyboardInterrupt: Interrupted before any plan was known to be right, or again, or where a plan was asked for.
+        BackendError: The plan that was asked for failed, or no engine can run the model.
+        MismatchError: The plan that was asked for answers wrongly.
+        MemoryLimitError: Every plan needs more memory than it may.
+    """
+    try:
+        return _searched(job, measurer, deadline, progress)
+    except KeyboardInterrupt:
+        progress(Progress(stage="interrupted", note="writing the best so far; Ctrl-C again ends at once"))
+        measurer.stop()
+        is_asked_for = job.problem.settings.partition in ("greedy", "manual")
+        singles = tune_singles(job.problem, measurer, unwatched)
+        decision = None if is_asked_for else _early(job, measurer, singles)
+        if decision is None:
+            raise
+        return Found(singles=singles, collage=None, decision=decision)
+
+
+def _early(job: Compilation, measurer: Measurer, singles: Sequence[Single]) -> Decision | None:
+    return decide_early(measurer, _plans(singles), job.problem.settings.max_memory, unwatched)
+
+
+def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    singles = tune_singles(job.problem, measurer, progress, deadline)
+    collage = _collage(job, measurer, singles, deadline, progress)
+    wanted = _wanted(job, measurer, singles, collage)
+    stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
+    plans, mixes = _plans(singles), _mixes(collage)
+    allowance = Allowance(job.problem, measurer, plans, mixes, progress)
+    rough = allowance.plans() if stream.candidate is None else NO_ROUGH
+    decision = decide(job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, rough, allowance.judge)
+    reasons = (decision.reason, stream.reason, rough.reason)
+    decision = replace(decision, reason="; ".join(filter(None, reasons)))
+    return Found(singles=singles, collage=collage, decision=decision)
+
+
+def _collage(
+    job: Compilation, measurer: Measurer, singles: Sequence[Single], deadline: Deadline, progress: Watcher
+) -> CollageResult | None:
+    if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.atoms) < 2:
+        return None
+    out = left_out(job.problem, singles)
+    entrants = [single for single in singles if single.target not in out]
+    if len(entrants) < 2:
+        return None
+    tuned = {single.tuned: job.problem.capabilities[single.target] for single in entrants}
+    wholes = {single.tuned: single.outcome for single in entrants}
+    key = search_key(job.problem, tuple(tuned), job.run)
+    stored = measurer.store.get(key)
+    if stored is not None:
+        return from_json(job.problem, stored)
+    mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
+    seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
+    result = mixes.run(Deadline(seconds))
+    measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
+    return result
+
+
+def _wanted(
+    job: Compilation, measurer: Measurer, singles: Sequence[Single], collage: CollageResult | None
+) -> Candidate | None:
+    """The plan that ships without a search: the one asked for, or the only one there is."""
+    strategy = job.problem.settings.partition
+    if strategy in ("greedy", "manual"):
+        return given_candidate(strategy, job.given.partitioning, job.ways, measurer)
+    if not _plans(singles) and not _mixes(collage):
+        return given_candidate("greedy", job.given.partitioning, job.ways, measurer)
+    return None
+
+
+def _plans(singles: Sequence[Single]) -> list[Candidate]:
+    return [candidate for single in singles for candidate in single.candidates]
+
+
+def _mixes(collage: CollageResult | None) -> list[Candidate]:
+    return [mix.candidate for mix in collage.mixes] if collage else []
