@@ -5,14 +5,15 @@ What is far behind there is not measured further, so that more engines do not ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
 from intarsia.cost.deadline import Deadline
-from intarsia.cost.measure import Measurer
-from intarsia.cost.record import Failure, Measurement
+from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.record import Failure, Key, Measurement
 from intarsia.cost.sampling import Effort
 from intarsia.partition import Partition
 from intarsia.search.problem import Problem
@@ -54,9 +55,9 @@ class FirstLook:
             target: The target.
             best: The fastest so far on the whole model; ``None`` if none runs it.
         """
-        if self.deadline.spent > SHARE * self.deadline.seconds:
-            spent = f"measuring the others took {self.deadline.spent:.0f} s of the {self.deadline.seconds:.0f} s"
-            return Failure(stage=STAGE, reason=f"not measured: {spent} of the budget; name it as a target to have it")
+        late = self._too_late(target)
+        if late is not None:
+            return Failure(stage=STAGE, reason=late)
         part = self._heaviest(target)
         if not part or best is None:
             return None
@@ -67,6 +68,29 @@ class FirstLook:
             return None
         slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"
         return Failure(stage=STAGE, reason=f"takes {slower} on the heaviest part, so nothing else was measured")
+
+    def _too_late(self, target: Target) -> str | None:
+        """Why there is no time for a target. It is kept: the same question, asked again, has the same answer."""
+        if math.isinf(self.deadline.seconds):
+            return None
+        key = Key(
+            facts={
+                "first look": 1,
+                "graph": self.problem.graph.fingerprint,
+                "target": target.key,
+                "budget_s": self.deadline.seconds,
+                **run_facts([target], RunSettings(threads=self.problem.threads)),
+            }
+        )
+        stored = self.measurer.store.get(key)
+        if stored is not None:
+            return str(stored["reason"])
+        if self.deadline.spent <= SHARE * self.deadline.seconds:
+            return None
+        spent = f"measuring the others took {self.deadline.spent:.0f} s of the {self.deadline.seconds:.0f} s"
+        reason = f"not measured: {spent} of the budget; name it as a target to have it"
+        self.measurer.store.put(STAGE, key, {"reason": reason}, self.measurer.provenance)
+        return reason
 
     def _heaviest(self, target: Target) -> Sequence[str]:
         """Of the parts that the search never cuts, the one with the most work that the target takes whole."""

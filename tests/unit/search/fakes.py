@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.measure import Measurer
-from intarsia.cost.record import Failure, Measurement, Outcome
+from intarsia.cost.record import Failure, Key, Measurement, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.partition import Capability, Partition
 from intarsia.search import Problem
@@ -17,6 +19,21 @@ from tests.fakes import fake_dag
 
 def measured(ms: float) -> Measurement:
     return Measurement(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=0.0)
+
+
+class MemoryStore:
+    """Records as text, as a file would hold them, without the wait for a disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._records: dict[str, str] = {}
+
+    def get(self, key: Key) -> Any:
+        found = self._records.get(key.digest)
+        return None if found is None else json.loads(found)
+
+    def put(self, kind: str, key: Key, data: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        self._records[key.digest] = json.dumps(data)
 
 
 class FakeMeasurer:
@@ -38,6 +55,8 @@ class FakeMeasurer:
         self._failing = failing or {}
         self._telling = telling
         self._embedded_ms = switch_ms + surprise_ms if embedded_ms is None else embedded_ms
+        self.store = MemoryStore(Path())
+        self.provenance: Mapping[str, str] = {}
         self.measured = 0
         self.asked: list[tuple[str, int]] = []
 

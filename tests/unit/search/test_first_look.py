@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -78,3 +79,13 @@ def test_nobody_is_looked_at_when_the_time_for_it_is_spent(problem: Problem) -> 
     failure = singles[SLOW].outcome
     assert isinstance(failure, Failure)
     assert "name it as a target" in failure.reason
+
+
+def test_who_was_not_looked_at_is_not_the_next_time_either(problem: Problem) -> None:
+    fake = FakeMeasurer({**TIMES, SLOW: (1.0, 8.0, 1.0)})
+    late, early = Deadline(90.0, start=time.monotonic() - 80.0), Deadline(90.0)
+    first, second = (tune_singles(problem, fake.as_measurer(), unwatched, deadline) for deadline in (late, early))
+    assert first == second
+    assert ("xla", 1) not in fake.asked
+    more = tune_singles(problem, fake.as_measurer(), unwatched, Deadline(180.0))
+    assert more[-1].outcome.cost_ms == 10.0

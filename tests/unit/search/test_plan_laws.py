@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import onnx
@@ -22,7 +21,6 @@ from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.deadline import NO_END
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import unwatched
-from intarsia.cost.record import Key
 from intarsia.cost.repro import Origin
 from intarsia.cost.store import Store
 from intarsia.graph import Graph, load_model
@@ -42,6 +40,7 @@ from intarsia.runtime import build, load_build, plan_of
 from intarsia.search import Candidate, CollageSearch, Decision, Problem, decide, tune_singles
 from intarsia.target import Target
 from tests.unit.graph.models import feeds_of, info, model, random_dags
+from tests.unit.search.fakes import MemoryStore
 from tests.unit.search.table_machine import Table, table_machine
 
 TARGETS = (Target("onnxruntime"), Target("openvino"), Target("mnn"))
@@ -134,21 +133,6 @@ def planned(world: World, records: MemoryStore) -> Planned:
         plans = tuple(candidate for single in singles for candidate in single.candidates)
         decision = decide(problem, measurer, plans, mixes, None, NO_END, unwatched) if plans or mixes else None
         return Planned(singles=plans, mixes=mixes, decision=decision, measured=measurer.measured)
-
-
-class MemoryStore:
-    """Records as text, as a file would hold them, without the wait for a disk."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._records: dict[str, str] = {}
-
-    def get(self, key: Key) -> Any:
-        found = self._records.get(key.digest)
-        return None if found is None else json.loads(found)
-
-    def put(self, kind: str, key: Key, data: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-        self._records[key.digest] = json.dumps(data)
 
 
 @contextmanager
