@@ -32,6 +32,14 @@ SETTINGS: dict[str, Any] = {"target": "mnn, ncnn", "budget": 1.0, "threads": 1}
 PATIENCE_S = 120.0
 
 
+@pytest.fixture(autouse=True)
+def _heard() -> Iterator[None]:
+    """As in a terminal: whoever starts the tests in the background may have them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class AtEvent:
     """Watches a compile, and presses Ctrl-C at one of its events."""
 

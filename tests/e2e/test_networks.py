@@ -5,6 +5,7 @@ The outputs are compared, and one tensor in the middle of the network, which is 
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from intarsia.graph import load_model
 from intarsia.graph.reference import evaluate
 from intarsia.partition import Partition, Partitioning, dump_plan
 from intarsia.runtime.verify import deviation
-from intarsia.search import decision
+from intarsia.search import decision, singles
 from intarsia.target import KINDS, Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -51,10 +52,12 @@ def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
 
 
 @pytest.fixture(autouse=True)
-def _short_duels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here plans have to be right, however fast they are."""
+def _little_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here plans have to be right, however fast they are: one setting of each engine, and the shortest duel."""
     effort = Effort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
+    settings = singles._settings
     monkeypatch.setattr(decision, "_effort", lambda budget_s: effort)
+    monkeypatch.setattr(singles, "_settings", lambda *asked: islice(settings(*asked), 1))
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from intarsia.config.precision import Precision
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.cost.memory import Memory
-from intarsia.graph.precision import Precision
 from intarsia.partition import Partition
 from intarsia.target import Target
 

@@ -21,8 +21,8 @@ from intarsia.partition.quotient import (
 )
 
 if TYPE_CHECKING:
+    from intarsia.config.precision import Precision
     from intarsia.graph import Graph
-    from intarsia.graph.precision import Precision
     from intarsia.partition.groups import CrossingOk
     from intarsia.target import Target
 

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import yaml
 
+from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
-from intarsia.graph.precision import Precision, Range, Scheme
 from intarsia.partition.partitioning import Partition, Partitioning
 from intarsia.spec.problems import nearest
 from intarsia.target import Target

@@ -9,11 +9,11 @@ from typing import Any
 
 from intarsia import __version__
 from intarsia.backends import registry
+from intarsia.config.precision import precision_names
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.cost.verdict import CONTROL_NAME
-from intarsia.graph.precision import precision_names
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
 from intarsia.report.plan_figures import plan_figures

@@ -18,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from intarsia.backends import registry
 from intarsia.backends.base import EngineArtifact, Signature
+from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError, SpecError
 from intarsia.graph import Graph, SizeRange, open_graph
-from intarsia.graph.precision import Precision
 from intarsia.graph.sizes import input_dims
 from intarsia.partition import Partitioning, dump_plan
 from intarsia.runtime.buckets import Bucket, Door

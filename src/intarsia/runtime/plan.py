@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from intarsia.backends import registry
 from intarsia.backends.base import Signature
+from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value
-from intarsia.graph.precision import Precision
 from intarsia.partition import Partition
 from intarsia.target import Target
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from intarsia.config.precision import precision_names
 from intarsia.config.settings import MIX_MEMORY
 from intarsia.cost.duel import MEMORY_STAGE
 from intarsia.cost.footprint import megabytes
@@ -11,7 +12,6 @@ from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import MemoryLimitError
-from intarsia.graph.precision import precision_names
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
+from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.cost.answers import Answers, Oracle
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.record import Failure
 from intarsia.errors import ExecutionError
 from intarsia.graph import Graph
-from intarsia.graph.precision import Precision, Range, Scheme
 from intarsia.graph.quantise import GATES, Layer, gated, layers_of, ranged, trimmed, with_sums
 from intarsia.runtime.verify import distance
 from intarsia.target import Target

@@ -15,6 +15,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
+from intarsia.config.precision import Precision
 from intarsia.cost.foreign import foreign_types
 from intarsia.cost.repro import Origin
 from intarsia.devices import (
@@ -30,7 +31,6 @@ from intarsia.errors import ConfigError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.foreign import foreign_values
-from intarsia.graph.precision import Precision
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.partition import (

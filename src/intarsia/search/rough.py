@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
+from intarsia.config.precision import precision_names
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure
 from intarsia.cost.sampling import Effort
 from intarsia.errors import ExecutionError, PlanError
-from intarsia.graph.precision import precision_names
 from intarsia.graph.quantise import layers_of, quantised
 from intarsia.partition import Partition, Partitioning, with_precision
 from intarsia.search.layer_choice import Choice, Chooser, worst

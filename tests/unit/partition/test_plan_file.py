@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.config.precision import Precision, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError
-from intarsia.graph.precision import Precision, Scheme
 from intarsia.partition.partitioning import Partition, Partitioning
 from intarsia.partition.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.target import Target

@@ -11,7 +11,7 @@ from intarsia.config import RunSettings
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
-from intarsia.errors import ExecutionError
+from intarsia.errors import BackendCrashError
 from intarsia.partition import Partition
 from intarsia.search.choice import choose
 from intarsia.search.decision import finalists, side_by_side
@@ -73,7 +73,7 @@ def test_without_a_single_engine_the_mix_ships() -> None:
 def test_if_nothing_ran_the_failure_is_raised() -> None:
     failed = {"collage": ("crash", "SIGSEGV")}
     nothing = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed=failed, is_void=True)
-    with pytest.raises(ExecutionError, match="SIGSEGV"):
+    with pytest.raises(BackendCrashError, match="SIGSEGV"):
         choose([MIX], None, nothing)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from intarsia.graph.precision import Scheme
+from intarsia.config.precision import Scheme
 from intarsia.graph.quantise import layers_of
 from intarsia.search.layer_choice import Chooser, _steps
 from intarsia.search.unseen import Samples

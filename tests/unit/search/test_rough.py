@@ -54,7 +54,9 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         is_void=False,
         footprints=dict.fromkeys(rounds, small),
     )
-    built = SimpleNamespace(opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0)))
+    built = SimpleNamespace(
+        opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, memory=small.memory[0]))
+    )
     monkeypatch.setattr(decision, "Builder", lambda *_: built)
     monkeypatch.setattr(decision, "_verdict", lambda *_: verdict)
 

@@ -11,7 +11,7 @@ from intarsia.config import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.protocol import Failed
 from intarsia.cost.store import Store
-from intarsia.errors import ExecutionError, FeedError
+from intarsia.errors import BackendCrashError, FeedError
 from intarsia.graph import Graph, load_model
 from intarsia.partition import Partition
 from intarsia.runtime import Artifact, build, plan_of, write_artifact
@@ -68,5 +68,5 @@ def test_an_engine_that_fails_is_its_failure(tmp_path: Path, records: Store, mon
 
     monkeypatch.setattr(WorkerClient, "ask", ask)
     graph = load_model(two_layers())
-    with pytest.raises(ExecutionError, match="crash: killed by SIGSEGV"):
+    with pytest.raises(BackendCrashError, match="crash: 2 nodes from first: killed by SIGSEGV"):
         verify_artifact(written(tmp_path / "m.intarsia", graph, graph), records, (1,), {})

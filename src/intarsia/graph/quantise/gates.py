@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.graph.precision import Range, Scheme
+from intarsia.config.precision import Range, Scheme
 from intarsia.graph.quantise.draft import Draft
 from intarsia.graph.quantise.layers import Layer
 from intarsia.graph.quantise.rewrite import LayerWriter

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from intarsia.graph.precision import Scheme
+from intarsia.config.precision import Scheme
 from intarsia.graph.work import flops
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph.dtypes import elem_type_of
-from intarsia.graph.precision import Precision, Range, Scheme
 from intarsia.graph.quantise.draft import Draft
 from intarsia.graph.quantise.layers import Layer, layers_of
 from intarsia.graph.quantise.numbers import activation_scale, quantised_bias, weight_terms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intarsia.graph.precision import Precision, Scheme
+from intarsia.config.precision import Precision, Scheme
 from intarsia.graph.quantise import GATES, gated, layers_of, quantised, ranged, trimmed
 from intarsia.graph.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, residual

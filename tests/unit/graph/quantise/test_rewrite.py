@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel, load_model
-from intarsia.graph.precision import Precision, Range, Scheme
 from intarsia.graph.quantise import layers_of, quantised, with_sums
 from intarsia.graph.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, products, residual
