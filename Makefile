@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 
-.PHONY: help demo test more check lint types unit docs engines bench vulkan browser clean
+.PHONY: help demo test more large check lint types unit docs engines bench vulkan browser clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -30,6 +30,9 @@ more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the c
 		tests/conformance/test_contract.py tests/conformance/test_node_cases.py \
 		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py \
 		tests/e2e/test_torch_compile.py tests/e2e/test_python_page.py
+
+large: $(STAMP) ## run the tests that `make test` leaves out: more networks, longer searches
+	$(BIN)/python -m pytest -m large
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
 

@@ -102,6 +102,7 @@ def test_a_plan_that_is_off_by_more_than_it_states_is_refused(model: Path) -> No
         replayed(model, 1e-4)
 
 
+@pytest.mark.large
 def test_a_search_keeps_to_the_error(model: Path) -> None:
     with compiled(model, max_error=0.1) as found:
         report = found.report

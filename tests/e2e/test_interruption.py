@@ -137,7 +137,7 @@ def test_each_time_it_is_interrupted_it_goes_on_where_it_stopped(tiny: Path, kno
     assert report["search"]["measured"] == len(measurements(store)) - len(seen)
 
 
-@pytest.mark.parametrize("seconds", [0.3, 2.0])
+@pytest.mark.parametrize("seconds", [0.3, pytest.param(2.0, marks=pytest.mark.large)])
 def test_in_the_middle_of_anything(seconds: float, tiny: Path, tmp_path: Path) -> None:
     store = tmp_path / "r.sqlite"
     try:

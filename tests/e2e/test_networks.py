@@ -29,6 +29,8 @@ from intarsia.target import KINDS, Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3
+LARGE = ("bvlc_alexnet", "densenet121", "inception_v2", "vgg19", "zfnet512")
+"""Much the same layers as the others have, in more megabytes."""
 Arrays = dict[str, np.ndarray]
 
 
@@ -65,7 +67,10 @@ def store(folder: Path) -> Path:
     return folder / "networks.sqlite"
 
 
-@pytest.mark.parametrize("name", networks.NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.large if name in LARGE else ()) for name in networks.NAMES],
+)
 def test_outputs_and_an_intermediate_agree(name: str, folder: Path, store: Path) -> None:
     path = folder / f"{name}-exposed.onnx"
     model, middle = exposed(name)
