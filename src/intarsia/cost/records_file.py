@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from intarsia.cost.record import from_json
-from intarsia.cost.store import Record, Store
+from intarsia.cost.store import Kind, Record, Store
 from intarsia.errors import ConfigError
 from intarsia.runtime.machine import this_machine
 
@@ -38,7 +38,7 @@ class _Line(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["piece", "nodes", "search", "duel"]
+    kind: Kind
     facts: Annotated[dict[str, Any], Field(min_length=1)]
     outcome: dict[str, Any]
     model: str | None
@@ -95,7 +95,7 @@ def _lines(machines: Mapping[str, str], records: Iterable[Record]) -> Iterator[B
     for record in records:
         model = record.provenance.get(MODEL)
         yield _Line(
-            kind=record.kind,  # type: ignore[arg-type] # checked when it was put, and again when it is read
+            kind=record.kind,
             facts=dict(record.facts),
             outcome=dict(record.outcome),
             model=None if model is None else Path(model).name,

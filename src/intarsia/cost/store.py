@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 
@@ -29,19 +29,23 @@ CREATE TABLE IF NOT EXISTS record (
 """
 
 
+Kind = Literal["piece", "nodes", "first look", "search", "duel", "footprint"]
+"""What a record is of."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A row of the store.
 
     Attributes:
-        kind: ``piece``, ``nodes``, ``search`` or ``duel``.
+        kind: What it is of.
         facts: Everything the figure depends on; its key.
         outcome: Samples or a failure, or what was concluded from others.
         provenance: Where it came from; not part of the key.
         made_at: Seconds since 1970.
     """
 
-    kind: str
+    kind: Kind
     facts: Mapping[str, Any]
     outcome: Mapping[str, Any]
     provenance: Mapping[str, Any]
@@ -87,7 +91,7 @@ class Store:
             row = db.execute("SELECT outcome FROM record WHERE key=?", (key.digest,)).fetchone()
         return None if row is None else json.loads(row[0])
 
-    def put(self, kind: str, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+    def put(self, kind: Kind, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Add a record; the first one for a key stays, so that plans made from it stay explained."""
         self.add([Record(kind=kind, facts=key.facts, outcome=outcome, provenance=provenance, made_at=time.time())])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
@@ -20,7 +21,7 @@ from intarsia.search.problem import Problem
 from intarsia.search.sharing import total_work
 from intarsia.target import Target
 
-STAGE = "first look"
+STAGE: Final = "first look"
 """Of a `Failure` that says why an engine was not measured further."""
 BEHIND = 1.5
 """An engine so many times slower on the heaviest part is not measured further."""

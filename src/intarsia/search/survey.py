@@ -51,7 +51,7 @@ def survey(
                 except (BackendError, MismatchError):
                     continue
                 measurer.measured += 1
-                measurer.store.put("footprint", key, asdict(found[candidate.name]), {})
+                measurer.store.put("footprint", key, asdict(found[candidate.name]), measurer.provenance)
             else:
                 measurer.cached += 1
                 found[candidate.name] = _FOOTPRINT.validate_python(stored)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from intarsia.cost.record import Failure, Key, Measurement, to_json
 from intarsia.cost.records_file import export_records, import_records, machine_name, machine_of
-from intarsia.cost.store import Store
+from intarsia.cost.store import Kind, Store
 from intarsia.errors import ConfigError
 from intarsia.runtime.machine import this_machine
 
@@ -38,6 +39,15 @@ def test_what_was_exported_is_found_where_it_is_imported(store: Store, tmp_path:
     assert found is not None
     assert found["samples_ms"] == [1.0, 2.5]
     assert [record.made_at for record in other.records()] == [record.made_at for record in store.records()]
+
+
+@pytest.mark.parametrize("kind", [each for each in get_args(Kind) if each != "piece"])
+def test_records_of_every_kind_leave_and_come_back(kind: Kind, tmp_path: Path) -> None:
+    ours, theirs = Store(tmp_path / "ours.sqlite"), Store(tmp_path / "theirs.sqlite")
+    ours.put(kind, KEY, {"told": 1}, {"model": None})
+    export_records(ours, tmp_path / "team.jsonl")
+    import_records(theirs, tmp_path / "team.jsonl")
+    assert [(record.kind, record.outcome) for record in theirs.records()] == [(kind, {"told": 1})]
 
 
 def test_no_path_of_this_machine_leaves(store: Store, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.
     monkeypatch.setattr(module, "Builder", Openings)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
     Openings.asked = []
-    measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0)
+    measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0, provenance={})
     singles = [RACED, SURVEYED, HOPELESS, FAILED, BROKEN, OTHER_SETTINGS]
     for times in (1, 2):
         found = survey(PROBLEM, cast("Measurer", measurer), singles, {"onnxruntime", "raced"}, unwatched)
