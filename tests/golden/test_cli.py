@@ -44,6 +44,7 @@ COMMANDS = {
     "doctor": "intarsia doctor",
     "tune": "intarsia tune model.onnx alone.onnx --store r.sqlite --export team.jsonl",
     "verify": "intarsia verify model.intarsia",
+    "verify-right": "intarsia verify model.intarsia --seed 2",
     "bench": "intarsia bench model.intarsia alone.intarsia --against onnxruntime",
     "devices": "intarsia devices --verbose",
     "devices-json": "intarsia devices --json",
@@ -93,6 +94,8 @@ def test_transcript(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     fakes = Fakes()
     fakes.install(monkeypatch)
     fakes.failure = FAILURES.get(name)
+    if name == "verify-right":
+        fakes.right()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/home/user/.config")
     for stem in ("model", *STORED):

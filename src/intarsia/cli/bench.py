@@ -99,7 +99,7 @@ def _judged(found: Contest, name: str) -> str:
     """What was shown: beyond the noise of the rounds and of the control, and in each set of processes."""
     if name == found.baseline:
         return "baseline"
-    if name in found.verdict.left_ms or found.verdict.is_faster(found.baseline, name):
+    if found.verdict.was_beaten(name, found.baseline):
         return "slower"
     return "faster" if found.verdict.is_faster(name, found.baseline) else "no difference shown"
 

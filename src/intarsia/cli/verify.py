@@ -1,8 +1,10 @@
-"""``intarsia verify``: is an artifact whole, and does it answer rightly here?"""
+"""``intarsia verify``: is an artifact whole, does it answer rightly here, and is its mix still worth it?"""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +15,18 @@ from intarsia.cli.console import print_json, print_table, progress_line
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, store_option, verbose_option
 from intarsia.errors import MismatchError
+from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
+    from intarsia.cost.progress import Watcher
     from intarsia.runtime import Artifact
+    from intarsia.search.retiming import Timing
     from intarsia.search.verification import Check
 
 UNSEEN_SEED = 1
 """A compile checks with the seed 0."""
+SLOWER = 6
+"""Exit code of a mix that is slower here than an engine alone; `compare --fail-if` has it for a broken limit."""
 
 
 @click.command(short_help="Check an artifact against the reference.")
@@ -28,31 +35,63 @@ UNSEEN_SEED = 1
 @click.option(
     "--seed", "seeds", metavar="N", type=int, multiple=True, help=f"Of inputs at random. [default: {UNSEEN_SEED}]"
 )
+@click.option(
+    "-o", "--output", metavar="OUT", type=FILE, help="Write the engine alone there, if it is faster here than the mix."
+)
 @store_option
 @json_option
 @verbose_option
+@click.pass_context
 def verify(
-    artifact: Path, inputs: tuple[tuple[str, Path], ...], seeds: tuple[int, ...], store: Path | None, as_json: bool
+    context: click.Context,
+    /,
+    artifact: Path,
+    inputs: tuple[tuple[str, Path], ...],
+    seeds: tuple[int, ...],
+    output: Path | None,
+    store: Path | None,
+    as_json: bool,
 ) -> None:
     """Check that ARTIFACT is whole, and that what it computes here is what ONNX's own evaluator computes.
 
-    Exits with 5 if an output is further off than its dtype allows. --input and --seed may be given more than once.
+    Then it is timed, a mix against the engine that was the fastest one alone when it was compiled: some ten seconds.
+
+    Exits with 5 if an output is further off than its dtype allows, and with 6 if that engine is faster here; with -o,
+    a plan with that engine alone is written then instead. --input and --seed may be given more than once.
     """
     from intarsia.cost.store import Store, default_store
     from intarsia.runtime import Artifact
+    from intarsia.search.retiming import retime
     from intarsia.search.verification import verify_artifact
 
-    opened = Artifact(artifact)
+    opened, seeds = Artifact(artifact), seeds or (UNSEEN_SEED,)
     feeds = read_feeds(dict(inputs))
     with progress_line() as progress:
-        checks = verify_artifact(opened, Store(store or default_store()), seeds or (UNSEEN_SEED,), feeds, progress)
-    report = _report(opened, checks)
+        checks = verify_artifact(opened, Store(store or default_store()), seeds, feeds, progress)
+        is_right = all(check.is_right for check in checks)
+        timing = retime(opened, seeds[0], progress) if is_right else None
+        is_slower = timing is not None and timing.is_slower
+        if output is not None and timing is not None and timing.single is not None and is_slower:
+            _fall_back(opened, timing.single, output, store, progress)
+    written = str(output) if is_slower and output is not None else None
+    report = _report(opened, checks) | {"timing": None if timing is None else asdict(timing), "written": written}
     if as_json:
         print_json(report)
     else:
-        _print(report)
-    if not report["is_right"]:
-        click.get_current_context().exit(MismatchError.exit_code)
+        _print(report, timing)
+    context.exit(MismatchError.exit_code if not is_right else SLOWER if is_slower and written is None else 0)
+
+
+def _fall_back(opened: Artifact, single: str, output: Path, store: Path | None, progress: Watcher) -> None:
+    """Compile the model that the artifact holds for that engine alone."""
+    from intarsia.driver import compile
+
+    with tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
+        model = Path(folder) / f"{opened.path.stem}.onnx"
+        opened.save_model(model)
+        threads = opened.plan.settings.threads
+        with compile(model, single, partition="single", threads=threads, store=store, progress=progress) as compiled:
+            compiled.save(output)
 
 
 def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
@@ -84,7 +123,7 @@ def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def _print(report: Mapping[str, Any]) -> None:
+def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     engines = ", ".join(f"{name} {version}" for name, version in report["engines"].items())
     click.echo(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds; {engines}")
     for change in report["changed_engines"]:
@@ -102,3 +141,20 @@ def _print(report: Mapping[str, Any]) -> None:
     print_table(("inputs", "output", "error", "allowed", ""), rows, numbers=("error", "allowed"))
     for guilty in filter(None, (check["guilty"] for check in report["checks"])):
         click.echo(f"\n{guilty}")
+    if timing is not None:
+        click.echo(f"\n{_told(timing)}")
+        if report["written"] is not None:
+            click.echo(f"wrote {report['written']}, with that engine alone")
+        elif timing.is_slower:
+            click.echo("that engine alone is better here; -o OUT writes a plan with it")
+
+
+def _told(timing: Timing) -> str:
+    then = "" if timing.then_ms is None else f"; it took {ms(timing.then_ms)} when it was compiled"
+    here = f"{ms(timing.ms.median)} ms a call here ({ms(timing.ms.low)} to {ms(timing.ms.high)}){then}"
+    if timing.single is None:
+        return here
+    if timing.speedup is None or timing.single_ms is None:
+        return f"{here}\n{timing.single} alone was not timed: {timing.untimed}"
+    gain = timing.speedup
+    return f"{here}\n{gain.median:.2f} times as fast as {timing.single} alone ({gain.low:.2f} to {gain.high:.2f})"

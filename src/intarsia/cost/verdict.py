@@ -111,6 +111,10 @@ class Verdict:
             noise = abs(self.control - 1.0)
         return self.speedup(name, baseline).low > 1.0 + 2 * noise and self.wins_everywhere(name, baseline)
 
+    def was_beaten(self, name: str, first: str) -> bool:
+        """Whether the first contender was shown to be faster than this one; one that left was."""
+        return name in self.left_ms or self.is_faster(first, name)
+
     @property
     def control(self) -> float:
         """Median ratio of the first contender to itself."""

@@ -151,6 +151,11 @@ class Artifact:
         start, _ = self._reader.locate("weights.bin")
         return open_graph(self._reader.read("graph.onnx"), self.path, start)
 
+    def save_model(self, path: Path) -> None:
+        """Write that graph as an ``.onnx`` file."""
+        graph = self.graph()
+        graph.extract(node.id for node in graph.nodes).save(path)
+
     @property
     def door(self) -> Door:
         """The inputs and buckets of a model with open dimensions."""

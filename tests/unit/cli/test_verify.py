@@ -26,8 +26,56 @@ def test_a_wrong_output_is_exit_code_5_with_the_whole_report(fakes: Fakes, folde
 
 def test_all_right_is_exit_code_0(fakes: Fakes, folder: Path) -> None:
     (folder / "m.intarsia").touch()
-    fakes.checks = tuple(replace(each, outputs=each.outputs[:1], guilty=None) for each in fakes.checks)
-    assert invoke("verify", "m.intarsia").exit_code == 0
+    fakes.right()
+    fakes.timing = None  # as of a plan with open dimensions
+    done = invoke("verify", "m.intarsia", "--json")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["timing"], report["written"]) == (0, None, None)
+
+
+def test_a_mix_that_is_slower_here_is_exit_code_6(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    fakes.right()
+    done = invoke("verify", "m.intarsia", "--json")
+    timing = json.loads(done.stdout)["timing"]
+    assert (done.exit_code, timing["single"], timing["is_slower"]) == (6, "mnn -precision=low", True)
+
+
+def test_with_a_place_for_it_the_engine_alone_is_written(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    fakes.right()
+    done = invoke("verify", "m.intarsia", "-o", "alone.intarsia", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["written"]) == (0, "alone.intarsia")
+    model, settings = fakes.calls[-1]
+    assert model.name == "m.onnx"
+    assert (settings["target"], settings["partition"], settings["threads"]) == ("mnn -precision=low", "single", 2)
+    assert (folder / "alone.intarsia").exists()
+
+
+def test_a_mix_that_is_faster_here_is_left_alone(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    fakes.right()
+    assert fakes.timing is not None
+    fakes.timing = replace(fakes.timing, is_slower=False)
+    done = invoke("verify", "m.intarsia", "-o", "alone.intarsia")
+    assert done.exit_code == 0
+    assert not (folder / "alone.intarsia").exists()
+
+
+def test_what_answers_wrongly_is_not_timed(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    assert json.loads(invoke("verify", "m.intarsia", "--json").stdout)["timing"] is None
+    assert len(fakes.calls) == 1
+
+
+def test_an_engine_that_could_not_be_timed_is_told(fakes: Fakes, folder: Path) -> None:
+    (folder / "m.intarsia").touch()
+    fakes.right()
+    assert fakes.timing is not None
+    fakes.timing = replace(fakes.timing, speedup=None, single_ms=None, is_slower=False, untimed="not installed")
+    done = invoke("verify", "m.intarsia")
+    assert done.exit_code == 0
+    assert "mnn -precision=low alone was not timed: not installed" in done.stdout
 
 
 def test_seeds_and_inputs_are_handed_on(fakes: Fakes, folder: Path) -> None:

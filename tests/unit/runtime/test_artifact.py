@@ -128,6 +128,12 @@ def test_the_graph_comes_back_from_the_artifact(graph: Graph, artifact: Path) ->
     assert again.content_hash() == graph.content_hash()
 
 
+def test_its_model_can_be_had_as_a_file(graph: Graph, artifact: Path, tmp_path: Path) -> None:
+    model = tmp_path / "again.onnx"
+    Artifact(artifact).save_model(model)
+    assert load_model(model).content_hash() == graph.content_hash()
+
+
 def test_calls_from_several_threads_do_not_mix(graph: Graph, artifact: Path) -> None:
     wrong = []
     with intarsia.load(artifact) as model:

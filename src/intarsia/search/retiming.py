@@ -1,0 +1,101 @@
+"""How fast is a finished artifact here, and does its mix still beat the best engine alone? A short contest tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from intarsia.cost.progress import Watcher, unwatched
+from intarsia.cost.record import Failure
+from intarsia.cost.statistics import Interval
+from intarsia.errors import BackendError, BackendUnavailableError, NoCoverError
+from intarsia.runtime import Artifact
+from intarsia.search.contest import contest
+from intarsia.search.predict import failure_error
+from intarsia.target import Target
+
+SECONDS = 6.0
+"""For the rounds and the processes; with loading and building, a model of usual size is timed in ten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What a plan takes here.
+
+    Attributes:
+        ms: Milliseconds a call.
+        then_ms: What it took when it was compiled; ``None`` if it did not race.
+        single: For a plan of several parts, the engine that was the fastest one alone then; ``None`` if none was.
+        single_ms: What that takes here; ``None`` if it was not timed.
+        speedup: How many times as fast the plan is as that engine.
+        is_slower: Whether the engine alone was shown to be faster than the plan.
+        untimed: Why the engine alone was not timed.
+    """
+
+    ms: Interval
+    then_ms: float | None
+    single: str | None
+    single_ms: Interval | None
+    speedup: Interval | None
+    is_slower: bool
+    untimed: str | None
+
+
+def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing | None:
+    """Time a plan, and against it the engine that was the fastest one alone when it was compiled.
+
+    Args:
+        artifact: A plan that answers rightly here.
+        seed: Of the inputs.
+        watch: Told of each step.
+
+    Returns:
+        ``None`` for a plan with open dimensions: it has no one time.
+
+    Raises:
+        ArtifactError: It was built for another machine class.
+        BackendError: The plan cannot be run.
+    """
+    if artifact.buckets:
+        return None
+    report = artifact.report()
+    single = _best_single(report) if len(artifact.plan.steps) > 1 else ""
+    untimed = None
+    try:
+        found = contest([artifact], [Target(single)] if single else [], SECONDS, seed, watch)
+    except (BackendError, BackendUnavailableError, NoCoverError) as error:  # of the engine that is built for it
+        if not single:
+            raise
+        untimed = str(error)
+        found = contest([artifact], [], SECONDS, seed, watch)
+    name, verdict = found.names[-1], found.verdict
+    if name in verdict.failed:
+        stage, reason = verdict.failed[name]
+        raise failure_error(artifact.plan.partitions[0], Failure(stage=stage, reason=reason))
+    timing = Timing(
+        ms=verdict.latency(name),
+        then_ms=report["latency_ms"]["median"] if report["latency_ms"] else None,
+        single=single or None,
+        single_ms=None,
+        speedup=None,
+        is_slower=False,
+        untimed=untimed,
+    )
+    if single in verdict.failed:
+        return replace(timing, untimed=verdict.failed[single][1])
+    if single not in verdict.raced:
+        return timing
+    return replace(
+        timing,
+        single_ms=verdict.latency(single),
+        speedup=verdict.speedup(name, single),
+        is_slower=verdict.was_beaten(name, single),
+    )
+
+
+def _best_single(report: Mapping[str, Any]) -> str:
+    """The engine that was the fastest one alone, with its options; an empty text if none was."""
+    ran = [single for single in report["singles"] if single.get("latency_ms") is not None]
+    best = min(ran, key=lambda single: single["latency_ms"], default=None)
+    return "" if best is None else str(best["tuned"])
