@@ -9,7 +9,6 @@ from typing import Any
 
 from intarsia import __version__
 from intarsia.backends import registry
-from intarsia.config.precision import precision_names
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
@@ -48,6 +47,7 @@ def compile_report(
     return {
         "artifact": None,
         "model": str(job.origin.model or "a model in memory"),
+        "shapes": {name: list(size) if isinstance(size, tuple) else size for name, size in job.origin.shapes},
         "version": __version__,
         "strategy": job.problem.settings.partition,
         "seed": job.problem.settings.seed,
@@ -155,8 +155,7 @@ def _rough(rough: Rough, decision: Decision) -> dict[str, Any]:
     """A plan in less than fp32, as `_mix`, with its error on the inputs that decided."""
     plan = rough.candidate
     row = _mix(Mix(candidate=plan, measured_ms=plan.total_ms or inf), decision)
-    names = precision_names(partition.precision for partition in plan.partitions)
-    return {**row, "precision": list(names), "error": rough.error}
+    return {**row, "precision": list(plan.precisions), "error": rough.error}
 
 
 def _speedup(plan: Candidate, decision: Decision) -> Interval | None:

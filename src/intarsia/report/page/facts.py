@@ -262,7 +262,9 @@ def replay(report: Json) -> str:
     return "\n".join(
         (
             f"{shlex.join(['intarsia', 'explain', artifact, '--plan'])} > plan.yaml",
-            shlex.join(["intarsia", "compile", model, "--partition", "manual", "--plan", "plan.yaml"]),
+            shlex.join(
+                ["intarsia", "compile", model, *_shapes(report), "--partition", "manual", "--plan", "plan.yaml"]
+            ),
         )
     )
 
@@ -272,14 +274,33 @@ def command(report: Json) -> str:
     said = ["intarsia", "compile", report["model"], "--target", report.get("config", "")]
     if not report.get("config"):
         del said[3:]
-    for flag, name in (("--threads", "threads"), ("--budget", "budget_s"), ("--seed", "seed")):
-        if report.get(name) is not None:
-            said += [flag, f"{report[name]:g}" if isinstance(report[name], float) else str(report[name])]
-    for name, shape in _ranges(report).items():
-        said += ["--shape", f"{name}={shape}"]
+    stated = {
+        "--threads": report.get("threads"),
+        "--budget": report.get("budget_s"),
+        "--seed": report.get("seed"),
+        "--max-memory": report.get("max_memory"),
+        "--max-error": (report.get("accuracy") or {}).get("max_error"),
+    }
+    for flag, value in stated.items():
+        if value is not None:
+            said += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
+    said += _shapes(report)
     if report.get("strategy") not in (None, "manual"):
         said += ["--partition", report["strategy"]]
     return shlex.join(said)
+
+
+def _shapes(report: Json) -> list[str]:
+    """The flags that bind sizes, as the compile had them."""
+    bound = {name: _size(size) for name, size in report.get("shapes", {}).items()} | _ranges(report)
+    return [word for name, size in bound.items() for word in ("--shape", f"{name}={size}")]
+
+
+def _size(size: Any) -> str:
+    """``1x3x224x224`` of a shape, ``8x`` of that of a vector."""
+    if not isinstance(size, list):
+        return str(size)
+    return "x".join(map(str, size)) + "x" * (len(size) == 1)
 
 
 def _ranges(report: Json) -> dict[str, str]:
