@@ -14,10 +14,12 @@ from intarsia.cost.store import Store
 from intarsia.errors import MismatchError
 from intarsia.graph import load_model
 from intarsia.partition import parse_plan
-from intarsia.runtime import Artifact
+from intarsia.runtime import Artifact, this_machine
 from intarsia.runtime.feeds import varied_feeds
 from intarsia.runtime.verify import distance
 from intarsia.search.verification import verify_artifact
+from intarsia.target import Target
+from intarsia.target.rough import rough_targets
 from tests.unit.graph.quantise.networks import residual
 
 pytestmark = pytest.mark.e2e
@@ -100,6 +102,38 @@ def test_by_default_all_of_it_is_fp32(exact: intarsia.CompiledModel) -> None:
 def test_a_plan_that_is_off_by_more_than_it_states_is_refused(model: Path) -> None:
     with pytest.raises(MismatchError, match="is allowed"):
         replayed(model, 1e-4)
+
+
+BF16 = """\
+version: 1
+threads: 1
+spin: call
+max_error: {max_error}
+partitions:
+- target: openvino -inference-precision=bf16
+  nodes: {head}
+- target: openvino
+  nodes: {tail}
+"""
+
+
+def in_bf16(model: Path, max_error: float) -> intarsia.CompiledModel:
+    nodes = [node.id for node in load_model(model).nodes]
+    text = BF16.format(max_error=max_error, head=nodes[:4], tail=nodes[4:])
+    store = model.with_name("store.sqlite")
+    return intarsia.compile(
+        model, "openvino", partition="manual", plan=parse_plan(text), budget=1, threads=1, store=store
+    )
+
+
+@pytest.mark.skipif(not rough_targets(Target("openvino"), this_machine().isa), reason="this processor has no bf16")
+def test_one_end_of_a_model_in_bf16_is_held_to_its_error(model: Path, exact: intarsia.CompiledModel) -> None:
+    feeds = varied_feeds(load_model(model), 7)
+    with in_bf16(model, 0.2) as rough:
+        assert 1e-4 < distance(rough(feeds)["scores"], exact(feeds)["scores"]) < 0.2
+        assert rough.report["accuracy"]["worst"]["scores"] <= 0.2
+    with pytest.raises(MismatchError, match="is allowed"):
+        in_bf16(model, 1e-5)
 
 
 @pytest.mark.large

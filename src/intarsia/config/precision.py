@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -74,8 +74,3 @@ class Precision:
     def facts(self) -> list[list[object]]:
         """All of it as JSON-able rows."""
         return [[[node, scheme.value] for node, scheme in self.schemes], [[name, *span] for name, span in self.ranges]]
-
-
-def precision_names(precisions: Iterable[Precision | None]) -> tuple[str, ...]:
-    """The schemes that any of them uses, each once; nothing where all is fp32."""
-    return tuple(sorted({name for precision in precisions if precision is not None for name in precision.names}))

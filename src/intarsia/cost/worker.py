@@ -268,7 +268,7 @@ class Worker:
 
     def _judged(self, plan: Plan) -> Collection[str] | None:
         """What of a fragment is compared: in less than fp32 outputs of the model, since what is lost may be found."""
-        return self._graph.outputs if any(step.precision is not None for step in plan.steps) else None
+        return None if plan.settings.max_error is None else self._graph.outputs
 
     def _check(self, executor: Executor, judged: Collection[str] | None = None) -> float | None:
         """Feed recorded values and compare all that has a recorded answer; the worst error of the outputs."""

@@ -19,6 +19,7 @@ from intarsia.partition.quotient import (
     runnable_order,
     strong_components,
 )
+from intarsia.target.rough import rough_type
 
 if TYPE_CHECKING:
     from intarsia.config.precision import Precision
@@ -47,6 +48,12 @@ class Partition:
     target: Target
     nodes: tuple[str, ...]
     precision: Precision | None = None
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """In what it computes that is less than fp32: its engine, by its options, and schemes of its nodes."""
+        own = rough_type(self.target)
+        return (*(() if own is None else (own,)), *(() if self.precision is None else self.precision.names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

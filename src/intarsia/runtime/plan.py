@@ -15,6 +15,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value
 from intarsia.partition import Partition
 from intarsia.target import Target
+from intarsia.target.rough import rough_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,11 @@ class Step:
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     precision: Precision | None = None
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether any of it computes in less than fp32."""
+        return self.precision is not None or rough_type(self.target) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

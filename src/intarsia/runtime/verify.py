@@ -94,11 +94,11 @@ def verify_plan(executor: Executor, feeds: Mapping[str, np.ndarray], reference: 
     executor.feed(feeds)
     worst, is_rough = 0.0, False
     outputs = {value.name for value in executor.plan.outputs}
-    allowed = executor.plan.settings.max_error or 0.0
+    ends = {name: reference[name] for name in outputs & reference.keys()}
+    allowed = executor.plan.settings.max_error
     for number, (step, values) in enumerate(executor.trace()):
-        is_rough = is_rough or step.precision is not None
-        ends = {name: reference[name] for name in outputs & reference.keys()}
-        several = distances(values, ends, allowed) if is_rough else deviations(values, reference)
+        is_rough = is_rough or (allowed is not None and step.is_rough)
+        several = distances(values, ends, allowed or 0.0) if is_rough else deviations(values, reference)
         for found in several:
             if not found.is_acceptable:
                 of = "length" if is_rough else "largest value"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from intarsia.config.precision import precision_names
 from intarsia.config.settings import MIX_MEMORY
 from intarsia.cost.duel import MEMORY_STAGE
 from intarsia.cost.footprint import megabytes
@@ -62,8 +61,7 @@ def choose(
 
 
 def _kind(plan: Candidate) -> str:
-    names = precision_names(partition.precision for partition in plan.partitions)
-    return f"with {' and '.join(names)} it" if names else "the mix"
+    return f"with {' and '.join(plan.precisions)} it" if plan.precisions else "the mix"
 
 
 def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None) -> None:

@@ -225,7 +225,7 @@ def _run_settings(request: Request) -> RunSettings:
         embed=bool(plan.embed),
         parallel=bool(plan.parallel),
         pipeline=plan.pipeline,
-        max_error=max_error if any(partition.precision for partition in plan.partitions) else None,
+        max_error=max_error if any(partition.precisions for partition in plan.partitions) else None,
     )
 
 

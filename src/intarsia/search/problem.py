@@ -71,3 +71,10 @@ class Candidate:
         """The predicted cost of the plan, if every part of it has one."""
         known = [ms for ms in self.predicted_ms if ms is not None]
         return sum(known) if len(known) == len(self.predicted_ms) else None
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """In what it computes that is less than fp32, each once, where an error is allowed for that."""
+        if self.settings.max_error is None:
+            return ()
+        return tuple(sorted({name for partition in self.partitions for name in partition.precisions}))

@@ -110,7 +110,7 @@ class Rivals:
         that is told, and no switch and no change of the plan; and nothing of one in less than fp32, in which rivals
         were not measured.
         """
-        if any(partition.precision is not None for partition in plan.partitions):
+        if plan.settings.max_error is not None:
             return (Standing(switch_ms=None, runners_up=(), not_chosen={}),) * len(plan.partitions)
         spans = [self._span(partition) for partition in plan.partitions]
         targets = [partition.target for partition in plan.partitions]

@@ -6,11 +6,12 @@ What decides (ranges, which layers, which plans) is measured on calibration inpu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from intarsia.backends import registry
-from intarsia.config.precision import precision_names
+from intarsia.config import RunSettings
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
@@ -19,8 +20,9 @@ from intarsia.cost.sampling import Effort
 from intarsia.errors import ExecutionError, PlanError
 from intarsia.graph.quantise import layers_of, quantised
 from intarsia.partition import Partition, Partitioning, with_precision
-from intarsia.search.layer_choice import Choice, Chooser, worst
+from intarsia.search.layer_choice import Chooser, worst
 from intarsia.search.problem import Candidate, Problem
+from intarsia.search.rough_types import Cut, in_rough_types, most_that_fits
 from intarsia.search.sharing import shared_out, total_work
 from intarsia.search.unseen import Samples
 from intarsia.target import Target
@@ -34,6 +36,8 @@ REACH = 3.0
 ROUGH_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
 SLOWER = 1.25
 """A plan that takes so many times as long as the one in fp32 it was made of is dropped; less may be noise."""
+LEAST_REST = 0.05
+"""Share of an error that is left beside a part of it which is as large."""
 _TRIES = 3
 _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
@@ -79,6 +83,9 @@ class RoughSearch:
         self._samples = samples
         self._watch = watch
         self._allowed = problem.settings.max_error or 0.0
+        self._found: list[Rough] = []
+        self._dropped: list[tuple[str, str]] = []
+        self._tried: set[tuple[Partition, ...]] = set()
 
     def run(self, exact: Sequence[Candidate]) -> RoughPlans:
         """The fastest plans that stay within the error on the calibration inputs.
@@ -87,7 +94,7 @@ class RoughSearch:
             exact: Plans in fp32, of each engine the best settings, and mixes.
         """
         if not layers_of(self._problem.graph, self._problem.graph.nodes):
-            return RoughPlans(reason="no layer of the model can compute in 8 bits")
+            return RoughPlans(reason="no layer of the model computes faster in less than fp32")
         with machine_lock(self._watch):
             for target in self._tellers(exact):
                 try:
@@ -109,61 +116,120 @@ class RoughSearch:
 
     def _searched(self, exact: Sequence[Candidate], chooser: Chooser) -> RoughPlans:
         self._watch(Progress(stage="accuracy", note="what layers cost"))
-        allowed = MARGIN * self._allowed
-        found: list[Rough] = []
-        dropped: list[tuple[str, str]] = []
-        best_ms = math.inf
-        for plan, dynamic in _ways(exact):
-            choice = chooser.choose(allowed)
-            for _ in range(_TRIES):
-                rough = self._rough(plan, dynamic, choice, chooser, best_ms)
-                if isinstance(rough, str):
-                    dropped.append((f"{plan.label}, {_KINDS[dynamic]}", rough))
-                    break
-                if rough.error <= self._allowed * (1 + MARGIN) / 2:
-                    found.append(rough)
-                    best_ms = min(best_ms, rough.candidate.total_ms or math.inf)
-                    break
-                # This engine rounds in other places than the one that told.
-                choice = chooser.choose(allowed * allowed / rough.error)
-            else:
-                dropped.append((f"{plan.label}, {_KINDS[dynamic]}", "its error stayed too large with fewer layers"))
-        found.sort(key=lambda rough: rough.candidate.total_ms or math.inf)
+        self._found.clear()
+        self._dropped.clear()
+        self._tried.clear()
+        for plan in exact:
+            self._try_types(plan, chooser)
+            for is_dynamic in (False, True):
+                self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
+        found = sorted(self._found, key=lambda rough: rough.candidate.total_ms or math.inf)
+        dropped = tuple(self._dropped)
         reason = (
             "" if found else f"nothing in less than fp32 races: {dropped[0][1] if dropped else 'nothing was tried'}"
         )
-        return RoughPlans(found=tuple(found[:MOST]), dropped=tuple(dropped), reason=reason)
+        return RoughPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
 
-    def _rough(self, plan: Candidate, dynamic: bool, choice: Choice, chooser: Chooser, best_ms: float) -> Rough | str:
-        """The plan with these layers in 8 bits, or why there is none."""
-        if not choice.layers:
-            return "no layer fits the error"
-        precision = choice.precision(dynamic=dynamic)
-        partitions = with_precision(self._problem.graph, Partitioning(partitions=plan.partitions), precision).partitions
+    def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
+        """With its engines in less than fp32; then also layers in 8 bits, or only one end of the model in that type."""
+        for partitions in in_rough_types(plan.partitions):
+            whole = self._rough(plan, partitions, chooser)
+            if not isinstance(whole, str) and not self._fits(whole.error):
+                whole = self._cut(plan, partitions, whole.error, chooser)
+            if self._kept(whole, plan, "its engines in less than fp32") and whole.candidate.partitions == partitions:
+                self._try_layers(plan, partitions, chooser, is_dynamic=False, base=whole.error)
+
+    def _try_layers(
+        self,
+        plan: Candidate,
+        partitions: tuple[Partition, ...],
+        chooser: Chooser,
+        *,
+        is_dynamic: bool,
+        base: float = 0.0,
+    ) -> None:
+        """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
+        kind = f"{_KINDS[is_dynamic]}{', beside its engines in less than fp32' if base else ''}"
+        allowed = _rest(MARGIN * self._allowed, base)
+        choice = chooser.choose(allowed)
+        for _ in range(_TRIES):
+            if not choice.layers:
+                self._dropped.append((f"{plan.label}, {kind}", "no layer fits the error"))
+                return
+            precision = choice.precision(dynamic=is_dynamic)
+            cover = with_precision(self._problem.graph, Partitioning(partitions=partitions), precision)
+            if cover.partitions in self._tried:  # where no layer can find its ranges while the model runs
+                return
+            self._tried.add(cover.partitions)
+            rough = self._rough(plan, cover.partitions, chooser)
+            if isinstance(rough, str) or self._fits(rough.error):
+                self._kept(rough, plan, kind)
+                return
+            # This engine rounds in other places than the one that told.
+            choice = chooser.choose(allowed * allowed / _rest(rough.error, base))
+        self._dropped.append((f"{plan.label}, {kind}", "its error stayed too large with fewer layers"))
+
+    def _fits(self, error: float) -> bool:
+        return error <= self._allowed * (1 + MARGIN) / 2
+
+    def _kept(self, rough: Rough | str, plan: Candidate, kind: str) -> TypeGuard[Rough]:
+        """Take it down among those found, or why it is not."""
+        if isinstance(rough, str):
+            self._dropped.append((f"{plan.label}, {kind}", rough))
+            return False
+        self._found.append(rough)
+        return True
+
+    def _cut(self, plan: Candidate, partitions: tuple[Partition, ...], error: float, chooser: Chooser) -> Rough | str:
+        """As much of one end of the model in that type as fits the error."""
+        if len(partitions) > 1:
+            return f"it is off by {error:.2g}"
+        exact, rough = plan.partitions[0].target, partitions[0].target
+        cut = Cut(graph=self._problem.graph, atoms=self._problem.atoms, exact=exact, rough=rough)
+        settings = self._settings(plan)
+        found = most_that_fits(cut, error, MARGIN * self._allowed, lambda parts: self._error(parts, settings, chooser))
+        if isinstance(found, Failure):
+            return f"failed at {found.stage}: {found.reason}"
+        return f"it is off by {error:.2g}, and so is each end" if found is None else self._rough(plan, found, chooser)
+
+    def _settings(self, plan: Candidate) -> RunSettings:
+        return replace(plan.settings, embed=False, max_error=self._allowed)
+
+    def _error(self, partitions: Sequence[Partition], settings: RunSettings, chooser: Chooser) -> float | Failure:
+        told = self._measurer.answers(partitions, settings, self._samples.calibration)
+        return told if isinstance(told, Failure) else worst(told, chooser.exact)
+
+    def _rough(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> Rough | str:
+        """A plan in less than fp32 with its error, or why it is none."""
         refusal = next(filter(None, (self._refusal(part) for part in partitions)), None)
         if refusal is not None:
             return refusal
-        settings = replace(plan.settings, embed=False, max_error=self._allowed)
-        hopeless = 2 * best_ms if best_ms < math.inf else None
+        settings = self._settings(plan)
+        hopeless = min((2 * (rough.candidate.total_ms or math.inf) for rough in self._found), default=None)
         outcome = self._measurer.cost_of_plan(partitions, settings, replace(ROUGH_EFFORT, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
         if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf) or (hopeless and outcome.cost_ms > hopeless):
-            return "computing in 8 bits is not faster here"
-        told = self._measurer.answers(partitions, settings, self._samples.calibration)
-        if isinstance(told, Failure):
-            return f"failed at {told.stage}: {told.reason}"
-        names = " + ".join(precision_names(part.precision for part in partitions))
+            return "computing in less than fp32 is not faster here"
+        error = self._error(partitions, settings, chooser)
+        if isinstance(error, Failure):
+            return f"failed at {error.stage}: {error.reason}"
+        works = [total_work(self._problem.graph, part.nodes) for part in partitions]
         candidate = Candidate(
-            name=f"{plan.name}, {names}",
-            label=f"{plan.label} in {names}",
+            name=plan.name,
+            label=plan.label,
             partitions=partitions,
             settings=settings,
-            predicted_ms=shared_out(
-                outcome.cost_ms, [total_work(self._problem.graph, part.nodes) for part in partitions]
-            ),
+            predicted_ms=shared_out(outcome.cost_ms, works),
         )
-        return Rough(candidate=candidate, error=worst(told, chooser.exact))
+        names = " + ".join(candidate.precisions)
+        several = "" if len(partitions) == len(plan.partitions) else " in part"
+        return Rough(
+            candidate=replace(
+                candidate, name=f"{plan.name}, {names}{several}", label=f"{plan.label} in {names}{several}"
+            ),
+            error=error,
+        )
 
     def _refusal(self, partition: Partition) -> str | None:
         """Why an engine does not take what becomes of its partition."""
@@ -179,11 +245,9 @@ class RoughSearch:
         return next(filter(None, refusals), None)
 
 
-def _ways(exact: Sequence[Candidate]) -> Iterator[tuple[Candidate, bool]]:
-    """Each plan with ranges from calibration, and with those found while the model runs."""
-    for plan in exact:
-        for dynamic in (False, True):
-            yield plan, dynamic
+def _rest(error: float, part: float) -> float:
+    """What is left of an error beside an independent part of it; a little at least."""
+    return math.sqrt(max(error**2 - part**2, (LEAST_REST * error) ** 2))
 
 
 def starting_points(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:

@@ -58,22 +58,20 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
         measurer.stop()
         is_asked_for = job.problem.settings.partition in ("greedy", "manual")
         singles = tune_singles(job.problem, measurer, unwatched)
-        decision = None if is_asked_for else _early(job, measurer, singles)
+        limit = job.problem.settings.max_memory
+        decision = None if is_asked_for else decide_early(measurer, _plans(singles), limit, unwatched)
         if decision is None:
             raise
         return Found(singles=singles, collage=None, decision=decision)
 
 
-def _early(job: Compilation, measurer: Measurer, singles: Sequence[Single]) -> Decision | None:
-    return decide_early(measurer, _plans(singles), job.problem.settings.max_memory, unwatched)
-
-
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     singles = tune_singles(job.problem, measurer, progress, deadline)
     collage = _collage(job, measurer, singles, deadline, progress)
-    wanted = _wanted(job, measurer, singles, collage)
-    stream = stream_of(job, measurer, finalists(_plans(singles), _mixes(collage)), wanted, deadline, progress)
-    plans, mixes = _plans(singles), _mixes(collage)
+    plans = _plans(singles)
+    mixes = [mix.candidate for mix in collage.mixes] if collage else []
+    wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
+    stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
     allowance = Allowance(job.problem, measurer, plans, mixes, progress)
     rough = allowance.plans() if stream.candidate is None else NO_ROUGH
     decision = decide(job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, rough, allowance.judge)
@@ -104,21 +102,15 @@ def _collage(
     return result
 
 
-def _wanted(
-    job: Compilation, measurer: Measurer, singles: Sequence[Single], collage: CollageResult | None
-) -> Candidate | None:
+def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candidate | None:
     """The plan that ships without a search: the one asked for, or the only one there is."""
     strategy = job.problem.settings.partition
     if strategy in ("greedy", "manual"):
         return given_candidate(strategy, job.given.partitioning, job.ways, measurer)
-    if not _plans(singles) and not _mixes(collage):
+    if not has_plans:
         return given_candidate("greedy", job.given.partitioning, job.ways, measurer)
     return None
 
 
 def _plans(singles: Sequence[Single]) -> list[Candidate]:
     return [candidate for single in singles for candidate in single.candidates]
-
-
-def _mixes(collage: CollageResult | None) -> list[Candidate]:
-    return [mix.candidate for mix in collage.mixes] if collage else []

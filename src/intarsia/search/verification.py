@@ -161,11 +161,10 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
     names = [value.name for value in artifact.plan.outputs]
     expected = recorded_values(values, set(names) & recorded_names(results))
     found, wanted = recorded_values(results, names), {name: expected[name] for name in names if name in expected}
-    is_rough = any(step.precision is not None for step in artifact.plan.steps)
-    allowed = artifact.plan.settings.max_error or 0.0
+    allowed = artifact.plan.settings.max_error
     return Check(
         inputs=case.inputs,
-        outputs=distances(found, wanted, allowed) if is_rough else deviations(found, wanted),
+        outputs=deviations(found, wanted) if allowed is None else distances(found, wanted, allowed),
         unchecked=tuple(name for name in names if name not in expected),
         guilty=opened.reason if isinstance(opened, Failed) else None,
     )

@@ -1,0 +1,66 @@
+"""Options by which an engine computes in less than fp32, and the processors on which that is fast."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from intarsia.spec.types import Value
+    from intarsia.target.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoughOption:
+    """A value of an engine's option with which it computes in less than fp32.
+
+    Attributes:
+        kind: The engine.
+        option: The option.
+        value: The value.
+        type: The element type that it computes in.
+        isa: Instruction-set features, by their Linux names, any of which makes that faster than fp32.
+    """
+
+    kind: str
+    option: str
+    value: Value
+    type: str
+    isa: frozenset[str]
+
+
+ROUGH_OPTIONS = (
+    RoughOption(
+        kind="openvino",
+        option="inference-precision",
+        value="f16",
+        type="f16",
+        isa=frozenset({"avx512_fp16", "asimdhp"}),
+    ),
+    RoughOption(
+        kind="openvino",
+        option="inference-precision",
+        value="bf16",
+        type="bf16",
+        isa=frozenset({"avx512_bf16", "amx_bf16"}),
+    ),
+    RoughOption(kind="mnn", option="precision", value="low", type="f16", isa=frozenset({"asimdhp"})),
+    RoughOption(kind="ncnn", option="fp16", value=True, type="f16", isa=frozenset({"asimdhp"})),
+)
+"""Most accurate first. In f16 a number has 11 significant bits, in bf16 8."""
+
+
+def rough_type(target: Target) -> str | None:
+    """The element type that a target's options make its engine compute in, if that is less than fp32."""
+    found = (each.type for each in ROUGH_OPTIONS if each.kind == target.kind.name and target[each.option] == each.value)
+    return next(found, None)
+
+
+def rough_targets(target: Target, isa: Collection[str]) -> tuple[Target, ...]:
+    """The target in each type of less than fp32 that its engine has, and that these features make fast."""
+    return tuple(
+        target.with_options({each.option: each.value})
+        for each in ROUGH_OPTIONS
+        if each.kind == target.kind.name and not each.isa.isdisjoint(isa)
+    )
