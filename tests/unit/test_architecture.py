@@ -19,6 +19,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
 
 ORDER = (
     "errors",
+    "files",
     "spec",
     "target",
     "config",

@@ -28,7 +28,6 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Kernel, Tensor
-from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.node_facts import words
 from intarsia.backends.wheel import installed
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.config.settings import RunSettings
-    from intarsia.graph import SubModel
     from intarsia.target import Target
 
 _NAME = "tinygrad"
@@ -114,14 +112,6 @@ class TinygradBackend(LoweredBackend):
         """Trace and compile."""
         with guard(LoadError, _NAME), _LOCK:
             return _Captured(Program.of_files(artifact.files), weights, artifact.meta)
-
-    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
-        """The program as text, and ``model.onnx``: what tinygrad captures has no file of its own but a pickle."""
-        folder.mkdir(parents=True, exist_ok=True)
-        program, path = folder / "program.txt", folder / "model.onnx"
-        program.write_text(f"{lower(model, self.natives)}\n", encoding="utf-8")
-        model.save(path)
-        return (program, path)
 
 
 class _Captured(Executable):

@@ -32,7 +32,7 @@ from intarsia.backends.base import (
 from intarsia.backends.device_memory import Resident
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
-from intarsia.backends.lowering.lower import lower, refusal
+from intarsia.backends.lowering.lower import refusal
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.torch_kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
 from intarsia.backends.torch_memory import TensorMemory
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.config.settings import RunSettings
-    from intarsia.graph import Graph, Node, SubModel
+    from intarsia.graph import Graph, Node
     from intarsia.target import Target
 
 _NAME = "torch"
@@ -111,14 +111,6 @@ class TorchBackend(LoweredBackend):
             if device == "cpu":
                 return TensorCall(self.name, run, artifact.meta, owner=weights)
             return TensorCall(self.name, _sent(run, device), artifact.meta, weights, TensorMemory(self.name, device))
-
-    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
-        """The program as text, and ``model.onnx``: PyTorch has no file that holds a graph without running it."""
-        folder.mkdir(parents=True, exist_ok=True)
-        program, path = folder / "program.txt", folder / "model.onnx"
-        program.write_text(f"{lower(model, self.natives)}\n", encoding="utf-8")
-        model.save(path)
-        return (program, path)
 
 
 def _device(target: Target) -> str:

@@ -16,6 +16,7 @@ from intarsia.cli.comparison import print_comparison, print_judgement
 from intarsia.cli.console import print_json, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
+from intarsia.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,10 +108,7 @@ def _demands(baseline: Path | None, limits: tuple[str, ...]) -> tuple[Mapping[st
 
 
 def _write(path: Path, report: Mapping[str, Any]) -> None:
-    """Whole, or not at all."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        replace_file(path, (json.dumps(report, indent=2, allow_nan=False) + "\n").encode())
     except OSError as error:
         raise click.UsageError(f"cannot write {path}: {error.strerror}") from error

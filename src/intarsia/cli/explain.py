@@ -28,7 +28,7 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool) -> None:
     if plan:
         _print_plan(opened, as_json)
         return
-    report = opened.report() | {"artifact": str(artifact), "engines": _engines(opened)}
+    report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)}
     if as_json:
         print_json(report)
         return
@@ -44,5 +44,6 @@ def _print_plan(opened: Artifact, as_json: bool) -> None:
         click.echo(opened.plan_text(), nl=False)
 
 
-def _engines(opened: Artifact) -> dict[str, dict[str, Any]]:
+def engines_of(opened: Artifact) -> dict[str, dict[str, Any]]:
+    """The engines that an artifact needs, with the version and licence of each."""
     return {name: {"version": e.version, "licence": e.licence} for name, e in opened.manifest.engines.items()}

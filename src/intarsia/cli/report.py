@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.console import print_json
+from intarsia.cli.explain import engines_of
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.errors import ArtifactError
+from intarsia.files import replace_file
 from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
@@ -64,8 +66,7 @@ def _of_artifact(source: Path, run: bool) -> Made:
     opened = Artifact(source)
     facts = opened.report() | {"artifact": str(source)}
     run_ms = _run(opened) if run else None
-    engines = {name: {"version": e.version, "licence": e.licence} for name, e in opened.manifest.engines.items()}
-    provenance = Provenance(engines=engines, plan=opened.plan_text(), run_ms=run_ms)
+    provenance = Provenance(engines=engines_of(opened), plan=opened.plan_text(), run_ms=run_ms)
     return render(facts, opened.graph(), provenance), _nodes(facts), run_ms
 
 
@@ -103,9 +104,7 @@ def _run(opened: Artifact) -> list[float]:
 
 
 def _write(page: str, out: Path) -> None:
-    from intarsia.report.page import write
-
     try:
-        write(page, out)
+        replace_file(out, page.encode())
     except OSError as error:
         raise click.UsageError(f"cannot write {out}: {error.strerror}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,17 +141,15 @@ def _listed(records: Store) -> list[Json]:
             "name": name,
             "is_here": fingerprint == this_machine().fingerprint,
             "model": model,
-            "engines": sorted({f"{engine} {version}" for each in several for engine, version in _engines(each.facts)}),
+            "engines": sorted(
+                {f"{name} {version}" for each in several for name, version in each.facts.get("engines", {}).items()}
+            ),
             "records": len(several),
             "kinds": dict(Counter(each.kind for each in several)),
             "last_made_at": max(each.made_at for each in several),
         }
         for (fingerprint, name, model), several in groups.items()
     ]
-
-
-def _engines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from facts.get("engines", {}).items()
 
 
 def _print(report: Json, destination: Path | None) -> None:

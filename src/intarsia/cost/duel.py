@@ -185,7 +185,8 @@ def _one_set(
     with ExitStack() as stack:
         workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
         try:
-            opened = dict((_open_in_turn if is_first else _open_at_once)(workers, running, slowdown))
+            opening = _open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running)
+            opened = dict(opening)
             footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
@@ -256,10 +257,9 @@ def _open_in_turn(
 
 
 def _open_at_once(
-    workers: Mapping[str, WorkerClient], running: Mapping[str, Contender], slowdown: Slowdown
+    workers: Mapping[str, WorkerClient], running: Mapping[str, Contender]
 ) -> Iterator[tuple[str, Opened]]:
     """Load all at one time, which is sooner done."""
-    del slowdown
     for name, worker in workers.items():
         worker.send(Open(path=str(running[name].path)))
     for name, worker in workers.items():

@@ -22,6 +22,7 @@ import numpy as np
 
 from intarsia.cost import lock
 from intarsia.cost.statistics import median, percentile
+from intarsia.files import replace_file
 from intarsia.runtime.machine import this_machine
 from intarsia.target.cores import thread_budget
 
@@ -167,7 +168,5 @@ def _read(file: Path) -> float:
 
 
 def _write(file: Path, full_ns: float) -> None:
-    temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):  # without the file, each process finds out for itself
-        temporary.write_text(str(full_ns), encoding="ascii")
-        temporary.replace(file)
+        replace_file(file, str(full_ns).encode())

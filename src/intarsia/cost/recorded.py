@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+
+from intarsia.files import replace_file
 
 VALUES = "values"
 """Name of the folder, or link to it, in a workspace."""
@@ -23,9 +24,7 @@ def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
             continue
         index[name] = f"{len(index)}.npy"
         np.save(folder / index[name], np.asarray(array, order="C"), allow_pickle=False)
-    temporary = folder / f"{_INDEX}.{os.getpid()}.tmp"
-    temporary.write_text(json.dumps(index), encoding="utf-8")
-    os.replace(temporary, folder / _INDEX)
+    replace_file(folder / _INDEX, json.dumps(index).encode())
 
 
 def recorded_names(folder: Path) -> frozenset[str]:

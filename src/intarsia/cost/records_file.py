@@ -6,7 +6,6 @@ the engines; so a record of another machine, or of another version, is never tak
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from intarsia.cost.record import from_json
 from intarsia.cost.store import Kind, Record, Store
 from intarsia.errors import ConfigError
+from intarsia.files import replace_file
 from intarsia.runtime.machine import this_machine
 
 MODEL, MACHINE = "model", "machine"
@@ -65,15 +65,11 @@ def export_records(store: Store, path: Path) -> int:
     """
     records = [replace(record, outcome=_without_paths(record.outcome)) for record in store.records()]
     machines = dict(sorted(map(machine_of, records)))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    text = "".join(f"{line.model_dump_json()}\n" for line in _lines(machines, records))
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line.model_dump_json()}\n" for line in _lines(machines, records))
-        os.replace(temporary, path)
+        replace_file(path, text.encode())
     except OSError as error:
         raise ConfigError(f"cannot write the records to {path}: {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return len(records)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
 import sys
 import tempfile
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intarsia.cost.protocol import Failed, Fragment, Measure
+from intarsia.files import replace_file
 from intarsia.graph import Graph, load_model
 from intarsia.runtime.feeds import graph_feeds
 
@@ -66,9 +66,7 @@ def write_repro(folder: Path, origin: Origin, fragment: Fragment, failed: Failed
         shapes=dict(origin.shapes),
         fragment=fragment.model_dump_json(),
     )
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    replace_file(path, text.encode())
     return path
 
 

@@ -11,6 +11,7 @@ import onnx
 from google.protobuf.message import EncodeError
 
 from intarsia.errors import ModelError
+from intarsia.files import replace_file
 from intarsia.graph.dtypes import STRING, elem_type_of, is_packed
 from intarsia.graph.respell import written
 
@@ -116,6 +117,7 @@ def serialise(model: onnx.ModelProto) -> bytes:
 
 def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
     """Finish ``proto`` with the weights of ``model`` and write it; each file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     if sum(weight.nbytes for weight in model.weights.values()) <= INLINE_LIMIT:
         for weight in model.weights.values():
             add_inline(proto, weight)
@@ -124,19 +126,7 @@ def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
     replace_file(path, serialise(proto))
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file that is never seen half-written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _write_data(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("wb") as stream:

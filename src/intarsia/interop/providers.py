@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -12,6 +11,7 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig, engines
 from intarsia.errors import ConfigError, IntarsiaError, SpecError
 from intarsia.search.team import absence, leaves
+from intarsia.spec.problems import nearest
 from intarsia.target import Target
 from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
 
@@ -90,6 +90,5 @@ def targets_of(providers: Mapping[str, Mapping[str, Any]]) -> list[Target]:
 def _known(name: str) -> str:
     if name in PROVIDERS:
         return name
-    near = get_close_matches(name, PROVIDERS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PROVIDERS)}; target= takes any target"
-    raise ConfigError(f"no target stands for the provider {name!r}; {hint}")
+    hint = nearest(name, PROVIDERS, f"there are {', '.join(PROVIDERS)}; target= takes any target")
+    raise ConfigError(f"no target stands for the provider {name!r}{hint}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 from intarsia.errors import UnsupportedError
+from intarsia.spec.problems import nearest
 
 _INSTEAD: Mapping[str, tuple[str, ...]] = {
     "merge the adapter into the model before you compile it": ("AdapterFormat", "LoraAdapter", "add_active_adapter"),
@@ -61,6 +61,7 @@ def refuse_absent(owner: str, name: str, known: Iterable[str]) -> UnsupportedErr
     """The error for an attribute that is not there: an AttributeError too, so that ``hasattr`` says no."""
     cure = _CURES.get(name)
     if cure is None:
-        near = get_close_matches(name, known, n=1)
-        cure = f"did you mean {near[0]!r}?" if near else "docs/python.md tells what there is"
+        return UnsupportedError(
+            f"{owner} has no {name!r} here{nearest(name, known, 'docs/python.md tells what there is')}", name=name
+        )
     return UnsupportedError(f"{owner} has no {name!r} here; {cure}", name=name)

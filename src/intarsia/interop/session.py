@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from intarsia.interop.sizes import SizedModels, open_inputs
 from intarsia.interop.trace import Trace
 from intarsia.interop.values import OrtValue
 from intarsia.runtime import Artifact, CompiledModel
+from intarsia.spec.problems import nearest
 from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
 
 ARTIFACT_SUFFIX = ".intarsia"
@@ -158,7 +158,8 @@ class InferenceSession:
 
         Raises:
             FeedError: An array is missing, unknown, or of another dtype or shape, or an output is unknown.
-            ExecutionError: An engine failed, or ``terminate`` is set.
+            ExecutionError: An engine failed.
+            ConfigError: ``terminate`` is set.
         """
         wanted = self._wanted(output_names)
         results = self._results(input_feed, run_options)
@@ -324,6 +325,5 @@ def _of_target(target: Any) -> dict[str, Mapping[str, Any]]:
 def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the {what}s are {', '.join(known) or '(none)'}"
-            raise FeedError(f"the model has no {what} {name!r}; {hint}")
+            hint = nearest(name, known, f"the {what}s are {', '.join(known) or '(none)'}")
+            raise FeedError(f"the model has no {what} {name!r}{hint}")

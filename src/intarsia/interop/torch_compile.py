@@ -12,7 +12,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from intarsia.errors import ConfigError, IntarsiaError
 from intarsia.interop.compiled import Settings, compiled
 from intarsia.interop.torch_export import Exported, export, is_weight, require_exporter
 from intarsia.runtime import CompiledModel
+from intarsia.spec.problems import nearest
 
 if TYPE_CHECKING:
     import torch
@@ -75,9 +75,8 @@ def torch_backend(
 def _settings(options: Mapping[str, Any]) -> Settings:
     for name in options:
         if name not in _OPTIONS:
-            near = get_close_matches(name, _OPTIONS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(_OPTIONS))}"
-            raise ConfigError(f"the backend has no option {name!r}; {hint}")
+            hint = nearest(name, _OPTIONS, f"there are {', '.join(sorted(_OPTIONS))}")
+            raise ConfigError(f"the backend has no option {name!r}{hint}")
     return Settings(**options)
 
 

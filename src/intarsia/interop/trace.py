@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from intarsia.errors import ConfigError
+from intarsia.files import replace_file
 from intarsia.runtime import CompiledModel
 
 
@@ -52,10 +53,8 @@ class Trace:
             ConfigError: It cannot be written there.
         """
         path = Path(f"{self._prefix}{datetime.now(tz=UTC):%Y-%m-%d_%H-%M-%S}_{os.getpid()}.json")
-        temporary = path.with_name(f".{path.name}.tmp")
         try:
-            temporary.write_text(json.dumps(self._events, indent=1), encoding="utf-8")
-            os.replace(temporary, path)
+            replace_file(path, json.dumps(self._events, indent=1).encode())
         except OSError as error:
             raise ConfigError(
                 f"{path}: the profile cannot be written ({error}); set another profile_file_prefix"

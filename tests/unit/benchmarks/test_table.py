@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from benchmarks.road import RESULTS as ROAD
-from benchmarks.suite import RESULTS as SUITE
-from benchmarks.table import DEMO, KNOWN, networks, pages, render, why
+from benchmarks.table import KNOWN, PAGES, Figures, networks, render, why
 from tests.unit.benchmarks.made_up import entry, suite
 
 
-def committed() -> tuple[dict[str, Any], dict[str, Any], str]:
-    suite, road = (json.loads(file.read_text(encoding="utf-8")) for file in (SUITE, ROAD))
-    return suite, road, DEMO.read_text(encoding="utf-8")
-
-
 def test_the_pages_hold_the_committed_figures() -> None:
-    for page, names in pages(committed()[0]).items():
-        text = page.read_text(encoding="utf-8")
-        assert "<!-- networks -->" in text
-        assert render(text, *committed(), names) == text
+    parts = Figures.read().parts
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert [render(text, parts) for text in texts] == texts
+    assert all(any(f"<!-- {name} -->" in text for text in texts) for name in parts)
 
 
 def test_the_known_networks_were_all_measured() -> None:
-    measured = committed()[0]["networks"]
+    measured = Figures.read().suite["networks"]
     assert [name for name in KNOWN if "failed" in measured.get(name, ("failed",))] == []
     assert len(KNOWN) >= 12
 
 
 def test_a_part_that_does_not_end_is_refused() -> None:
     with pytest.raises(ValueError, match="does not end"):
-        render("# Intarsia\n<!-- networks -->\n", *committed(), KNOWN)
+        render("# Intarsia\n<!-- networks -->\n", {"networks": "| |"})
 
 
 def test_each_network_that_ran_has_a_row() -> None:

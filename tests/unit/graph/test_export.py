@@ -29,15 +29,6 @@ def test_a_model_too_large_for_one_message_is_refused(monkeypatch: pytest.Monkey
     assert graph.extract(graph.position).to_bytes(weights="external")
 
 
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    export.replace_file(path, b"old")
-    with pytest.raises(TypeError):
-        export.replace_file(path, object())  # type: ignore[arg-type]
-    assert path.read_bytes() == b"old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
-
-
 def test_raw_bytes_are_not_copied() -> None:
     weight = load_model(two_layers()).weights["w0"]
     assert np.shares_memory(np.frombuffer(export.raw(weight), np.float32), weight.array())

@@ -11,6 +11,8 @@ from intarsia.backends.lowering.program import Instruction
 from intarsia.errors import CompileError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -45,3 +47,11 @@ class LoweredBackend(Backend):
             weights=tuple(program.weights),
             meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
         )
+
+    def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
+        """The program as text, and ``model.onnx``: for engines without a file of their own for a graph."""
+        folder.mkdir(parents=True, exist_ok=True)
+        program, path = folder / "program.txt", folder / "model.onnx"
+        program.write_text(f"{lower(model, self.natives)}\n", encoding="utf-8")
+        model.save(path)
+        return (program, path)

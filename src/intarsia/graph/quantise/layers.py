@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from intarsia.graph.graph import Graph
     from intarsia.graph.parts import Node
 
-_SUMS = ("Add", "Sum")
+SUMS = ("Add", "Sum")
+"""Operators that add values."""
 _FOLLOWING = ("Relu", "Clip", "LeakyRelu", "MaxPool")
 """Operators that engines compute on 8-bit values as they come, so that a sum behind them still adds such values."""
 _FLOAT = "float32"
@@ -112,7 +113,7 @@ def _sums(graph: Graph, inside: Mapping[str, Node], products: Mapping[str, Layer
             continue
         if node.op_type in _FOLLOWING and node.inputs[0] in givers:
             givers[node.outputs[0]] = givers[node.inputs[0]]
-        if node.op_type in _SUMS and len(node.inputs) == 2 and givers.keys() >= set(node.inputs):
+        if node.op_type in SUMS and len(node.inputs) == 2 and givers.keys() >= set(node.inputs):
             sources = tuple(givers[name] for name in node.inputs)
             givers[node.outputs[0]] = node.id
             yield Layer(node=node, norm=None, schemes=(Scheme.STATIC,), reads=node.inputs, flops=0, sources=sources)

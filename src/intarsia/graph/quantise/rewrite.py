@@ -13,14 +13,13 @@ from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph.dtypes import elem_type_of
 from intarsia.graph.quantise.draft import Draft
-from intarsia.graph.quantise.layers import Layer, layers_of
+from intarsia.graph.quantise.layers import SUMS, Layer, layers_of
 from intarsia.graph.quantise.numbers import activation_scale, quantised_bias, weight_terms
 
 if TYPE_CHECKING:
     from intarsia.graph.submodel import SubModel
 
 _EPSILON = 1e-5
-_SUMS = ("Add", "Sum")
 
 
 def quantised(model: SubModel, precision: Precision) -> SubModel:
@@ -30,9 +29,10 @@ def quantised(model: SubModel, precision: Precision) -> SubModel:
         PlanError: A node that is named cannot compute so, or the range of something that it reads is not told.
     """
     layers = {layer.node.id: layer for layer in layers_of(model.graph, model.nodes)}
-    chosen = {layers[id_].node.id: scheme for id_, scheme in _checked(precision, layers).items()}
+    chosen, ranges = dict(precision.schemes), dict(precision.ranges)
+    _check(chosen, ranges, layers)
     folded = {norm.id for id_ in chosen if (norm := layers[id_].norm) is not None}
-    writer = LayerWriter(Draft(model.graph), dict(precision.ranges))
+    writer = LayerWriter(Draft(model.graph), ranges)
     for node in model.nodes:
         if node.id in chosen:
             layer = layers[node.id]
@@ -52,18 +52,17 @@ def quantised(model: SubModel, precision: Precision) -> SubModel:
     )
 
 
-def _checked(precision: Precision, layers: Mapping[str, Layer]) -> Mapping[str, Scheme]:
-    for id_, scheme in precision.schemes:
+def _check(chosen: Mapping[str, Scheme], ranges: Mapping[str, Range], layers: Mapping[str, Layer]) -> None:
+    for id_, scheme in chosen.items():
         layer = layers.get(id_)
         if layer is None or scheme not in layer.schemes:
             ways = ", ".join(layer.schemes) if layer else "fp32 alone"
             raise PlanError(
                 f"node {id_!r} cannot compute in {scheme.value}, only in {ways}: take it out of 'precision'"
             )
-        missing = [] if scheme.is_dynamic else [name for name in layer.reads if name not in dict(precision.ranges)]
+        missing = [] if scheme.is_dynamic else [name for name in layer.reads if name not in ranges]
         if missing:
             raise PlanError(f"node {id_!r} is to compute in {scheme.value}, which needs the range of {missing[0]!r}")
-    return dict(precision.schemes)
 
 
 class LayerWriter:
@@ -80,7 +79,7 @@ class LayerWriter:
         count = 2 if scheme.is_fine else 1
         if scheme.is_dynamic:
             self._write_dynamic(layer, output, count)
-        elif layer.node.op_type in _SUMS:
+        elif layer.node.op_type in SUMS:
             self.draft.add("Add", [self._fixed(name) for name in layer.reads], output, like=layer.output)
         else:
             self._write_static(layer, output, count)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -71,16 +70,6 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             replay=facts.replay(report),
         )
     )
-
-
-def write(page: str, path: Path) -> None:
-    """The file appears whole, or stays as it was."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(page, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @cache

@@ -7,12 +7,11 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from intarsia.report.page import Provenance, render, write
+from intarsia.report.page import Provenance, render
 from intarsia.report.page.page import _ASSETS, _LIBRARIES
 from tests.cli_fakes import ALONE, OLD, PLAN, REPORT
 from tests.fakes import fake_graph
@@ -182,13 +181,3 @@ def test_the_libraries_are_there_with_their_licence() -> None:
     for name, version in re.findall(r"^\| (d3-\w+) \| ([\d.]+) \|", readme, re.MULTILINE):
         assert f"{name}/ v{version} Copyright" in (vendor / f"{name}.min.js").read_text(encoding="utf-8")
         assert name in (vendor / "LICENSE").read_text(encoding="utf-8")
-
-
-def test_the_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
-    out = tmp_path / "page.html"
-    write("<p>ä</p>", out)
-    assert out.read_text(encoding="utf-8") == "<p>ä</p>"
-    with pytest.raises(UnicodeEncodeError):
-        write("\ud800", out)
-    assert out.read_text(encoding="utf-8") == "<p>ä</p>"
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
