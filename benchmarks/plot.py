@@ -74,7 +74,7 @@ def draw(found: list[Bar], path: Path) -> None:
         for row, bar in enumerate(found):
             axes.plot(bar.single[1:], (row, row), color="black", linewidth=1)
         marked = [(bar.default, row) for row, bar in enumerate(found) if bar.default is not None]
-        axes.scatter(*zip(*marked, strict=True), s=14, color=DEFAULT_COLOUR, zorder=3)
+        axes.scatter([ms for ms, _ in marked], [row for _, row in marked], s=14, color=DEFAULT_COLOUR, zorder=3)
         axes.axvline(1, color="black", linewidth=0.8)
         axes.set_xscale("log")
         axes.set_xticks(ticks := _ticks(found), labels=[f"{tick:g}" for tick in ticks])

@@ -6,18 +6,23 @@ No figure there is typed by hand; a test compares the two.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.accuracy import RESULTS as ACCURACY
+from benchmarks.exported import RESULTS as EXPORTED
 from benchmarks.field import BASELINES, DEFAULT, PRODUCT
 from benchmarks.road import RESULTS as ROAD
 from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-BENCHMARKS = ROOT / "docs" / "benchmarks.md"
-"""All networks; the README has those that people know."""
+PAGES = (README, ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "accuracy.md")
+"""Those with figures."""
+ELSEWHERE = SUITE.with_name("suite-xeon.json")
+"""The suite on another machine."""
 DEMO = ROAD.with_name("demo.txt")
 KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
@@ -31,26 +36,62 @@ NOTHING = "-"
 Json = Mapping[str, Any]
 
 
-def render(text: str, suite: Json, road: Json, demo: str, names: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What was measured.
+
+    Attributes:
+        suite: By `benchmarks.suite`.
+        elsewhere: By the same on another machine.
+        road: By `benchmarks.road`.
+        accuracy: By `benchmarks.accuracy`.
+        exported: By `benchmarks.exported`.
+        demo: What the demo printed.
+    """
+
+    suite: Json
+    elsewhere: Json
+    road: Json
+    accuracy: Json
+    exported: Json
+    demo: str
+
+    @staticmethod
+    def read() -> Figures:
+        """Those that are committed."""
+        files = (SUITE, ELSEWHERE, ROAD, ACCURACY, EXPORTED)
+        suite, elsewhere, road, accuracy, exported = (json.loads(file.read_text(encoding="utf-8")) for file in files)
+        demo = DEMO.read_text(encoding="utf-8")
+        return Figures(suite=suite, elsewhere=elsewhere, road=road, accuracy=accuracy, exported=exported, demo=demo)
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """The parts of pages, by name."""
+        suite, elsewhere = self.suite, self.elsewhere
+        return {
+            "demo": f"```\n{self.demo.strip()}\n```",
+            "known networks": networks(suite, KNOWN),
+            "networks": networks(suite, sorted(suite["networks"])),
+            "machine": _machine(suite["machine"]),
+            "networks elsewhere": networks(elsewhere, sorted(elsewhere["networks"])),
+            "machine elsewhere": _machine(elsewhere["machine"]),
+            "manual": _manual(self.road["manual"]),
+            "overhead": _overhead(self.road["overhead"]),
+            "accuracy": _table(_accuracy(self.accuracy)),
+            "exported": _table(_exported(self.exported)),
+        }
+
+
+def render(text: str, parts: Mapping[str, str]) -> str:
     """A page with every marked part that it has written anew.
 
     Args:
         text: The page as it is; a part stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``.
-        suite: Results of `benchmarks.suite`.
-        road: Results of `benchmarks.road`.
-        demo: What the demo printed.
-        names: The networks of the table.
+        parts: What is to stand there, by name.
 
     Raises:
         ValueError: A part does not end.
     """
-    parts = {
-        "demo": f"```\n{demo.strip()}\n```",
-        "networks": networks(suite, names),
-        "manual": _manual(road["manual"]),
-        "overhead": _overhead(road["overhead"]),
-        "machine": _machine(suite["machine"]),
-    }
     for name, part in parts.items():
         begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, found, rest = text.partition(begin)
@@ -67,8 +108,42 @@ def networks(suite: Json, names: Sequence[str]) -> str:
     found = {
         name: suite["networks"][name] for name in names if "failed" not in suite["networks"].get(name, ("failed",))
     }
-    rows = [HEADER, ("---", *("---:",) * (len(HEADER) - 2), "---"), *(_network(*each) for each in found.items())]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return _table([HEADER, *(_network(*each) for each in found.items())])
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """The first row is the header; figures stand between the first column and the last."""
+    header, *others = rows
+    rule = ("---", *("---:",) * (len(header) - 2), "---")
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *others))
+
+
+def _accuracy(found: Json) -> Iterator[tuple[str, ...]]:
+    yield ("network", "allowed", "ORT as people run it, ms", "Intarsia, ms", "times", "off by, at most", "ships")
+    for name, entry in found["networks"].items():
+        for allowed, each in entry["allowed"].items():
+            times, gain = each["median_ms"], each["speedup_over_onnxruntime_default"]
+            yield (
+                name,
+                allowed,
+                _ms(times[DEFAULT]),
+                f"**{_ms(times[PRODUCT])}**",
+                f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f}){' (void)' * each['void']}",
+                f"{each['worst_error']:.4f}",
+                each["chosen"],
+            )
+
+
+def _exported(found: Json) -> Iterator[tuple[str, ...]]:
+    yield ("engine", "times as fast as the artifact", "the artifact against itself", "")
+    for engine, each in found["engines"].items():
+        speed, control = each["speed"], each["control"]
+        yield (
+            engine,
+            f"{speed['median']:.3f} ({speed['low']:.3f} to {speed['high']:.3f})",
+            f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f})",
+            "void" * each["is_void"],
+        )
 
 
 def _network(name: str, found: Json) -> tuple[str, ...]:
@@ -140,17 +215,11 @@ def _machine(found: Json) -> str:
     return f"{found['cpu']} ({found['architecture']}), {found['threads']} threads, fp32, batch 1."
 
 
-def pages(suite: Json) -> dict[Path, Sequence[str]]:
-    """The pages with figures, and the networks that each shows."""
-    return {README: KNOWN, BENCHMARKS: sorted(suite["networks"])}
-
-
 def main() -> None:
     """Rewrite the pages."""
-    suite, road = (json.loads(file.read_text(encoding="utf-8")) for file in (SUITE, ROAD))
-    for page, names in pages(suite).items():
-        text = render(page.read_text("utf-8"), suite, road, DEMO.read_text("utf-8"), names)
-        page.write_text(text, encoding="utf-8")
+    parts = Figures.read().parts
+    for page in PAGES:
+        page.write_text(render(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 
 from intarsia.backends import registry
 from intarsia.config import RunSettings
@@ -39,6 +38,7 @@ SLOWER = 1.25
 LEAST_REST = 0.05
 """Share of an error that is left beside a part of it which is as large."""
 _TRIES = 3
+_IN_TYPES = "its engines in less than fp32"
 _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
 
@@ -133,11 +133,13 @@ class RoughSearch:
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
         """With its engines in less than fp32; then also layers in 8 bits, or only one end of the model in that type."""
         for partitions in in_rough_types(plan.partitions):
-            whole = self._rough(plan, partitions, chooser)
-            if not isinstance(whole, str) and not self._fits(whole.error):
-                whole = self._cut(plan, partitions, whole.error, chooser)
-            if self._kept(whole, plan, "its engines in less than fp32") and whole.candidate.partitions == partitions:
-                self._try_layers(plan, partitions, chooser, is_dynamic=False, base=whole.error)
+            error = self._error(partitions, self._settings(plan), chooser)
+            if isinstance(error, Failure):
+                self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
+            elif not self._fits(error):
+                self._kept(self._cut(plan, partitions, error, chooser), plan, _IN_TYPES)
+            elif self._kept(self._rough(plan, partitions, chooser), plan, _IN_TYPES):
+                self._try_layers(plan, partitions, chooser, is_dynamic=False, base=error)
 
     def _try_layers(
         self,
@@ -149,7 +151,7 @@ class RoughSearch:
         base: float = 0.0,
     ) -> None:
         """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
-        kind = f"{_KINDS[is_dynamic]}{', beside its engines in less than fp32' if base else ''}"
+        kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
         allowed = _rest(MARGIN * self._allowed, base)
         choice = chooser.choose(allowed)
         for _ in range(_TRIES):
@@ -172,7 +174,7 @@ class RoughSearch:
     def _fits(self, error: float) -> bool:
         return error <= self._allowed * (1 + MARGIN) / 2
 
-    def _kept(self, rough: Rough | str, plan: Candidate, kind: str) -> TypeGuard[Rough]:
+    def _kept(self, rough: Rough | str, plan: Candidate, kind: str) -> bool:
         """Take it down among those found, or why it is not."""
         if isinstance(rough, str):
             self._dropped.append((f"{plan.label}, {kind}", rough))
