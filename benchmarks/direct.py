@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import sys
 import time
 from collections.abc import Callable
@@ -148,6 +149,17 @@ def intarsia(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -
     return Engine(run=lambda: compiled(feeds), outputs=lambda: list(compiled(feeds).values()))
 
 
+def exported(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
+    """What ``intarsia export`` wrote, loaded by the program beside it; its files say the threads."""
+    for name, value in json.loads((model / "run.json").read_text())["environment"].items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    call = runpy.run_path(str(model / "loader.py"))["load"]()
+    return Engine(run=lambda: call(feeds), outputs=lambda: list(call(feeds).values()))
+
+
 KINDS = {
     "onnxruntime-default": onnxruntime_default,
     "onnxruntime": onnxruntime_tuned,
@@ -155,6 +167,7 @@ KINDS = {
     "mnn": mnn,
     "ncnn": ncnn,
     "intarsia": intarsia,
+    "exported": exported,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -16,14 +17,16 @@ _INDEX = "values.json"
 
 
 def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
-    """Write values, each as one ``.npy`` file, beside those already there; the index appears last."""
+    """Write values, each as one ``.npy`` file, beside those already there or in their place; the index appears last."""
     folder.mkdir(parents=True, exist_ok=True)
     index = _read_index(folder)
     for name, array in values.items():
         if array.dtype.hasobject:  # strings are generated again where they are needed
             continue
-        index[name] = f"{len(index)}.npy"
-        np.save(folder / index[name], np.asarray(array, order="C"), allow_pickle=False)
+        file = index.setdefault(name, f"{len(index)}.npy")
+        draft = folder / f".{os.getpid()}.npy"
+        np.save(draft, np.asarray(array, order="C"), allow_pickle=False)
+        draft.replace(folder / file)  # who has mapped the one before keeps that
     replace_file(folder / _INDEX, json.dumps(index).encode())
 
 

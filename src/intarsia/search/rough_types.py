@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,8 @@ from intarsia.target.rough import rough_targets
 
 TRIES = 3
 """Cuts that are looked at from the better end; each is compiled anew."""
+MOST_CHANGE = 1e3
+"""By which an error is taken to be off at most: all of the model is within reach of that."""
 
 
 def in_rough_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
@@ -87,8 +88,8 @@ def most_that_fits(
     fits, fails = (count, len(cut.atoms)) if found <= allowed else (0, count)
     share = (allowed / error) ** 2
     for _ in range(TRIES):
-        share *= (allowed / found) ** 2 if found else math.inf
-        count = min(max(cut.within(min(share, 1.0), is_head=is_head), fits + 1), fails - 1)
+        share = min(1.0, share * (min(allowed / found, MOST_CHANGE) if found else MOST_CHANGE) ** 2)
+        count = min(max(cut.within(share, is_head=is_head), fits + 1), fails - 1)
         if not fits < count < fails:
             break
         again = error_of(cut.parts(count, is_head=is_head))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.table import KNOWN, PAGES, Figures, networks, render, why
-from tests.unit.benchmarks.made_up import entry, suite
+from tests.unit.benchmarks.made_up import entry, gain, suite
 
 
 def test_the_pages_hold_the_committed_figures() -> None:
@@ -44,4 +44,9 @@ def test_each_network_that_ran_has_a_row() -> None:
 
 def test_what_is_our_own_is_no_mix() -> None:
     plan = entry(engines=("onnxruntime", "winograd"))["plan"] | {"true_mix": False}
-    assert why(plan) == "our Winograd kernels in ONNX Runtime"
+    assert why(plan, gain(1.2)) == "our Winograd kernels in ONNX Runtime"
+
+
+def test_a_mix_that_the_race_shows_no_gain_of_is_told_so() -> None:
+    plan = entry(engines=("openvino", "onnxruntime"))["plan"] | {"true_mix": True}
+    assert why(plan, gain(1.01, half_width=0.02)) == "mix ships, no gain here: openvino → onnxruntime"

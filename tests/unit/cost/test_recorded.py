@@ -48,3 +48,11 @@ def test_bfloat16_keeps_its_bits(tmp_path: Path) -> None:
     values = np.array([1.0, -2.5], ml_dtypes.bfloat16)
     record_values(tmp_path, {"x": values})
     assert recorded_values(tmp_path, ["x"])["x"].tobytes() == values.tobytes()
+
+
+def test_what_is_there_already_stays_where_it_is(tmp_path: Path) -> None:
+    record_values(tmp_path, {"x": X, "y": X + 1})
+    record_values(tmp_path, {"x": X, "z": X + 2})
+    found = recorded_values(tmp_path, ["x", "y", "z"])
+    for name, array in {"x": X, "y": X + 1, "z": X + 2}.items():
+        np.testing.assert_array_equal(found[name], array)
