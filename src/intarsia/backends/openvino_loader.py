@@ -21,22 +21,14 @@ def load() -> Run:
     values = json.loads((FOLDER / "options.json").read_text(encoding="utf-8"))
     compiled = openvino.Core().compile_model(FOLDER / "model.xml", values["device"], values["properties"])
     request = compiled.create_infer_request()
-    read, told = values["inputs"], values["outputs"]  # what no operator looks at vanished while it was converted
+    # Views of the request's own memory: handing arrays over at each call costs more than copying them.
+    given = {name: request.get_input_tensor(place).data for place, name in enumerate(values["inputs"])}
+    results = {name: request.get_output_tensor(place).data for place, name in enumerate(values["outputs"])}
 
     def run(feeds: Mapping[str, Any]) -> dict[str, Any]:
-        results = request.infer([feeds[name] for name in read])
-        return {name: results[place] for place, name in enumerate(told)}
-
-    if any(port.partial_shape.is_dynamic for port in (*compiled.inputs, *compiled.outputs)):
-        return run
-    # Views of the request's own memory: handing arrays over at each call costs more than copying them.
-    given = {name: request.get_input_tensor(place).data for place, name in enumerate(read)}
-    yielded = {name: request.get_output_tensor(place).data for place, name in enumerate(told)}
-
-    def run_in_place(feeds: Mapping[str, Any]) -> dict[str, Any]:
-        for name, view in given.items():
+        for name, view in given.items():  # what no operator looks at vanished while the model was converted
             view[...] = feeds[name]
         request.infer(share_outputs=True)
-        return {name: view.copy() for name, view in yielded.items()}
+        return {name: view.copy() for name, view in results.items()}
 
-    return run_in_place
+    return run
