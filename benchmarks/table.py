@@ -26,7 +26,7 @@ ELSEWHERE = SUITE.with_name("suite-xeon.json")
 DEMO = ROAD.with_name("demo.txt")
 KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
-    *("unet", "edsr", "lipnet", "bert_base", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
+    *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
 )
 _TIMES = ("network", "ORT as people run it", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
 _GAINS = ("times as people run it", "times the best tuned")
