@@ -151,11 +151,7 @@ def intarsia(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -
 
 def exported(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
     """What ``intarsia export`` wrote, loaded by the program beside it; its files say the threads."""
-    for name, value in json.loads((model / "run.json").read_text())["environment"].items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    runpy.run_path(str(model / "run.py"))["prepared"]()  # sets what the engine reads while its libraries load
     call = runpy.run_path(str(model / "loader.py"))["load"]()
     return Engine(run=lambda: call(feeds), outputs=lambda: list(call(feeds).values()))
 

@@ -86,6 +86,7 @@ class RoughSearch:
         self._found: list[Rough] = []
         self._dropped: list[tuple[str, str]] = []
         self._tried: set[tuple[Partition, ...]] = set()
+        self._errors: dict[tuple[tuple[Partition, ...], RunSettings], float | Failure] = {}
 
     def run(self, exact: Sequence[Candidate]) -> RoughPlans:
         """The fastest plans that stay within the error on the calibration inputs.
@@ -119,6 +120,7 @@ class RoughSearch:
         self._found.clear()
         self._dropped.clear()
         self._tried.clear()
+        self._errors.clear()
         for plan in exact:
             self._try_types(plan, chooser)
             for is_dynamic in (False, True):
@@ -197,9 +199,13 @@ class RoughSearch:
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)
 
-    def _error(self, partitions: Sequence[Partition], settings: RunSettings, chooser: Chooser) -> float | Failure:
-        told = self._measurer.answers(partitions, settings, self._samples.calibration)
-        return told if isinstance(told, Failure) else worst(told, chooser.exact)
+    def _error(self, partitions: tuple[Partition, ...], settings: RunSettings, chooser: Chooser) -> float | Failure:
+        """Of a plan on the calibration inputs; asked once, since its engines compile it for that."""
+        key = (partitions, settings)
+        if key not in self._errors:
+            told = self._measurer.answers(partitions, settings, self._samples.calibration)
+            self._errors[key] = told if isinstance(told, Failure) else worst(told, chooser.exact)
+        return self._errors[key]
 
     def _rough(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> Rough | str:
         """A plan in less than fp32 with its error, or why it is none."""
