@@ -88,12 +88,16 @@ class Assembly:
         bias = self.draw.normal(f"{label}.bias", (channels,), std=_SPREAD)
         return self.weight(f"{label}.scale", scale), self.weight(f"{label}.bias", bias)
 
-    def model(self, source: tuple[str, Sequence[int]], result: tuple[str, Sequence[int]]) -> onnx.ModelProto:
-        """The finished model, of one (name, shape) input and one output."""
-        values = [
-            helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in (source, result)
-        ]
-        graph = helper.make_graph(self._nodes, self._name, values[:1], values[1:], self._weights)
+    def model(
+        self,
+        source: tuple[str, Sequence[int | str]],
+        result: tuple[str, Sequence[int | str]],
+        of: int = onnx.TensorProto.FLOAT,
+    ) -> onnx.ModelProto:
+        """The finished model, of one (name, shape) input, whose elements are `of` this type, and one output of fp32."""
+        taken = helper.make_tensor_value_info(source[0], of, source[1])
+        given = helper.make_tensor_value_info(result[0], onnx.TensorProto.FLOAT, result[1])
+        graph = helper.make_graph(self._nodes, self._name, [taken], [given], self._weights)
         opset = helper.make_operatorsetid("", _OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSION, producer_name="intarsia")
         onnx.checker.check_model(model, full_check=True)
