@@ -1,4 +1,4 @@
-"""Quantised and half-precision models of our own making: what users' own models are, small enough to compile in seconds.
+"""Quantised and half-precision models of our own making, as users' own are, small enough to compile in seconds.
 
 Each is a network of `plain` in a smaller type, and is named after both. A batch is given as it is built.
 """
@@ -26,9 +26,7 @@ _INTEGERS = ("Conv", "MatMul")
 
 def _mixed(model: onnx.ModelProto) -> onnx.ModelProto:
     """Products in 8 bits, and fp16 between them."""
-    return in_half(
-        static(model, per_channel=True, only=_INTEGERS, QuantizeBias=False), "float16", fp32_borders=True
-    )
+    return in_half(static(model, per_channel=True, only=_INTEGERS, QuantizeBias=False), "float16", fp32_borders=True)
 
 
 _FP16 = partial(in_half, dtype="float16", kept=("GRU",))

@@ -67,7 +67,9 @@ def _nodes(graph: onnx.GraphProto, to: int, kept: Collection[str], stay: Collect
         for place, name in enumerate(node.input):
             if name and name not in stay:
                 changed.input[place] = f"{name}.for.{node.name}"
-                yield helper.make_node("Cast", [name], [changed.input[place]], changed.input[place], to=TensorProto.FLOAT)
+                yield helper.make_node(
+                    "Cast", [name], [changed.input[place]], changed.input[place], to=TensorProto.FLOAT
+                )
         names = [name for name in node.output if name]
         for place, name in enumerate(names):
             changed.output[place] = f"{name}.in.fp32"
@@ -77,30 +79,23 @@ def _nodes(graph: onnx.GraphProto, to: int, kept: Collection[str], stay: Collect
 
 
 def _set_borders(graph: onnx.GraphProto, to: int, fp32_borders: bool) -> None:
-    outer: list[onnx.NodeProto] = []
-    for value in (*graph.input, *graph.output):
-        if value.type.tensor_type.elem_type != TensorProto.FLOAT:
-            continue
-        if not fp32_borders:
-            value.type.tensor_type.elem_type = to
-            continue
-        inside = f"{value.name}.half"
-        is_input = value in list(graph.input)
-        for node in graph.node:
-            names = node.input if is_input else node.output
-            for place, name in enumerate(names):
-                if name == value.name:
-                    names[place] = inside
-        ends = (value.name, inside) if is_input else (inside, value.name)
-        cast = helper.make_node(
-            "Cast", ends[:1], ends[1:], f"{value.name}.cast", to=to if is_input else TensorProto.FLOAT
-        )
-        outer.append(cast)
-        if is_input:
-            graph.node.insert(0, cast)
-        else:
-            for node in graph.node:  # who reads the output inside the graph reads the half
-                for place, name in enumerate(node.input):
-                    if name == value.name:
-                        node.input[place] = inside
-            graph.node.append(cast)
+    """Give the inputs and outputs that were fp32 the new type, or leave them as they are, behind Casts."""
+    for values, is_input in ((graph.input, True), (graph.output, False)):
+        for value in values:
+            if value.type.tensor_type.elem_type != TensorProto.FLOAT:
+                continue
+            if fp32_borders:
+                _cast_border(graph, value.name, to, is_input=is_input)
+            else:
+                value.type.tensor_type.elem_type = to
+
+
+def _cast_border(graph: onnx.GraphProto, name: str, to: int, *, is_input: bool) -> None:
+    inside, label = f"{name}.half", f"{name}.cast"
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [inside if each == name else each for each in names]
+    if is_input:
+        graph.node.insert(0, helper.make_node("Cast", [name], [inside], label, to=to))
+    else:
+        graph.node.append(helper.make_node("Cast", [inside], [name], label, to=TensorProto.FLOAT))

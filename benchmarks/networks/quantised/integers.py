@@ -11,7 +11,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
 _SAMPLES = 4
 _NARROW = 0.8
@@ -125,7 +125,7 @@ def _samples(model: onnx.ModelProto) -> Any:
     drawn = (rng.standard_normal(shape).astype(np.float32) * np.float32(_NARROW) for _ in range(_SAMPLES))
     feeds = iter([{value.name: sample} for sample in drawn])
 
-    class Samples(CalibrationDataReader):  # type: ignore[misc,no-any-unimported]
+    class Samples(CalibrationDataReader):
         def get_next(self) -> dict[str, np.ndarray] | None:
             return next(feeds, None)
 
@@ -135,10 +135,6 @@ def _samples(model: onnx.ModelProto) -> Any:
 def _named(model: onnx.ModelProto) -> onnx.ModelProto:
     """Without what the tool has left of shapes, which it does not keep up, and with every node named."""
     del model.graph.value_info[:]
-    _name(model.graph.node)
-    return model
-
-
-def _name(nodes: Iterable[onnx.NodeProto]) -> None:
-    for node in nodes:
+    for node in model.graph.node:
         node.name = node.name or node.output[0]
+    return model

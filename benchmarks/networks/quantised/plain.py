@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
-from onnx import helper
 
 from benchmarks.networks.assembly import Assembly
 
@@ -173,8 +172,8 @@ def _clipped(net: Assembly, label: str, x: str) -> str:
 def _depthwise(net: Assembly, label: str, x: str, channels: int, stride: int) -> str:
     weight = net.weight(f"{label}.weight", net.draw.he(f"{label}.weight", (channels, 1, 3, 3), 9))
     bias = net.weight(f"{label}.bias", net.draw.normal(f"{label}.bias", (channels,), std=0.05))
-    attributes = {"kernel_shape": [3, 3], "strides": [stride] * 2, "pads": [1] * 4, "group": channels}
-    return net.node("Conv", label, x, weight, bias, **attributes)
+    window = {"kernel_shape": [3, 3], "strides": [stride] * 2, "pads": [1] * 4}
+    return net.node("Conv", label, x, weight, bias, outputs=1, group=channels, **window)
 
 
 def _conv_over_time(net: Assembly, label: str, x: str, channels: tuple[int, int]) -> str:

@@ -1,0 +1,99 @@
+"""What engines are off by on quantised and half-precision models, what is allowed there, and which faults are caught.
+
+``python -m benchmarks.tolerance [MODEL …] [--missing] [--batch N]`` adds the figures to
+``benchmarks/results/tolerance.json``. No time is measured: it may run on a busy machine, in some ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import intarsia
+from benchmarks import ledger
+from benchmarks.networks import quantised
+from benchmarks.networks.quantised.faults import FAULTS, planted
+from intarsia.backends import registry
+
+RESULTS = Path(__file__).parent / "results" / "tolerance.json"
+WRONG = Path(__file__).parents[1] / "tests" / "wrong_engine"
+"""The plug-in engine that computes a model with a fault planted in it."""
+LEVELS = tuple(f"onnxruntime -optimization-level={level}" for level in ("disable", "all"))
+ENGINES = (*LEVELS, "openvino", "mnn", "ncnn", "winograd")
+_ASKED = "wrong -fault="
+Json = dict[str, Any]
+
+
+def measure(name: str, folder: Path, batch: int = 1) -> Json:
+    """Compile one model with every engine, and with an engine for each fault that it has a place for.
+
+    Raises:
+        IntarsiaError: It cannot be compiled.
+    """
+    model = quantised.build(name, batch)
+    targets = [*ENGINES, *(f"{_ASKED}{fault}" for fault in FAULTS if planted(model, fault) is not None)]
+    with intarsia.compile(model, targets, partition="single", budget=1, store=folder / "store.sqlite") as compiled:
+        report = compiled.report
+    rows = {row["target"]: row for row in report["singles"]}
+    return {
+        "batch": batch,
+        "ships": report["chosen"],
+        "verified": report["verified"],
+        "engines": {target: verdict(rows[target]) for target in ENGINES},
+        "faults": {
+            target.removeprefix(_ASKED): verdict(row) for target, row in rows.items() if target.startswith(_ASKED)
+        },
+    }
+
+
+def verdict(row: Mapping[str, Any]) -> Json:
+    """What one engine is off by, what is allowed, and whether it is right; why, if nothing could be compared."""
+    failure = row.get("failure")
+    if failure is not None and failure["stage"] != "verify":
+        return {"failed": failure["stage"], "reason": failure["reason"]}
+    return {"error": row.get("max_rel_error"), "allowed": row.get("allowed_error"), "right": failure is None}
+
+
+def told(found: Mapping[str, Any]) -> str:
+    """One line about a model."""
+    engines = {target: each for target, each in found["engines"].items() if "right" in each}
+    missed = [fault for fault, each in found["faults"].items() if each.get("right") and fault != "none"]
+    lines = ", ".join(f"{target} {_figures(each)}" for target, each in engines.items())
+    caught = len(found["faults"]) - 1 - len(missed)
+    return f"{lines}; {caught} faults caught{f', missed: {_list(found, missed)}' if missed else ''}"
+
+
+def _list(found: Mapping[str, Any], faults: Iterable[str]) -> str:
+    return ", ".join(f"{fault} {_figures(found['faults'][fault])}" for fault in faults)
+
+
+def _figures(each: Mapping[str, Any]) -> str:
+    known = (each["error"], each["allowed"])
+    error, allowed = ("?" if figure is None else f"{figure:.2g}" for figure in known)
+    return f"{error} of {allowed} {'right' if each['right'] else 'WRONG'}"
+
+
+def main() -> None:
+    """Run what is named, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tolerance", description=__doc__.partition("\n")[0])
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="all if left out")
+    parser.add_argument("--missing", action="store_true", help="only those without figures")
+    parser.add_argument("--batch", type=int, default=1, metavar="N", help="of each model")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="where the figures are")
+    given = parser.parse_args()
+    names = list(given.models or quantised.NAMES)
+    if unknown := [name for name in names if name not in quantised.NAMES]:
+        parser.error(f"no model {', '.join(unknown)}; there are {', '.join(quantised.NAMES)}")
+    if given.missing:
+        names = ledger.missing(ledger.load(given.results), names)
+    sys.path.append(str(WRONG))  # worker processes get this path too
+    registry.refresh()
+    ledger.run(given.results, names, partial(measure, batch=given.batch), told)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""For tests in which plans have to be right, however fast they are: as little measuring as there can be."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from intarsia.cost.duel import Effort
+from intarsia.search import decision, singles
+
+
+def measure_little(patch: pytest.MonkeyPatch) -> None:
+    """One setting of each engine, and the shortest duel."""
+    effort = Effort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
+    settings = singles._settings
+    patch.setattr(decision, "_effort", lambda budget_s: effort)
+    patch.setattr(singles, "_settings", lambda *asked: islice(settings(*asked), 1))

@@ -1,0 +1,24 @@
+"""What ONNX Runtime answers without optimisation, and the reference where that has no kernels: for bf16."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
+
+from intarsia.graph import load_model
+from intarsia.graph.reference import evaluate
+
+
+def unoptimised(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except NoKernel:
+        return evaluate(load_model(model), feeds)
+    return dict(zip([value.name for value in session.get_outputs()], session.run(None, dict(feeds)), strict=True))
