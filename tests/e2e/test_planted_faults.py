@@ -10,6 +10,7 @@ import pytest
 
 import intarsia
 from benchmarks.networks import quantised
+from benchmarks.networks.quantised.answers import unoptimised
 from benchmarks.networks.quantised.faults import FAULTS, planted
 from intarsia.backends import registry
 from intarsia.errors import MismatchError
@@ -17,7 +18,6 @@ from intarsia.graph import load_model
 from intarsia.runtime.feeds import graph_feeds
 from intarsia.target import kinds
 from tests.e2e.little_measuring import measure_little
-from tests.e2e.unoptimised import unoptimised
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 WRONG = Path(__file__).parents[1] / "wrong_engine"

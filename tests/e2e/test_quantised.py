@@ -10,13 +10,13 @@ from _pytest.mark import ParameterSet
 
 import intarsia
 from benchmarks.networks import quantised
+from benchmarks.networks.quantised.answers import unoptimised
 from intarsia.cost.store import Store
 from intarsia.graph import load_model
 from intarsia.runtime.feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import deviation
 from intarsia.search.verification import verify_artifact
 from tests.e2e.little_measuring import measure_little
-from tests.e2e.unoptimised import unoptimised
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 BATCHES = (1, 4, 8)

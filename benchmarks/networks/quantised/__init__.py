@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.networks.quantised.halves import in_half
 from benchmarks.networks.quantised.integers import dynamic, static, weights_in_4_bits, weights_in_8_bits
-from benchmarks.networks.quantised.plain import build as plain
+from benchmarks.networks.quantised import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,4 +79,4 @@ def build(name: str, batch: int | str = 1) -> onnx.ModelProto:
     if name not in _MADE:
         raise ValueError(f"no model {name!r}; there are {', '.join(NAMES)}")
     network, scheme = _MADE[name]
-    return scheme(plain(network, batch))
+    return scheme(plain.build(network, batch))

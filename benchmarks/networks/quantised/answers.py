@@ -1,22 +1,27 @@
-"""What ONNX Runtime answers without optimisation, and the reference where that has no kernels: for bf16."""
+"""What a model answers, from outside: by ONNX Runtime, or by the reference where that has no kernels, as for bf16."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import numpy as np
-import onnx
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 from intarsia.graph import load_model
 from intarsia.graph.reference import evaluate
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import onnx
+
 
 def unoptimised(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The outputs, computed without optimisation."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except NoKernel:
