@@ -16,6 +16,7 @@ from intarsia.cost.deadline import Deadline
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher, noted, unwatched
+from intarsia.cost.recorded import VALUES, recorded_values
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
@@ -27,6 +28,7 @@ from intarsia.report.comparison import Comparison
 from intarsia.report.record import compile_report
 from intarsia.report.sizes import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, write_buckets
+from intarsia.runtime.leeway import remark
 from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import check_ends
 from intarsia.search.search import search
@@ -53,6 +55,7 @@ def compile(
     max_memory: int | str | None = None,
     survey: bool = False,
     max_error: float | None = None,
+    strict: bool = False,
     custom_ops: Iterable[str | os.PathLike[str]] = (),
     progress: Watcher = unwatched,
 ) -> CompiledModel:
@@ -78,7 +81,9 @@ def compile(
             weights counted. Left out, a mix may need 1.3 times what the best single engine does.
         survey: Load the engines that did not race once more, for their memory and cold start, as `compare` does.
         max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32: what makes the
-            model faster then computes in 8 bits. Left out, all of it stays in fp32.
+            model faster then computes in 8 bits. Left out, all of it computes as the model says.
+        strict: Refuse a model that no engine could be shown to answer rightly. Without, the best engine ships, and
+            ``report["verified"]`` is false.
         custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
             model is planned. The artifact names the libraries; it does not hold them.
         progress: Told of every step.
@@ -91,7 +96,8 @@ def compile(
         InputError: The model, target, constraints, plan or a setting is wrong.
         MissingStageError: The machine was planned for, but nothing here compiles for it; the error holds the plan.
         BackendError: The plan that was asked for failed, or no engine can run the model.
-        MismatchError: The plan that was asked for answers wrongly.
+        MismatchError: The plan that was asked for answers wrongly; with ``strict`` also if nothing could be shown to
+            be right.
         MemoryLimitError: Every plan needs more than ``max_memory``; the error names the one that needs least.
         Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
             while that is built ends at once.
@@ -104,6 +110,7 @@ def compile(
         max_memory=None if max_memory is None else memory_bytes(max_memory),
         survey=survey,
         max_error=max_error,
+        strict=strict,
     )
     request = Request(
         model=model,
@@ -144,6 +151,7 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
                 measured=measurer.measured,
                 cached=measurer.cached,
                 surveyed=surveyed,
+                remarks=_remarks(work.folder / VALUES, job.graph.outputs),
             )
         attach_report(decision.artifact, report)
         work.keep_only(decision.artifact)
@@ -159,6 +167,12 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
     return compiled
 
 
+def _remarks(values: Path, outputs: Iterable[str]) -> list[str]:
+    """Outputs whose comparison shows little."""
+    found = recorded_values(values, outputs)
+    return [told for name, array in found.items() if (told := remark(name, array)) is not None]
+
+
 def _planned(request: Request, work: Workspace, progress: Watcher) -> Compilation:
     """What is to be done, and the reference's answers beside the saved graph."""
     with machine_lock(progress):
@@ -167,7 +181,7 @@ def _planned(request: Request, work: Workspace, progress: Watcher) -> Compilatio
         if job.missing:
             raise MissingStageError(job.plan_text, job.missing)
         progress(Progress(stage="reference"))
-        work.prepare(job.graph, _borders(job), request.search.seed, job.teller)
+        work.prepare(job.graph, _borders(job), request.search.seed, job.teller, progress)
     return job
 
 

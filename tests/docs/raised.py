@@ -47,7 +47,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "BackendCrashError": INSIST.format("segfault"),
         "MemoryLimitError": 'intarsia.compile("model.onnx", "reference", partition="greedy", max_memory="1kB")',
         "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
-        "MismatchError": INSIST.format("wrong"),
+        "MismatchError": 'intarsia.compile("model.onnx", target="faulty -mode=wrong", strict=True)',
         "Interrupted": 'intarsia.compile("model.onnx", progress=press_ctrl_c)',
     }
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from intarsia.config.rewrites import Merged, Rewrites
 
 SETTINGS = (
-    *("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed"),
+    *("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed", "strict"),
     "max-error",
 )
 """Flags that a configuration file may state beside the fields of a configuration."""

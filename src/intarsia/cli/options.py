@@ -137,6 +137,11 @@ measuring_options = (
         metavar="E",
         help="What outputs may be off by, as a share of their length; allows 8 bits. [default: fp32 only]",
     ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Refuse a model that no engine could be shown to answer rightly. [default: ship the best, and say so]",
+    ),
 )
 seed_option = click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search.")
 search_options = (

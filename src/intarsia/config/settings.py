@@ -62,7 +62,9 @@ class RunSettings:
         parallel: Whether partitions that do not depend on each other run at one time, each on its share of the threads.
         pipeline: How a stream of requests is driven; ``None`` for one request after the other, each on all threads.
             A single call is not concerned.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what fp32 rounding explains.
+        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
+        verified: Whether answers further off than that are refused. A plan of which nothing could be shown to be right
+            ships without.
     """
 
     threads: int
@@ -71,12 +73,15 @@ class RunSettings:
     parallel: bool = False
     pipeline: Pipeline | None = None
     max_error: float | None = None
+    verified: bool = True
 
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
         facts = asdict(self)
         if self.max_error is None:  # what was measured before there was a choice was fp32
             del facts["max_error"]
+        if self.verified:  # what is not verified never answers for what is
+            del facts["verified"]
         return facts
 
 
@@ -99,6 +104,8 @@ class SearchSettings:
             what the best single engine does.
         survey: Whether engines that did not race are loaded once more, for their memory and cold start.
         max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
+        strict: Whether a model is refused that no engine could be shown to answer rightly; else the best one ships,
+            and that is said.
     """
 
     partition: Literal["single", "greedy", "collage", "manual"] = "collage"
@@ -110,3 +117,4 @@ class SearchSettings:
     max_memory: int | None = None
     survey: bool = False
     max_error: float | None = None
+    strict: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.answers import Answers, answers, failure_of
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.progress import Watcher, unwatched
+from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import (
     Failed,
     Fragment,
@@ -30,8 +30,10 @@ from intarsia.cost.protocol import (
 from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
 from intarsia.cost.repro import Origin, write_repro
 from intarsia.cost.sampling import Effort
+from intarsia.cost.stage_check import StageCheck, check_stages
 from intarsia.cost.store import Store
 from intarsia.graph import Graph, Node
+from intarsia.graph.rounding import rounds
 from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.machine import this_machine
@@ -42,6 +44,8 @@ from intarsia.target.detect import devices_here
 PROTOCOL = 2
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
 PROFILE_RUNS = 5
+JUDGING = 1
+"""Part of the keys of models that round inside: raised when their answers are judged in another way."""
 NAMING = 2
 """Of `node_times`, counted up when it puts kernels down to other nodes: what was recorded before is asked for again."""
 PATIENCE_S = 25.0
@@ -148,10 +152,26 @@ class Measurer:
         fragment = Fragment.of(partitions, settings)
         return answers(self._worker(settings), fragment, inputs, self.folder, self.timeout_s)
 
+    def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
+        """Whether each rounding stage of the graph rounds rightly in a plan of it; asked once, and kept."""
+        key = self.key(partitions, "stages", settings)
+        key = Key(facts={**key.facts, "content": self.graph.content_hash()})
+        with machine_lock(self._watch):
+            stored = self.store.get(key)
+            if stored is not None:
+                self.cached += 1
+                return StageCheck(**stored)
+            self._watch(Progress(stage="stages", note=f"each rounding stage on {partitions[0].target}"))
+            fragment = Fragment.of(partitions, settings)
+            found = check_stages(self._worker(settings), self.graph, fragment, self.folder, self.timeout_s)
+            self.measured += 1
+            self.store.put("stages", key, asdict(found), self.provenance)
+        return found
+
     def key(
         self,
         pieces: Sequence[Partition],
-        timed: Timed | Literal["nodes"],
+        timed: Timed | Literal["nodes", "stages"],
         settings: RunSettings,
         place: int | None = None,
     ) -> Key:
@@ -164,6 +184,7 @@ class Measurer:
                 "graph": self.graph.fingerprint_of(union),
                 "pieces": [_facts(piece, position) for piece in pieces],
                 "timed": timed if place is None else [timed, place],
+                **judging_facts(self.graph),
                 **run_facts((piece.target for piece in pieces), settings),
             }
         )
@@ -255,7 +276,7 @@ class Measurer:
 
     def _worker(self, settings: RunSettings) -> WorkerClient:
         # How calls follow each other is no matter of the process: a worker serves all that differs in nothing else.
-        alike = replace(settings, parallel=False, pipeline=None, max_error=None)
+        alike = replace(settings, parallel=False, pipeline=None, max_error=None, verified=True)
         if alike not in self._workers:
             environment = load_environment(self._engines, alike)
             self._workers[alike] = WorkerClient(self.folder, environment)
@@ -273,6 +294,11 @@ def _facts(piece: Partition, position: Mapping[str, int]) -> list[Any]:
 def _order_digest(graph: Graph, nodes: Sequence[Node]) -> str:
     rows = [[node.op_type, *(graph.values[name].shape for name in node.outputs if name)] for node in nodes]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def judging_facts(graph: Graph) -> Mapping[str, Any]:
+    """What the key of a measurement says of how answers are judged: nothing where no rounding leaves anything open."""
+    return {"judging": JUDGING} if rounds(graph) else {}
 
 
 def run_facts(targets: Iterable[Target], settings: RunSettings) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from intarsia.target import Target
 class Message(BaseModel):
     """Frozen, and refuses what it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Piece(Message):
@@ -53,6 +53,7 @@ class Fragment(Message):
     parallel: bool = False
     pipeline: Pipeline | None = None
     max_error: float | None = None
+    verified: bool = True
 
     @staticmethod
     def of(partitions: Iterable[Partition], settings: RunSettings) -> Fragment:
@@ -66,6 +67,7 @@ class Fragment(Message):
             parallel=settings.parallel,
             pipeline=settings.pipeline,
             max_error=settings.max_error,
+            verified=settings.verified,
         )
 
     @property
@@ -78,6 +80,7 @@ class Fragment(Message):
             parallel=self.parallel,
             pipeline=self.pipeline,
             max_error=self.max_error,
+            verified=self.verified,
         )
 
 
@@ -150,6 +153,18 @@ class Observe(Message):
     folder: str
 
 
+class Expose(Message):
+    """Run a fragment on the recorded inputs with values inside it as further outputs, and write these to a folder.
+
+    Outputs of the graph are written too.
+    """
+
+    verb: Literal["expose"] = "expose"
+    fragment: Fragment
+    names: tuple[str, ...]
+    folder: str
+
+
 class Evaluate(Message):
     """Run a fragment, or the opened artifact, on several sets of inputs, and write what it answers.
 
@@ -196,6 +211,7 @@ class Measured(Message):
     compile_s: float
     load_s: float
     error: float | None
+    allowed: float | None = None
     is_complete: bool
 
 
@@ -220,6 +236,7 @@ class Opened(Message):
         first_run_s: Seconds that its first run took.
         memory: What it added to the process; checking it is not counted.
         error: Largest max|a-b| / max|b| against the reference; ``None`` without one.
+        allowed: What the output with that error was allowed.
     """
 
     verb: Literal["opened"] = "opened"
@@ -227,6 +244,7 @@ class Opened(Message):
     first_run_s: float
     memory: Memory
     error: float | None
+    allowed: float | None = None
 
     @property
     def cold_s(self) -> float:
@@ -265,7 +283,7 @@ class Failed(Message):
 
 
 Request = Annotated[
-    Measure | Observe | Inspect | Write | Wait | Open | Round | Respond | Profile | Evaluate,
+    Measure | Observe | Expose | Inspect | Write | Wait | Open | Round | Respond | Profile | Evaluate,
     Field(discriminator="verb"),
 ]
 Answer = Annotated[

@@ -22,6 +22,7 @@ class Measurement:
         load_s: Seconds to load and bind it.
         error: Largest max|a-b| / max|b| against the reference; ``None`` if no output of it had a reference.
         is_complete: False if it was given up as hopeless after a first look.
+        allowed: What the output with that error was allowed; ``None`` where there was no reference, or in old records.
     """
 
     samples_ms: tuple[float, ...]
@@ -29,6 +30,7 @@ class Measurement:
     load_s: float
     error: float | None
     is_complete: bool = True
+    allowed: float | None = None
 
     @property
     def interval(self) -> Interval:

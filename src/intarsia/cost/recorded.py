@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.files import replace_file
+from intarsia.runtime.leeway import Leeway
 
 VALUES = "values"
 """Name of the folder, or link to it, in a workspace."""
 _INDEX = "values.json"
+_LEEWAYS = "leeways.json"
 
 
 def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
@@ -39,6 +41,21 @@ def recorded_values(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]
     """Those of the named values that are there, mapped."""
     index = _read_index(folder)
     return {name: np.load(folder / index[name], mmap_mode="r") for name in names if name in index}
+
+
+def record_leeways(folder: Path, leeways: Mapping[str, Leeway]) -> None:
+    """Write what rounding inside the model leaves open of values, in place of what was there."""
+    rows = {name: [each.largest, each.length] for name, each in leeways.items()}
+    replace_file(folder / _LEEWAYS, json.dumps(rows, sort_keys=True).encode())
+
+
+def recorded_leeways(folder: Path) -> dict[str, Leeway]:
+    """What is left open of each value; nothing where the model does not round inside."""
+    try:
+        rows = json.loads((folder / _LEEWAYS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return {name: Leeway(largest=largest, length=length) for name, (largest, length) in rows.items()}
 
 
 def _read_index(folder: Path) -> dict[str, str]:

@@ -1,46 +1,117 @@
-"""The reference's answers for one graph and seed, computed once and kept, since the evaluator is slow."""
+"""The reference's answers for one graph and seed, computed once and kept, since the evaluator is slow.
+
+Of a model that rounds inside, it is computed a few times more with its rounding falling the other way: how far values
+move then is kept beside them, and is what engines are allowed.
+"""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from intarsia.cost.foreign import foreign_arrays
-from intarsia.cost.recorded import record_values, recorded_names
-from intarsia.errors import IntarsiaError
+from intarsia.cost.progress import Progress, Watcher, unwatched
+from intarsia.cost.recorded import record_leeways, record_values, recorded_leeways, recorded_names, recorded_values
+from intarsia.errors import IntarsiaError, ModelError
 from intarsia.graph import Graph
+from intarsia.graph.foreign import untold_values
+from intarsia.graph.perturb import Jitter
 from intarsia.graph.reference import evaluate
+from intarsia.graph.rounding import rounds
 from intarsia.runtime.feeds import graph_feeds
+from intarsia.runtime.leeway import Leeway, apart, counts_steps, leeways
 from intarsia.target import Target
 
 log = logging.getLogger(__name__)
 KEEP_BYTES = 4 << 30
+PERTURBED = 3
+"""How often a model that rounds inside is computed with its rounding falling the other way."""
+SLOW_S = 10.0
+"""A model that takes longer than this to compute is computed only once more."""
 
 
 def reference_values(
-    cache: Path, graph: Graph, borders: Collection[str], seed: int, teller: Target | None = None
+    cache: Path,
+    graph: Graph,
+    borders: Collection[str],
+    seed: int,
+    teller: Target | None = None,
+    watch: Watcher = unwatched,
 ) -> Path:
     """The folder that holds the seeded inputs, the outputs and the named border values.
 
-    What operators that ONNX does not define compute is taken from the engine of ``teller``. A model that the evaluator
-    still cannot run has only its inputs there; what engines answer for it then goes unchecked, and the report says so.
+    What operators that neither ONNX defines nor the evaluator knows compute is taken from the engine of ``teller``. A
+    model that the evaluator still cannot run has only its inputs there; what engines answer for it then goes unchecked,
+    and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
     """
     folder = cache / f"{graph.content_hash()}-{seed}"
     wanted = {*borders, *graph.outputs}
-    if not wanted <= recorded_names(folder):
+    if not wanted <= recorded_names(folder) or (rounds(graph) and not recorded_leeways(folder)):
         feeds = graph_feeds(graph, seed)
         record_values(folder, feeds)
         try:
-            given = {} if teller is None else foreign_arrays(graph, teller, seed)
-            record_values(folder, evaluate(graph, feeds, keep=borders, given=given))
+            asked = teller is not None and untold_values(graph)
+            told = foreign_arrays(graph, teller, seed) if asked and teller is not None else {}
+            given = {name: told[name] for name in untold_values(graph) if name in told}
+            start = time.monotonic()
+            found = evaluate(graph, feeds, keep=borders, given=given)
+            record_values(folder, found)
+            leave_open(folder, graph, feeds, wanted, time.monotonic() - start, given, watch)
         except IntarsiaError as error:
             log.warning("the reference cannot run this model, so results go unchecked: %s", error)
     _touch(folder)
     _prune(cache, KEEP_BYTES, keep=folder)
     return folder
+
+
+def perturbed_count(graph: Graph, seconds: float) -> int:
+    """How many evaluations more a graph is worth that takes so many seconds to compute: what it takes is no surprise."""
+    if not rounds(graph):
+        return 0
+    return PERTURBED if seconds <= SLOW_S else 1
+
+
+def leave_open(
+    folder: Path,
+    graph: Graph,
+    feeds: Mapping[str, np.ndarray],
+    names: Collection[str],
+    seconds: float,
+    given: Mapping[str, np.ndarray] | None = None,
+    watch: Watcher = unwatched,
+) -> None:
+    """Find and record what rounding inside a graph leaves open of recorded values; nothing where it does not round.
+
+    Args:
+        folder: Where the values are, and where this goes.
+        graph: What is computed.
+        feeds: Its inputs.
+        names: The values.
+        seconds: What one evaluation takes.
+        given: What engines told of operators.
+        watch: Told how long it takes.
+    """
+    count = perturbed_count(graph, seconds)
+    if not count:
+        return
+    expected = recorded_values(folder, names)
+    movements = []
+    for number in range(count):
+        left = (count - number) * seconds
+        watch(Progress(stage="reference", done=number, total=count, note=f"rounding the other way, about {left:.0f} s"))
+        try:
+            moved = evaluate(graph, feeds, keep=names, given=given or {}, around=Jitter(graph, number + 1))
+        except ModelError as error:  # sizes that follow from rounded numbers came out otherwise
+            log.info("one evaluation with other rounding failed: %s", error)
+            continue
+        movements.append({name: apart(moved[name], array) for name, array in expected.items()})
+    steps = frozenset(name for name, array in expected.items() if counts_steps(array.dtype))
+    record_leeways(folder, leeways(movements, steps=steps) or dict.fromkeys(expected, Leeway(largest=0.0, length=0.0)))
 
 
 def _touch(folder: Path) -> None:

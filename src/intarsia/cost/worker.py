@@ -29,6 +29,7 @@ from intarsia.cost.protocol import (
     Answer,
     Evaluate,
     Evaluated,
+    Expose,
     Failed,
     Fragment,
     Inspect,
@@ -50,12 +51,13 @@ from intarsia.cost.protocol import (
     Write,
     Written,
 )
-from intarsia.cost.recorded import VALUES, record_values, recorded_values
+from intarsia.cost.recorded import VALUES, record_values, recorded_leeways, recorded_values
 from intarsia.cost.sampling import Effort, Samples, sample, sample_stream
 from intarsia.cost.statistics import median
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.graph import Graph, open_graph
 from intarsia.graph.dtypes import STRING
+from intarsia.graph.stages import exposing
 from intarsia.runtime import (
     Build,
     Executor,
@@ -73,7 +75,7 @@ from intarsia.runtime.embedded import EmbeddedExecutor
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.feeds import graph_feeds
 from intarsia.runtime.pipeline import load_streams
-from intarsia.runtime.verify import verify_plan
+from intarsia.runtime.verify import Judgement, verify_plan
 from intarsia.target import Target
 
 PR_SET_PDEATHSIG = 1
@@ -118,6 +120,8 @@ class Worker:
                 return self._measure(request)
             case Observe():
                 return self._observe(request)
+            case Expose():
+                return self._expose(request)
             case Inspect():
                 return self._inspect(request)
             case Write():
@@ -145,30 +149,37 @@ class Worker:
         built = build(self._graph, plan, self._pieces)
         effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
         if request.timed == "stream":
-            load_s, error, (samples, complete) = self._streamed(built, effort)
+            load_s, judged, (samples, complete) = self._streamed(built, effort)
         else:
-            load_s, error, (samples, complete) = self._called(built, request, effort)
-        return Measured(samples_ms=samples, compile_s=built.compile_s, load_s=load_s, error=error, is_complete=complete)
+            load_s, judged, (samples, complete) = self._called(built, request, effort)
+        return Measured(
+            samples_ms=samples,
+            compile_s=built.compile_s,
+            load_s=load_s,
+            error=None if judged is None else judged.error,
+            allowed=None if judged is None else judged.allowed,
+            is_complete=complete,
+        )
 
-    def _called(self, built: Build, request: Measure, effort: Effort) -> tuple[float, float | None, Samples]:
+    def _called(self, built: Build, request: Measure, effort: Effort) -> tuple[float, Judgement | None, Samples]:
         start = time.perf_counter()
         executor = load_build(self._graph, built)
         load_s = time.perf_counter() - start
         try:
-            error = self._check(executor, self._judged(executor.plan))
+            judged = self._check(executor, self._judged(executor.plan))
             steps = self._timed_steps(executor, request)
-            return load_s, error, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
+            return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
         finally:
             executor.close()
 
-    def _streamed(self, built: Build, effort: Effort) -> tuple[float, float | None, Samples]:
+    def _streamed(self, built: Build, effort: Effort) -> tuple[float, Judgement | None, Samples]:
         start = time.perf_counter()
         streams = load_streams(built.plan, built.artifacts, weights_of(self._graph, built))
         load_s = time.perf_counter() - start
         try:
-            error = self._check(streams.first, self._judged(streams.first.plan))
+            judged = self._check(streams.first, self._judged(streams.first.plan))
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
-                return load_s, error, sample_stream(stream, effort, self._pace)
+                return load_s, judged, sample_stream(stream, effort, self._pace)
         finally:
             streams.close()
 
@@ -183,6 +194,17 @@ class Worker:
         values = dict(zip(request.names, arrays, strict=True))
         record_values(Path(request.folder), values)
         return Observed(types={name: (_dtype_name(array), array.shape) for name, array in values.items()})
+
+    def _expose(self, request: Expose) -> Evaluated:
+        """What an engine makes of values inside the graph, through the road that every plan takes."""
+        graph = exposing(self._graph, request.names)
+        plan = plan_of(graph, [piece.partition() for piece in request.fragment.pieces], request.fragment.settings)
+        executor = load_build(graph, build(graph, plan))
+        try:
+            record_values(Path(request.folder), executor.run(self._feeds(plan)))
+        finally:
+            executor.close()
+        return Evaluated()
 
     def _inspect(self, request: Inspect) -> NodeTimes:
         plan = self._plan(request.fragment)
@@ -226,7 +248,14 @@ class Worker:
         first_run_s = time.perf_counter() - start
         self._opened.call()  # some engines settle in their second run
         memory = gauge.read()
-        return Opened(load_s=load_s, first_run_s=first_run_s, memory=memory, error=self._check(self._opened))
+        judged = self._check(self._opened)
+        return Opened(
+            load_s=load_s,
+            first_run_s=first_run_s,
+            memory=memory,
+            error=None if judged is None else judged.error,
+            allowed=None if judged is None else judged.allowed,
+        )
 
     def _round(self, request: Round) -> Times:
         executor = self._executor()
@@ -270,15 +299,15 @@ class Worker:
         """What of a fragment is compared: in less than fp32 outputs of the model, since what is lost may be found."""
         return None if plan.settings.max_error is None else self._graph.outputs
 
-    def _check(self, executor: Executor, judged: Collection[str] | None = None) -> float | None:
-        """Feed recorded values and compare all that has a recorded answer; the worst error of the outputs."""
+    def _check(self, executor: Executor, judged: Collection[str] | None = None) -> Judgement | None:
+        """Feed recorded values and compare all that has a recorded answer; the worst of the outputs."""
         plan = executor.plan
         feeds = self._feeds(plan)
         borders = {value.name for step in plan.steps for value in step.outputs}
         if judged is not None:
             borders &= set(judged)
         reference = recorded_values(self._folder / VALUES, borders)
-        worst = verify_plan(executor, feeds, reference)
+        worst = verify_plan(executor, feeds, reference, recorded_leeways(self._folder / VALUES))
         return worst if any(value.name in reference for value in plan.outputs) else None
 
     def _feeds(self, plan: Plan) -> Mapping[str, np.ndarray]:

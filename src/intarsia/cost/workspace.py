@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
@@ -30,10 +31,17 @@ class Workspace:
                 shutil.rmtree(left, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
 
-    def prepare(self, graph: Graph, borders: Collection[str], seed: int, teller: Target | None = None) -> None:
+    def prepare(
+        self,
+        graph: Graph,
+        borders: Collection[str],
+        seed: int,
+        teller: Target | None = None,
+        watch: Watcher = unwatched,
+    ) -> None:
         """Save the graph, and have the reference's values for its inputs, outputs and borders at hand."""
         graph.save(self.folder)
-        values = reference_values(self._store.folder / "reference", graph, borders, seed, teller)
+        values = reference_values(self._store.folder / "reference", graph, borders, seed, teller, watch)
         (self.folder / VALUES).symlink_to(values, target_is_directory=True)
 
     def keep_only(self, file: Path) -> None:

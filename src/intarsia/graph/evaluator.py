@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from intarsia.graph.contrib_ops import CONTRIB_OPS
 from intarsia.graph.reference_ops import REPLACEMENTS
 
 EVALUATION_ERRORS = (ArithmeticError, AttributeError, ImportError, LookupError, RuntimeError, TypeError, ValueError)
@@ -34,7 +35,7 @@ def evaluate_node(
     graph.node.append(node)
     graph.input.extend(onnx.ValueInfoProto(name=name, type=types.get(name)) for name in feeds)
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
-    evaluator = ReferenceEvaluator(graph, opsets={"": 1, **opsets}, new_ops=list(REPLACEMENTS))
+    evaluator = ReferenceEvaluator(graph, opsets={"": 1, **opsets}, new_ops=[*REPLACEMENTS, *CONTRIB_OPS])
     with np.errstate(all="ignore"):
         results = dict(zip(outputs, evaluator.run(outputs, dict(feeds)), strict=True))
     return [results.get(name) for name in node.output]

@@ -53,6 +53,7 @@ class Settings:
         store: The record store; one in the user's cache folder if left out.
         seed: Of the inputs that are measured and checked with.
         custom_ops: Libraries of operators for ONNX Runtime.
+        strict: Whether a model is refused that no engine could be shown to answer rightly.
         cache: The folder of artifacts; one in the user's cache folder if left out, none for ``False``.
     """
 
@@ -64,6 +65,7 @@ class Settings:
     store: str | os.PathLike[str] | None = None
     seed: int = 0
     custom_ops: tuple[str, ...] = ()
+    strict: bool = False
     cache: str | os.PathLike[str] | bool | None = None
 
     @property
@@ -113,6 +115,7 @@ def _compile(source: str | os.PathLike[str] | bytes, settings: Settings) -> Comp
         shapes=settings.shapes,
         seed=settings.seed,
         custom_ops=settings.custom_ops,
+        strict=settings.strict,
     )
 
 
@@ -130,6 +133,7 @@ def _key(source: str | os.PathLike[str] | bytes, settings: Settings) -> str:
         "partition": settings.partition,
         "shapes": {name: size if isinstance(size, int) else str(size) for name, size in shapes.items()},
         "seed": settings.seed,
+        **({"strict": True} if settings.strict else {}),
         "custom_ops": [_file_digest(library) for library in settings.custom_ops],
     }
     return xxhash.xxh3_128_hexdigest(json.dumps(facts, sort_keys=True).encode())

@@ -66,6 +66,7 @@ class InferenceSession:
         shapes: Shapes | None = None,
         store: str | os.PathLike[str] | None = None,
         cache: str | os.PathLike[str] | bool | None = None,
+        strict: bool = False,
     ) -> None:
         """Compile the model, or find it compiled.
 
@@ -81,6 +82,7 @@ class InferenceSession:
             shapes: Sizes or ranges (``"1..512"``) of symbolic dimensions, and whole shapes by input.
             store: The record store; one in the user's cache folder if left out.
             cache: The folder of compiled models; one in the user's cache folder if left out, none for ``False``.
+            strict: Refuse a model that no engine could be shown to answer rightly; else the best one runs it.
 
         Raises:
             IntarsiaError: As `intarsia.compile`; `UnsupportedError` for what is not offered.
@@ -107,6 +109,7 @@ class InferenceSession:
             store=store,
             custom_ops=tuple(options.libraries),
             cache=cache,
+            strict=strict,
         )
         self._trace = Trace(options.profile_file_prefix) if options.enable_profiling else None
         self._close: Callable[[], object] = lambda: None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 from intarsia import __version__
@@ -13,11 +13,14 @@ from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, median, percentile
 from intarsia.cost.verdict import CONTROL_NAME
+from intarsia.graph import Graph
+from intarsia.graph.rounding import rounds
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
 from intarsia.report.plan_figures import plan_figures
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
+from intarsia.runtime.verify import TOLERANCE
 from intarsia.search import Candidate, CollageResult, Compilation, Decision, Mix, Single
 from intarsia.search.rivals import Rivals
 from intarsia.search.rough import Rough
@@ -33,10 +36,11 @@ def compile_report(
     measured: int,
     cached: int,
     surveyed: Mapping[str, Footprint] | None = None,
+    remarks: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
-    ``surveyed`` are the footprints of plans that did not race.
+    ``surveyed`` are the footprints of plans that did not race, ``remarks`` what is to be known of the comparison.
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(surveyed or {}), **verdict.footprints}
@@ -58,13 +62,16 @@ def compile_report(
         "latency_ms": _latency(times),
         "figures": {
             **plan_figures(chosen.name, verdict, footprints.get(chosen.name)),
-            "max_rel_error": decision.error,
+            "max_rel_error": _finite(decision.error),
+            "allowed_error": decision.allowed,
         },
         "singles": [_single(single, decision, footprints) for single in singles],
         "best_single": None if decision.best_single is None else decision.best_single.label,
         "speedup_vs_best_single": _interval(decision.speedup),
         "chosen": chosen.label,
         "reason": decision.reason,
+        "verified": decision.is_verified,
+        "remarks": list(remarks),
         "predicted_ms": chosen.total_ms,
         "prediction": _prediction(chosen.total_ms, times),
         "partitions": partitions_json(job, decision, rivals),
@@ -74,7 +81,9 @@ def compile_report(
         "spin": chosen.settings.spin.value,
         "embed": chosen.settings.embed,
         "parallel": chosen.settings.parallel,
-        "max_rel_error": decision.error,
+        "max_rel_error": _finite(decision.error),
+        "allowed_error": decision.allowed,
+        "allowed_reason": _why_allowed(decision.allowed, job.problem.graph),
         "accuracy": None if decision.accuracy is None else asdict(decision.accuracy),
         "rough": [_rough(each, decision) for each in decision.rough.found],
         "rough_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.rough.dropped],
@@ -125,7 +134,9 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
         "speed": _speed(best, latency, decision),
         "raced": best.name in raced,
         "speedup_vs_best_single": None if best == decision.best_single else _interval(_speedup(best, decision)),
-        "max_rel_error": single.outcome.error,
+        "max_rel_error": _finite(single.outcome.error),
+        "allowed_error": single.outcome.allowed,
+        **({} if single.stages is None else {"stages": asdict(single.stages)}),
         "load_s": single.outcome.load_s,
         **plan_figures(best.name, verdict, footprints.get(best.name), single.outcome),
     }
@@ -144,7 +155,7 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
         "latency_ms": latency,
         "speed": _speed(plan, latency, decision),
         "raced": raced,
-        "max_rel_error": verdict.errors.get(plan.name),
+        "max_rel_error": _finite(verdict.errors.get(plan.name)),
         "speedup_vs_best_single": _interval(_speedup(plan, decision)),
         "failure": None if failure is None else {"stage": failure[0], "reason": failure[1]},
         **plan_figures(plan.name, verdict, verdict.footprints.get(plan.name)),
@@ -174,6 +185,18 @@ def _speed(plan: Candidate, latency_ms: float | None, decision: Decision) -> flo
     raced_best = best.name in decision.verdict.rounds_ms
     best_ms = decision.verdict.expected_ms(best.name) if raced_best else best.total_ms
     return best_ms / latency_ms if best_ms and latency_ms else None
+
+
+def _finite(error: float | None) -> float | None:
+    """JSON has no number for what cannot be compared."""
+    return None if error is None or not isfinite(error) else error
+
+
+def _why_allowed(allowed: float | None, graph: Graph) -> str | None:
+    """Why an output may be further off than fp32 explains."""
+    if allowed is None or allowed <= TOLERANCE["float32"] or not rounds(graph):
+        return None
+    return f"the model rounds inside: two right computations of it differ by up to {allowed:.2g}"
 
 
 def _prediction(predicted_ms: float | None, times: Sequence[float]) -> dict[str, float] | None:

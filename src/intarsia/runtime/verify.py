@@ -1,14 +1,17 @@
-"""Right or wrong: results against the reference, by dtype."""
+"""Right or wrong: results against the reference, by dtype, and by what the model's own rounding leaves open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
+from types import MappingProxyType
 
 import numpy as np
 
 from intarsia.errors import MismatchError
 from intarsia.runtime.executor import Executor
+from intarsia.runtime.leeway import Leeway, apart, counts_steps
 
 TOLERANCE: Mapping[str, float] = {
     "float64": 1e-6,
@@ -19,6 +22,10 @@ TOLERANCE: Mapping[str, float] = {
 """Largest max|a-b| / max|b| that counts as equal. fp32 leaves room for Winograd and other orders of summation."""
 
 
+ROUNDS_INSIDE = "this model's own rounding leaves open"
+_NO_LEEWAY: Mapping[str, Leeway] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """How far one value is from the reference.
@@ -26,49 +33,77 @@ class Deviation:
     Attributes:
         name: The value.
         error: max|a-b| / max|b|, or a `distance`; infinite where shapes or non-finite places differ.
-        allowed: What its dtype allows.
+        allowed: What its dtype allows, or what rounding inside the model leaves open where that is more.
+        of: What the error is a share of, in words.
+        rounds: Whether it is allowed more than its dtype does, since the model rounds inside.
     """
 
     name: str
     error: float
     allowed: float
+    of: str = "of its largest value"
+    rounds: bool = False
 
     @property
     def is_acceptable(self) -> bool:
-        """Whether the error is within what the dtype allows."""
+        """Whether the error is within what is allowed."""
         return self.error <= self.allowed
+
+    def __str__(self) -> str:
+        told = f"{self.error:.2g} {self.of}" if isfinite(self.error) else "beyond any number"
+        why = f" ({'what ' + ROUNDS_INSIDE})" if self.rounds else ""
+        return f"{self.name}: error {told}, allowed {self.allowed:.2g}{why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What came of comparing a plan's outputs.
+
+    Attributes:
+        error: The largest error of an output.
+        allowed: What that output was allowed.
+    """
+
+    error: float
+    allowed: float
 
 
 def distance(actual: np.ndarray, expected: np.ndarray) -> float:
-    """‖actual-expected‖₂ / ‖expected‖₂; infinite where shapes or non-finite places differ."""
-    if actual.shape != expected.shape:
-        return float("inf")
-    a, b = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
-    finite = np.isfinite(b)
-    if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-        return float("inf")
-    apart, size = float(np.linalg.norm(a[finite] - b[finite])), float(np.linalg.norm(b[finite]))
-    if size == 0.0:
-        return 0.0 if apart == 0.0 else float("inf")
-    return apart / size
+    """‖actual-expected‖₂ / ‖expected‖₂; infinite where shapes or non-finite places differ, absolute where all is zero."""
+    if counts_steps(expected.dtype):
+        actual, expected = actual.astype(np.float64), expected.astype(np.float64)
+    return apart(actual, expected).length
 
 
-def deviation(name: str, actual: np.ndarray, expected: np.ndarray) -> Deviation:
+def deviation(name: str, actual: np.ndarray, expected: np.ndarray, leeway: Leeway | None = None) -> Deviation:
     """Compare one value with the reference."""
-    allowed = TOLERANCE.get(expected.dtype.name, 0.0)
-    if actual.shape != expected.shape:
-        return Deviation(name=name, error=float("inf"), allowed=allowed)
-    if expected.dtype.name in TOLERANCE:
-        return Deviation(name=name, error=_relative_error(actual, expected), allowed=allowed)
-    if expected.dtype.name in {"int8", "uint8"}:  # quantised values: a tie may round either way
-        apart = np.abs(actual.astype(np.int32) - expected.astype(np.int32)).max(initial=0)
-        return Deviation(name=name, error=float(apart), allowed=1.0)
-    return Deviation(name=name, error=0.0 if np.array_equal(actual, expected) else float("inf"), allowed=allowed)
+    kind = expected.dtype.name
+    allowed = 1.0 if counts_steps(expected.dtype) else TOLERANCE.get(kind, 0.0)
+    rounds = leeway is not None and leeway.largest > allowed
+    if actual.shape == expected.shape and not rounds and not counts_steps(expected.dtype) and kind not in TOLERANCE:
+        error = 0.0 if np.array_equal(actual, expected) else float("inf")
+        return Deviation(name=name, error=error, allowed=allowed)
+    found = apart(actual, expected)
+    of = "steps" if counts_steps(expected.dtype) else "of its largest value"
+    if leeway is None or not rounds:
+        return Deviation(name=name, error=found.largest, allowed=allowed, of=of)
+    told = Deviation(name=name, error=found.largest, allowed=leeway.largest, of=of, rounds=True)
+    length = max(leeway.length, 0.0 if counts_steps(expected.dtype) else allowed * found.crest)
+    if told.is_acceptable and found.length > length:
+        of = "steps in the mean square" if counts_steps(expected.dtype) else "of its length"
+        return Deviation(name=name, error=found.length, allowed=length, of=of, rounds=True)
+    return told
 
 
-def deviations(actual: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> tuple[Deviation, ...]:
+def deviations(
+    actual: Mapping[str, np.ndarray],
+    expected: Mapping[str, np.ndarray],
+    leeways: Mapping[str, Leeway] = _NO_LEEWAY,
+) -> tuple[Deviation, ...]:
     """Compare every value that both name."""
-    return tuple(deviation(name, actual[name], expected[name]) for name in expected if name in actual)
+    return tuple(
+        deviation(name, actual[name], expected[name], leeways.get(name)) for name in expected if name in actual
+    )
 
 
 def distances(
@@ -76,47 +111,42 @@ def distances(
 ) -> tuple[Deviation, ...]:
     """Compare every value that both name by its `distance`, as outputs in less than fp32 are."""
     return tuple(
-        Deviation(name=name, error=distance(actual[name], expected[name]), allowed=allowed)
+        Deviation(name=name, error=distance(actual[name], expected[name]), allowed=allowed, of="of its length")
         for name in expected
         if name in actual
     )
 
 
-def verify_plan(executor: Executor, feeds: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray]) -> float:
-    """Largest error of the outputs; ``reference`` may hold border values as well.
+def verify_plan(
+    executor: Executor,
+    feeds: Mapping[str, np.ndarray],
+    reference: Mapping[str, np.ndarray],
+    leeways: Mapping[str, Leeway] = _NO_LEEWAY,
+) -> Judgement:
+    """Compare what a plan answers; ``reference`` may hold border values as well.
 
-    A plan with partitions in less than fp32 is held to its stated error: at its outputs, since what is lost inside may
-    be found again.
+    A plan that is allowed an error is held to that at its outputs, since what is lost inside may be found again. One
+    that ships although it could not be shown to be right (`RunSettings.verified`) is compared and never refused.
 
     Raises:
         MismatchError: Naming the first partition whose output is wrong.
     """
     executor.feed(feeds)
-    worst, is_rough = 0.0, False
+    settings, steps = executor.plan.settings, executor.plan.steps
     outputs = {value.name for value in executor.plan.outputs}
     ends = {name: reference[name] for name in outputs & reference.keys()}
-    allowed = executor.plan.settings.max_error
+    by_length = settings.max_error is not None and not any(step.is_rough for step in steps)
+    worst: Judgement | None = None
     for number, (step, values) in enumerate(executor.trace()):
-        is_rough = is_rough or (allowed is not None and step.is_rough)
-        several = distances(values, ends, allowed or 0.0) if is_rough else deviations(values, reference)
+        by_length = by_length or (settings.max_error is not None and step.is_rough)
+        several = (
+            distances(values, ends, settings.max_error or 0.0) if by_length else deviations(values, reference, leeways)
+        )
         for found in several:
-            if not found.is_acceptable:
-                of = "length" if is_rough else "largest value"
+            if settings.verified and not found.is_acceptable:
                 raise MismatchError(
-                    f"partition {number} on {step.target} is wrong: {found.name} is off by {found.error:.2g} of its "
-                    f"{of}, {found.allowed:.0e} is allowed (nodes {step.nodes[0]} … {step.nodes[-1]})"
+                    f"partition {number} on {step.target} is wrong: {found} (nodes {step.nodes[0]} … {step.nodes[-1]})"
                 )
-            if found.name in outputs:
-                worst = max(worst, found.error)
-    return worst
-
-
-def _relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
-    a, b = actual.astype(np.float64), expected.astype(np.float64)
-    finite = np.isfinite(b)
-    if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
-        return float("inf")
-    if not finite.any():
-        return 0.0
-    scale = float(np.abs(b[finite]).max())
-    return float(np.abs(a[finite] - b[finite]).max()) / (scale or 1.0)
+            if found.name in outputs and (worst is None or found.error > worst.error):
+                worst = Judgement(error=found.error, allowed=found.allowed)
+    return worst or Judgement(error=0.0, allowed=0.0)

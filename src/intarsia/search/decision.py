@@ -17,13 +17,15 @@ from pydantic import TypeAdapter
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.duel import Contender, Effort, duel
 from intarsia.cost.lock import machine_lock
-from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.measure import Measurer, judging_facts, run_facts
 from intarsia.cost.progress import Watcher
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import MismatchError
 from intarsia.graph import Graph
+from intarsia.graph.rounding import rounds
+from intarsia.graph.stages import has_stages
 from intarsia.runtime import plan_of
 from intarsia.search.builder import Builder, plan_facts
 from intarsia.search.choice import check_last, check_memory, choose, fastest
@@ -61,6 +63,7 @@ class Decision:
         reason: One sentence.
         accuracy: Error of each output on inputs that decided nothing, where the user allowed one.
         rough: What was tried in less than fp32.
+        allowed: What the output with that error was allowed.
         is_interrupted: Whether it was made early, of what was measured until then and without a duel.
     """
 
@@ -72,7 +75,13 @@ class Decision:
     reason: str
     accuracy: Accuracy | None = None
     rough: RoughPlans = NO_ROUGH
+    allowed: float | None = None
     is_interrupted: bool = False
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the plan was shown to answer rightly."""
+        return self.chosen.settings.verified
 
     @property
     def speedup(self) -> Interval | None:
@@ -149,13 +158,25 @@ def decide(
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
         chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
+        if (fault := _stage_fault(problem, measurer, singles, wanted)) is not None:
+            raise MismatchError(f"{chosen.label} answers wrongly: {fault}")
     else:
         chosen, reason = choose([*rough.candidates, *mixes], best_single, verdict, limit)
+        while (fault := _stage_fault(problem, measurer, singles, chosen)) is not None:
+            mixes = [mix for mix in mixes if mix is not chosen]
+            chosen, reason = choose([*rough.candidates, *mixes], best_single, verdict, limit)
+            reason += f"; a mix was dropped, since it answers wrongly: {fault}"
     accuracy = judge(chosen)
     left = rough.candidates
     while accuracy is not None and not accuracy.holds:
+        off = max(accuracy.worst.values())
+        if wanted is None and chosen not in left and rounds(problem.graph):
+            # Engines differ by so much on their own: it answers as rightly as the one that it is compared with.
+            reason += (
+                f"; on unseen inputs it differs by {off:.2g} from another right engine, as this model rounds inside"
+            )
+            break
         if wanted is not None or chosen not in left:
-            off = max(accuracy.worst.values())
             raise MismatchError(
                 f"{chosen.label} is off by {off:.2g} on unseen inputs; {accuracy.max_error:g} is allowed"
             )
@@ -170,10 +191,20 @@ def decide(
         best_single=best_single,
         verdict=verdict,
         error=opened.error,
+        allowed=opened.allowed,
         reason=reason,
         accuracy=accuracy,
         rough=rough,
     )
+
+
+def _stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candidate], plan: Candidate) -> str | None:
+    """Which stage of the model a plan rounds wrongly at; that of engines alone is known already."""
+    settings = plan.settings
+    if plan in singles or not settings.verified or settings.max_error is not None or not has_stages(problem.graph):
+        return None
+    alike = replace(settings, embed=False, parallel=False, pipeline=None)
+    return measurer.stages(plan.partitions, alike).fault
 
 
 def side_by_side(
@@ -258,6 +289,7 @@ def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort
             "keep": keep,
             "graph": graph.fingerprint,
             "plans": [plan_facts(graph, candidate) for candidate in field],
+            **judging_facts(graph),
             **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),
         }
     )

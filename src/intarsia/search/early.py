@@ -34,6 +34,7 @@ def decide_early(
                 best_single=candidate,
                 verdict=Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False),
                 error=opened.error,
+                allowed=opened.allowed,
                 reason="interrupted: the fastest engine alone of those measured until then",
                 is_interrupted=True,
             )

@@ -21,14 +21,19 @@ whose profiler tells what each part takes stays: it may be behind for one operat
 
 
 def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str]:
-    """The targets that take no part, each with the reason; none if the search is not to prune.
+    """The targets that take no part, each with the reason; none if the search is not to prune, but for wrong ones.
 
-    An engine that does not take the whole model stays: nothing is known of its parts.
+    An engine that does not take the whole model stays: nothing is known of its parts. One that rounds wrongly at some
+    stage of the model would do so in a mix too, where less can be seen of it.
     """
+    found = {
+        single.target: f"left out of the search: {single.stages.fault}"
+        for single in singles
+        if single.stages is not None and single.stages.fault is not None
+    }
     if not problem.settings.prune:
-        return {}
+        return found
     best_ms = min((single.outcome.cost_ms for single in singles), default=math.inf)
-    found = {}
     for single in singles:
         if isinstance(single.outcome, Failure):
             if single.outcome.stage == STAGE:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from intarsia.config.settings import RunSettings, Spin
-from intarsia.cost.measure import run_facts
+from intarsia.cost.measure import judging_facts, run_facts
 from intarsia.cost.record import Key
 from intarsia.partition import Partition
 from intarsia.search.collage import CollageResult, Mix
@@ -34,6 +34,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
             "seed": problem.settings.seed,
             "prune": problem.settings.prune,
             **_device_facts(problem),
+            **judging_facts(problem.graph),
             **run_facts(targets, settings),
         }
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher, unwatched
+from intarsia.cost.record import Failure
+from intarsia.errors import MismatchError
 from intarsia.search.allowance import Allowance
 from intarsia.search.collage import CollageResult, CollageSearch
 from intarsia.search.decision import Decision, decide, finalists
@@ -18,9 +21,10 @@ from intarsia.search.planning import Compilation
 from intarsia.search.problem import Candidate
 from intarsia.search.replay import from_json, search_key, to_json
 from intarsia.search.rough import NO_ROUGH
-from intarsia.search.singles import Single, tune_singles
+from intarsia.search.singles import Single, tune_singles, tune_unverified
 from intarsia.search.streams import stream_of
 
+log = logging.getLogger(__name__)
 SEARCH_SHARE = 0.4
 """Share of the budget after which no new piece is measured; the rest is for the final decision."""
 MIN_SEARCH_SHARE = 0.2
@@ -48,11 +52,12 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
     Raises:
         KeyboardInterrupt: Interrupted before any plan was known to be right, or again, or where a plan was asked for.
         BackendError: The plan that was asked for failed, or no engine can run the model.
-        MismatchError: The plan that was asked for answers wrongly.
+        MismatchError: The plan that was asked for answers wrongly; or nothing could be shown to be right, and the
+            settings are strict.
         MemoryLimitError: Every plan needs more memory than it may.
     """
     try:
-        return _searched(job, measurer, deadline, progress)
+        return _shown_or_not(job, measurer, deadline, progress)
     except KeyboardInterrupt:
         progress(Progress(stage="interrupted", note="writing the best so far; Ctrl-C again ends at once"))
         measurer.stop()
@@ -63,6 +68,16 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
         if decision is None:
             raise
         return Found(singles=singles, collage=None, decision=decision)
+
+
+def _shown_or_not(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
+    try:
+        return _searched(job, measurer, deadline, progress)
+    except MismatchError as error:
+        if job.problem.settings.strict or job.problem.settings.partition in ("greedy", "manual"):
+            raise
+        log.info("nothing is right: %s", error)
+        return _unverified(job, measurer, error, deadline, progress)
 
 
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
@@ -78,6 +93,25 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     reasons = (decision.reason, stream.reason, rough.reason)
     decision = replace(decision, reason="; ".join(filter(None, reasons)))
     return Found(singles=singles, collage=collage, decision=decision)
+
+
+def _unverified(
+    job: Compilation, measurer: Measurer, why: MismatchError, deadline: Deadline, progress: Watcher
+) -> Found:
+    """The best of the engines that run the model, though none could be shown to answer rightly."""
+    before = tune_singles(job.problem, measurer, unwatched)
+    singles = tune_unverified(job.problem, measurer, before, progress)
+    plans = [replace(plan, settings=replace(plan.settings, verified=False)) for plan in _plans(singles)]
+    ways = [replace(way, verified=False) for way in job.ways]
+    wanted = None if plans else given_candidate("greedy", job.given.partitioning, ways, measurer)
+    stream = stream_of(job, measurer, finalists(plans, []), wanted, deadline, progress)
+    decision = decide(job.problem, measurer, plans, [], stream.candidate, deadline, progress)
+    told = {str(each.target): each.outcome.reason for each in before if isinstance(each.outcome, Failure)}
+    reason = (
+        f"no engine could be shown to answer rightly, so the best one ships unverified: "
+        f"{told.get(decision.chosen.label, why)}; --strict refuses it"
+    )
+    return Found(singles=singles, collage=None, decision=replace(decision, reason=reason))
 
 
 def _collage(

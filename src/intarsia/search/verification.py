@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +16,12 @@ from intarsia.cost.client import WorkerClient
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Failed, Open, Opened, Respond, Responded
-from intarsia.cost.recorded import VALUES, record_values, recorded_names, recorded_values
-from intarsia.cost.reference import reference_values
+from intarsia.cost.recorded import VALUES, record_values, recorded_leeways, recorded_names, recorded_values
+from intarsia.cost.reference import leave_open, reference_values
 from intarsia.cost.store import Store
 from intarsia.errors import ModelError
 from intarsia.graph import Graph
-from intarsia.graph.foreign import foreign_values
+from intarsia.graph.foreign import untold_values
 from intarsia.graph.reference import evaluate
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.runtime import Artifact, check_feeds
@@ -138,11 +139,14 @@ def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Pa
     partitions = () if artifact.buckets else artifact.plan.steps
     borders = {value.name for step in partitions for value in step.outputs}
     if case.feeds is None:
-        teller = _teller(artifact) if foreign_values(case.graph) else None
+        teller = _teller(artifact) if untold_values(case.graph) else None
         return reference_values(records.folder / "reference", case.graph, borders, case.seed, teller)
     record_values(folder, case.feeds)
     with suppress(ModelError):  # what the reference cannot compute counts as unchecked
+        start = time.monotonic()
         record_values(folder, evaluate(case.graph, case.feeds, keep=borders))
+        names = {*borders, *case.graph.outputs}
+        leave_open(folder, case.graph, case.feeds, names, time.monotonic() - start)
     return folder
 
 
@@ -164,7 +168,9 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
     allowed = artifact.plan.settings.max_error
     return Check(
         inputs=case.inputs,
-        outputs=deviations(found, wanted) if allowed is None else distances(found, wanted, allowed),
+        outputs=deviations(found, wanted, recorded_leeways(values))
+        if allowed is None
+        else distances(found, wanted, allowed),
         unchecked=tuple(name for name in names if name not in expected),
         guilty=opened.reason if isinstance(opened, Failed) else None,
     )

@@ -27,6 +27,7 @@ def test_leaves_and_settings_say_who_stated_them(fakes: Fakes, folder: Path) -> 
         ("budget", "60.0", "default"),
         ("shape", "N=8", "m.json"),
         ("seed", "3", "--seed"),
+        ("strict", "False", "default"),
     ]
     assert fakes.calls == []
 

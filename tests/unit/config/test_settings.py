@@ -35,6 +35,7 @@ def test_settings_that_differ_have_other_facts() -> None:
         RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, lanes=2)),
         RunSettings(threads=2, pipeline=dataclasses.replace(pipeline, depth=3)),
         RunSettings(threads=2, max_error=0.1),
+        RunSettings(threads=2, verified=False),
     ]
     assert len({json.dumps(settings.facts()) for settings in several}) == len(several)
 
@@ -51,6 +52,7 @@ def test_defaults() -> None:
         "max_memory": None,
         "survey": False,
         "max_error": None,
+        "strict": False,
     }
 
 

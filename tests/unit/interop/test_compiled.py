@@ -55,6 +55,7 @@ def test_the_second_time_nothing_is_compiled(compiles: list[dict[str, Any]], set
         "shapes": None,
         "seed": 0,
         "custom_ops": (),
+        "strict": False,
     }
 
 

@@ -55,7 +55,7 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         footprints=dict.fromkeys(rounds, small),
     )
     built = SimpleNamespace(
-        opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, memory=small.memory[0]))
+        opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, allowed=1e-3, memory=small.memory[0]))
     )
     monkeypatch.setattr(decision, "Builder", lambda *_: built)
     monkeypatch.setattr(decision, "_verdict", lambda *_: verdict)

@@ -52,7 +52,7 @@ def test_what_answers_wrongly_is_found_with_its_partition(tmp_path: Path, record
     assert (check.inputs, check.is_right) == ("given", False)
     assert check.outputs[0].error > check.outputs[0].allowed
     assert check.guilty is not None
-    assert check.guilty.startswith("partition 1 on reference is wrong: y is off by")
+    assert check.guilty.startswith("partition 1 on reference is wrong: y: error")
 
 
 def test_an_input_that_the_model_does_not_have_is_refused(tmp_path: Path, records: Store) -> None:

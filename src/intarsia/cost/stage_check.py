@@ -1,0 +1,68 @@
+"""Does an engine round rightly at each stage of a model? It is run once with what its quantisers make as outputs.
+
+What each stage was given to round, the reference computes from the engine's own results before it (`graph.stages`): one
+compile, one run and one evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from intarsia.cost.answers import failure_of
+from intarsia.cost.client import WorkerClient
+from intarsia.cost.protocol import Evaluated, Expose, Fragment
+from intarsia.cost.recorded import VALUES, recorded_leeways, recorded_names, recorded_values
+from intarsia.errors import IntarsiaError
+from intarsia.graph import Graph
+from intarsia.graph.foreign import untold_values
+from intarsia.graph.reference import evaluate
+from intarsia.graph.rounding import rounds_besides
+from intarsia.graph.stages import Judge, checked_values
+from intarsia.runtime.verify import deviations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageCheck:
+    """What came of it.
+
+    Attributes:
+        stages: How many results of stages were checked.
+        fault: The first stage that rounds wrongly, or the output that does not follow from the last ones.
+        skipped: Why nothing was checked.
+    """
+
+    stages: int
+    fault: str | None = None
+    skipped: str | None = None
+
+
+def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder: Path, patience_s: float) -> StageCheck:
+    """Run a fragment of the whole graph with its stages' results as outputs, and check each of them."""
+    names = checked_values(graph)
+    inputs = recorded_values(folder / VALUES, graph.inputs)
+    if not names or not set(graph.outputs) <= recorded_names(folder / VALUES):
+        return StageCheck(stages=0, skipped="the reference has no values to compare with")
+    with TemporaryDirectory(dir=folder) as place:
+        asked = (*names, *untold_values(graph))
+        request = Expose(fragment=fragment, names=asked, folder=place)
+        answer = worker.ask(request, 2 * patience_s)
+        if not isinstance(answer, Evaluated):
+            failure = failure_of(answer, "expose")
+            told = failure.reason.splitlines()[0] if failure.reason else "no reason given"
+            return StageCheck(stages=0, skipped=f"it does not run with its stages exposed ({failure.stage}: {told})")
+        made = recorded_values(Path(place), {*asked, *graph.outputs})
+        judge = Judge(graph, {name: made[name] for name in names if name in made})
+        given = {name: made[name] for name in untold_values(graph) if name in made}
+        try:
+            right = evaluate(graph, inputs, given=given, around=judge)
+        except IntarsiaError as error:
+            return StageCheck(stages=0, skipped=f"the reference cannot follow its results: {error}")
+        if judge.faults:
+            return StageCheck(stages=len(names), fault=str(judge.faults[0]))
+        # Between the last stages and the outputs nothing else rounds, so a float there is held to its dtype.
+        leeways = recorded_leeways(folder / VALUES) if rounds_besides(graph) else {}
+        wrong = next((found for found in deviations(made, right, leeways) if not found.is_acceptable), None)
+        told_wrong = None if wrong is None else f"computed from its own last rounded values, {wrong}"
+        return StageCheck(stages=len(names), fault=told_wrong)
