@@ -9,9 +9,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from benchmarks.networks.quantised import plain
 from benchmarks.networks.quantised.halves import in_half
 from benchmarks.networks.quantised.integers import dynamic, static, weights_in_4_bits, weights_in_8_bits
-from benchmarks.networks.quantised import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
