@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 
 import intarsia
+from intarsia import driver
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.store import Store
 from intarsia.errors import Interrupted
@@ -116,7 +117,7 @@ def once(model: Path, store: Path, out: Path, watch: Watcher = unwatched, later:
 
 def compiled(model: Path, store: Path, watch: Watcher) -> dict[str, Any]:
     """The report of a compile that nothing interrupted."""
-    with intarsia.compile(model, store=store, progress=watch, **SETTINGS) as found:
+    with driver.compile(model, store=store, progress=watch, **SETTINGS) as found:
         return dict(found.report)
 
 
@@ -131,7 +132,6 @@ def each(begin: Callable[[int], dict[str, Any]], step: int) -> Iterator[dict[str
 
 def main() -> None:
     """Tell of every compile as it ends: whoever reads may look at the store meanwhile, while this waits for a line."""
-    assert intarsia.compile  # loads what it is made of, which is before a compile
     model, store, out = map(Path, sys.argv[1:4])
     how, figure, *more = sys.argv[4:]
     # As in a terminal: whoever starts the tests in the background may have them ignore Ctrl-C.

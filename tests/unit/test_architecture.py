@@ -232,24 +232,24 @@ def own_signals(root: Path) -> Iterator[str]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(part, ast.If) and "__main__" in ast.unparse(part.test) for part in tree.body):
             continue
-        for statement in ast.walk(tree):
-            names = dict(_signal_names(statement)) if isinstance(statement, ast.stmt) else {}
+        for statement in tree.body:
+            names = dict(_signal_names(statement))
             for name, line in names.items():
                 if name in SIGNALS or name == "signal.signal" or (name in SENT and names.keys() & OWN):
                     yield f"{path.relative_to(root)}:{line}: {name} in the process that runs the tests"
 
 
 def _signal_names(statement: ast.stmt) -> Iterator[tuple[str, int]]:
-    """Functions that a statement itself names, however it calls them or hands them on."""
-    for part in _expressions(statement):
+    """Functions that are named in a function or another statement, however it calls them or hands them on."""
+    for part in ast.walk(statement):
         if isinstance(part, ast.Attribute):
             is_handler = part.attr == "signal" and ast.unparse(part.value) == "signal"
             yield "signal.signal" if is_handler else part.attr, part.lineno
         elif isinstance(part, ast.Name):
             yield part.id, part.lineno
-    if isinstance(statement, ast.ImportFrom) and statement.module in {"signal", "_thread"}:
-        for alias in statement.names:
-            yield ("signal.signal" if alias.name == "signal" else alias.name), statement.lineno
+        elif isinstance(part, ast.ImportFrom) and part.module in {"signal", "_thread"}:
+            for alias in part.names:
+                yield ("signal.signal" if alias.name == "signal" else alias.name), part.lineno
 
 
 def test_no_test_signals_the_process_that_runs_the_tests() -> None:
@@ -260,6 +260,7 @@ def test_no_test_signals_the_process_that_runs_the_tests() -> None:
     ("text", "found"),
     [
         ("import os, signal\ndef test_it():\n    os.kill(os.getpid(), signal.SIGINT)", "3:kill"),
+        ("def test_it():\n    own = os.getpid()\n    os.kill(own, 2)", "3:kill"),
         ("def test_it():\n    Timer(1, os.kill, (os.getpid(), 2)).start()", "2:kill"),
         ("def test_it():\n    if True:\n        signal.raise_signal(signal.SIGINT)", "3:raise_signal"),
         ("def test_it():\n    _thread.interrupt_main()", "2:interrupt_main"),
