@@ -123,10 +123,11 @@ def compile(
         custom_ops=_libraries(custom_ops),
     )
     ranges = ranges_of(shapes or {})
-    records = Store(Path(store) if store is not None else default_store())
-    if not ranges:
-        return _compiled(request, records, progress)
-    return _compiled_for_sizes(request, all_buckets(ranges), records, progress)
+    with _as_interrupted():
+        records = Store(Path(store) if store is not None else default_store())
+        if not ranges:
+            return _compiled(request, records, progress)
+        return _compiled_for_sizes(request, all_buckets(ranges), records, progress)
 
 
 def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledModel:
@@ -208,6 +209,17 @@ def _compiled_for_sizes(
         except BaseException:
             work.remove()
             raise
+
+
+@contextmanager
+def _as_interrupted() -> Iterator[None]:
+    """A Ctrl-C is `Interrupted` at whatever moment it comes."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        raise Interrupted from None
 
 
 @contextmanager

@@ -127,6 +127,7 @@ def test_a_flipped_byte(intarsia: Intarsia, artifact: Path, tmp_path: Path) -> N
 def test_another_machine_class(
     intarsia: Intarsia, artifact: Path, tmp_path: Path, change: tuple[str, str], word: str
 ) -> None:
+    """It is rebuilt to run, and refused where its times are the question."""
     from intarsia.runtime.container import create
 
     other = tmp_path / "x.intarsia"
@@ -138,4 +139,8 @@ def test_another_machine_class(
                 content = content.replace(change[0].encode(), change[1].encode())
             with new.open(info.filename) as stream:
                 stream.write(content)
-    refused(intarsia("run", other, "--random"), word, "another machine class")
+    done = intarsia("run", other, "--random", "--json")
+    assert done.json()
+    assert "rebuilt in memory" in done.err
+    assert word in done.err
+    refused(intarsia("verify", other), word, "another machine class")

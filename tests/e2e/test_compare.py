@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from intarsia.cost.footprint import CALLS_FOR_P99
 from tests.e2e.conftest import Run
 
 ORT = "onnxruntime -optimization-level=all"
@@ -35,10 +36,13 @@ def test_every_engine_has_its_memory_its_start_and_its_interval(saved: Path) -> 
     for single in found["singles"]:
         assert single["interval_ms"]["low"] <= single["latency_ms"] <= single["interval_ms"]["high"]
         assert 1e6 < single["memory"]["steady"] <= single["memory"]["peak"] < 1e9
-        assert 0 < single["cold_s"] < 60
+        assert single["cold_s"] > 0
         assert single["max_rel_error"] < 1e-3
-    assert found["figures"]["calls"] >= 100
-    assert found["figures"]["p99_interval_ms"]["low"] <= found["figures"]["p99_ms"]
+    figures = found["figures"]
+    assert figures["calls"] > 0
+    assert (figures["p99_ms"] is None) == (figures["calls"] < CALLS_FOR_P99)  # a slow machine has fewer
+    if figures["p99_ms"] is not None:
+        assert figures["p99_interval_ms"]["low"] <= figures["p99_ms"]
     assert found["recommendation"].startswith(("Ship", "No mix wins"))
 
 

@@ -28,6 +28,7 @@ from tests.reports import EVIL, large, small
 
 pytestmark = [pytest.mark.e2e]
 
+PATIENCE_MS = 120_000
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = (400, 1280, 2560)
 PROVENANCE = Provenance(engines={"mnn": {"version": "3.6.1", "licence": "BSD-3-Clause"}}, plan=PLAN)
@@ -55,7 +56,7 @@ class Opened:
 
     def until(self, condition: str) -> None:
         """Wait: Playwright's own way to wait is a script that the page's policy forbids."""
-        for _ in range(500):
+        for _ in range(6000):
             if self.page.evaluate(condition):
                 return
             self.page.wait_for_timeout(20)
@@ -94,6 +95,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion=motion
         )
+        context.set_default_timeout(PATIENCE_MS)
         made = Opened(page=context.new_page())
         made.page.on("console", lambda message: made.said.append(message.text))
         made.page.on("pageerror", lambda error: made.said.append(str(error)))

@@ -19,7 +19,7 @@ Intarsia = Callable[..., Run]
 
 ENOUGH = 6
 """Records after which the compile is killed; the whole of it makes several times as many."""
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 def measurements(store: Path) -> dict[str, float]:

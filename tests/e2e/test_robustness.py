@@ -20,6 +20,10 @@ from tests.e2e.conftest import Run, command
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 Intarsia = Callable[..., Run]
 
+PATIENCE_S = 300.0
+ENOUGH = 10
+"""Compiles that are killed by the clock alone."""
+
 MODES = {
     "raise": ("run", "it never works"),
     "wrong": ("verify", "error 0."),
@@ -87,6 +91,14 @@ def test_two_compiles_at_once_share_the_work(intarsia: Intarsia, tiny: Path, tmp
     assert all((tmp_path / f"{name}.intarsia").exists() for name in ("a", "b"))
 
 
+def waited_for(store: Path) -> None:
+    """Return once there is a record."""
+    end = time.monotonic() + PATIENCE_S
+    while not (store.exists() and Store(store).count()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
     store, artifact = tmp_path / "r.sqlite", tmp_path / "m.intarsia"
     line, environment = command("compile", tiny, "--budget", 4, "--store", store, "-o", artifact, "--json")
@@ -94,8 +106,9 @@ def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: 
     records = 0
     for number in range(20):
         process = subprocess.Popen(line, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # A busy machine needs longer to get as far as the first record.
-        time.sleep(rng.uniform(0.2, 6.0 if records else 6.0 + number))
+        if number == ENOUGH:  # a busy machine may not have got as far as the first record
+            waited_for(store)
+        time.sleep(rng.uniform(0.2, 6.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
         if store.exists():

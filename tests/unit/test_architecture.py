@@ -16,6 +16,7 @@ from intarsia.backends import registry
 from intarsia.target import KINDS
 
 SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
+TESTS = Path(__file__).parents[1]
 
 ORDER = (
     "errors",
@@ -212,6 +213,70 @@ def named_engines(root: Path) -> Iterator[str]:
         for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(part, ast.Constant) and part.value in ENGINES and not KINDS[str(part.value)].is_reference:
                 yield f"{inside}:{part.lineno}: names the engine {part.value!r}"
+
+
+SIGNALS = frozenset(
+    {"raise_signal", "interrupt_main", "pthread_kill", "setitimer", "alarm", "siginterrupt", "set_wakeup_fd"}
+)
+"""What reaches the process that names it, whatever it is given."""
+SENT = frozenset({"kill", "killpg", "sigqueue", "send_signal"})
+OWN = frozenset({"getpid", "getppid", "getpgrp", "getpgid", "current_process"})
+
+
+def own_signals(root: Path) -> Iterator[str]:
+    """Where a test would signal the process that runs the tests, or change what a signal does there.
+
+    A file with a main guard is a program that tests start, and a program may be a text in a test: both may.
+    """
+    for path in sorted(root.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if any(isinstance(part, ast.If) and "__main__" in ast.unparse(part.test) for part in tree.body):
+            continue
+        for statement in tree.body:
+            names = dict(_signal_names(statement))
+            for name, line in names.items():
+                if name in SIGNALS or name == "signal.signal" or (name in SENT and names.keys() & OWN):
+                    yield f"{path.relative_to(root)}:{line}: {name} in the process that runs the tests"
+
+
+def _signal_names(statement: ast.stmt) -> Iterator[tuple[str, int]]:
+    """Functions that are named in a function or another statement, however it calls them or hands them on."""
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Attribute):
+            is_handler = part.attr == "signal" and ast.unparse(part.value) == "signal"
+            yield "signal.signal" if is_handler else part.attr, part.lineno
+        elif isinstance(part, ast.Name):
+            yield part.id, part.lineno
+        elif isinstance(part, ast.ImportFrom) and part.module in {"signal", "_thread"}:
+            for alias in part.names:
+                yield ("signal.signal" if alias.name == "signal" else alias.name), part.lineno
+
+
+def test_no_test_signals_the_process_that_runs_the_tests() -> None:
+    assert list(own_signals(TESTS)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import os, signal\ndef test_it():\n    os.kill(os.getpid(), signal.SIGINT)", "3:kill"),
+        ("def test_it():\n    own = os.getpid()\n    os.kill(own, 2)", "3:kill"),
+        ("def test_it():\n    Timer(1, os.kill, (os.getpid(), 2)).start()", "2:kill"),
+        ("def test_it():\n    if True:\n        signal.raise_signal(signal.SIGINT)", "3:raise_signal"),
+        ("def test_it():\n    _thread.interrupt_main()", "2:interrupt_main"),
+        ("from signal import raise_signal as press", "1:raise_signal"),
+        ("def press():\n    psutil.Process(os.getpid()).send_signal(2)", "2:send_signal"),
+        ("def test_it():\n    before = signal.signal(signal.SIGINT, handler)", "2:signal.signal"),
+        ("def test_it():\n    os.kill(process.pid, signal.SIGKILL)", None),
+        ("SCRIPT = 'import os; os.kill(os.getpid(), 2)'", None),
+        ("def press():\n    signal.raise_signal(2)\nif __name__ == '__main__':\n    press()", None),
+    ],
+)
+def test_a_signal_to_the_own_process_is_found(tmp_path: Path, text: str, found: str | None) -> None:
+    (tmp_path / "test_it.py").write_text(text, encoding="utf-8")
+    line, _, name = (found or "").partition(":")
+    expected = [] if found is None else [f"test_it.py:{line}: {name} in the process that runs the tests"]
+    assert list(own_signals(tmp_path)) == expected
 
 
 def test_the_house_keeps_its_rules() -> None:

@@ -256,8 +256,11 @@ class Embedding(ABC):
         """Whether a piece with these borders can be embedded."""
 
     @abstractmethod
-    def share_openmp(self, library: Path, libgomp: Path) -> None:
-        """Have a library that is loaded run its OpenMP regions on the session's threads during a visit."""
+    def share_openmp(self, artifact: EngineArtifact, library: Path, libgomp: Path) -> None:
+        """Have a library that is loaded run its OpenMP regions on the session's threads during a visit.
+
+        ``artifact`` is what will be loaded as that session.
+        """
 
 
 class Backend(ABC):
@@ -276,6 +279,10 @@ class Backend(ABC):
     @abstractmethod
     def probe(self) -> Availability:
         """Say whether the engine is usable. Cheap; never raises."""
+
+    def probe_loading(self) -> Availability:
+        """As ``probe``, where what was compiled before is only to be loaded: that may need less, as no compiler."""
+        return self.probe()
 
     @abstractmethod
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
@@ -308,8 +315,8 @@ class Backend(ABC):
         """Whether there is a profiler behind `kernel_times`."""
         return type(self).kernel_times is not Backend.kernel_times
 
-    def embedding(self) -> Embedding | None:
-        """How it holds pieces of other engines, if it can here."""
+    def embedding(self, *, loading: bool = False) -> Embedding | None:
+        """How it holds pieces of other engines, if it can here; ``loading``: what was compiled before."""
         return None
 
     def follows_blocks(self, target: Target) -> bool:

@@ -90,6 +90,10 @@ class InductorBackend(LoweredBackend):
             )
         return found
 
+    def probe_loading(self) -> Availability:
+        """Version and presence of the wheel: the artifact is a library."""
+        return installed("torch", self.extra)
+
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin, and where the compiler keeps what it knows of the machine."""
         return {**openmp.ENVIRONMENT[settings.spin], **inductor_compiler.ENVIRONMENT}

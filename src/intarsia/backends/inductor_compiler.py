@@ -57,13 +57,21 @@ def opened(content: bytes) -> Run:
     """A library, mapped. Calls of one run one after the other."""
     from torch._C import _aoti
 
-    _FOLDER.mkdir(parents=True, exist_ok=True)
     # Each mapped file needs a name of its own, or the loader answers with the one it knows by that name.
-    with tempfile.NamedTemporaryFile(dir=_FOLDER, suffix=".so") as file:
+    with tempfile.NamedTemporaryFile(dir=_writable(), suffix=".so") as file:
         file.write(content)
         file.flush()
         loaded = _aoti.AOTIModelContainerRunnerCpu(file.name, 1)
     return lambda *tensors: loaded.run(list(tensors))
+
+
+def _writable() -> Path | None:
+    """Our folder, or the one for temporary files where ours cannot be written."""
+    try:
+        _FOLDER.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return _FOLDER if os.access(_FOLDER, os.W_OK) else None
 
 
 @contextmanager

@@ -189,11 +189,11 @@ class OnnxRuntimeBackend(Backend):
         options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         return (path, options)
 
-    def embedding(self) -> Embedding | None:
-        """Through custom operators, where the native library can be built."""
+    def embedding(self, *, loading: bool = False) -> Embedding | None:
+        """Through custom operators, where the native library can be built; what was compiled brings it."""
         from intarsia.backends.onnxruntime_embedding import embedding
 
-        return embedding()
+        return embedding(loading=loading)
 
     def kernel_times(
         self,

@@ -29,7 +29,7 @@ from intarsia.backends.base import (
     guard,
     thread_count,
 )
-from intarsia.backends.native import library
+from intarsia.backends.native import carried, library
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
@@ -46,13 +46,15 @@ _CALLBACK = ctypes.CFUNCTYPE(
 )
 
 
-def embedding(*, replaces: bool = False) -> Embedding | None:
+def embedding(*, replaces: bool = False, loading: bool = False) -> Embedding | None:
     """The embedding, where the native library is there or can be built.
 
     Args:
         replaces: Whether the session's own convolutions are replaced, as those of the engine `winograd`.
+        loading: Whether it is asked for to load what was compiled, which brings the library.
     """
-    return None if library.lack() else OnnxRuntimeEmbedding(replaces=replaces)
+    lack = library.cpu_lack() if loading else library.lack()
+    return None if lack else OnnxRuntimeEmbedding(replaces=replaces)
 
 
 class OnnxRuntimeEmbedding(Embedding):
@@ -82,8 +84,9 @@ class OnnxRuntimeEmbedding(Embedding):
             # Only this level computes in blocks, and only those convolutions are replaced.
             level = "all" if self._replaces else target["optimization-level"]
             options = host.session_options(host.option_values(level, threads=1, spin=Spin.NEVER))
-            options.register_custom_ops_library(str(library.built()))
-            with _called_by_new_kernels(_CALLBACK(_unexpected)):
+            path = library.built()
+            options.register_custom_ops_library(str(path))
+            with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
                 artifact = onnxruntime_saved.compiled(plain, holed, options, partial(self._rewritten, able))
         counts = [[len(piece.inputs), len(piece.outputs)] for piece in pieces]
         return replace(artifact, meta={**artifact.meta, "pieces": counts})
@@ -109,7 +112,7 @@ class OnnxRuntimeEmbedding(Embedding):
             calls = _Calls(visit, artifact.meta["pieces"])
             mode = "sequential" if self._replaces else target["execution-mode"]
             values = host.option_values("disable", thread_count(target, settings), settings.spin, mode)
-            with _called_by_new_kernels(calls.pointer):
+            with _called_by_new_kernels(carried.opened(artifact), calls.pointer):
                 session = onnxruntime_saved.loaded(artifact, weights, host.session_options(values))
         return _Host(session, calls)
 
@@ -121,9 +124,11 @@ class OnnxRuntimeEmbedding(Embedding):
         rewritten = substitute(done.content, library.block()).content if self._replaces else done.content
         return rewritten, {"borders": {str(number): border for number, border in done.borders.items()}}
 
-    def share_openmp(self, library: Path, libgomp: Path) -> None:
+    def share_openmp(self, artifact: EngineArtifact, library: Path, libgomp: Path) -> None:
         """Where that cannot be done the library keeps the threads of its own: slower, as right."""
-        _native().intarsia_share_openmp(bytes(library.resolve()), bytes(libgomp.resolve()))
+        with guard(LoadError, _NAME):
+            native = _native(carried.opened(artifact))
+            native.intarsia_share_openmp(bytes(library.resolve()), bytes(libgomp.resolve()))
 
 
 class _Calls:
@@ -173,13 +178,14 @@ class _Host(Executable):
 
 
 @contextmanager
-def _called_by_new_kernels(pointer: Any) -> Iterator[None]:
+def _called_by_new_kernels(path: Path, pointer: Any) -> Iterator[None]:
     """Kernels keep whom to call when they are made, which is while their session is opened."""
-    _native().intarsia_set_callback(pointer)
+    native = _native(path)
+    native.intarsia_set_callback(pointer)
     try:
         yield
     finally:
-        _native().intarsia_set_callback(_CALLBACK())
+        native.intarsia_set_callback(_CALLBACK())
 
 
 def _unexpected(piece: int, inputs: Any, outputs: Any) -> int:
@@ -188,8 +194,8 @@ def _unexpected(piece: int, inputs: Any, outputs: Any) -> int:
 
 
 @cache
-def _native() -> Any:
-    native = ctypes.CDLL(str(library.built()))
+def _native(path: Path) -> Any:
+    native = ctypes.CDLL(str(path))
     native.intarsia_set_callback.argtypes = [_CALLBACK]
     native.intarsia_set_callback.restype = None
     native.intarsia_share_openmp.argtypes = [ctypes.c_char_p, ctypes.c_char_p]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from intarsia.backends import onnxruntime as host
 from intarsia.backends.base import EngineArtifact
-from intarsia.backends.native import library
+from intarsia.backends.native import carried, library
 from intarsia.errors import LoadError
 
 if TYPE_CHECKING:
@@ -75,18 +75,19 @@ def compiled(
             rows.append([tensor.name, tensor.dtype, list(tensor.shape), len(own)])
             own += raw.data
         del data
+    kernels, served = carried.packed()
     return EngineArtifact(
-        files={MODEL: content, WEIGHTS: bytes(own)},
+        files={MODEL: content, WEIGHTS: bytes(own), carried.FILE: kernels},
         weights=tuple(shared),
-        meta={**plain.meta, **facts, "block": library.block(), "weights": rows},
+        meta={**plain.meta, **facts, "block": library.block(), "weights": rows, carried.FACTS: served},
     )
 
 
 def loaded(artifact: EngineArtifact, weights: Mapping[str, np.ndarray], options: Any) -> host.Session:
-    """A session over what `compiled` made, with the native library registered.
+    """A session over what `compiled` made, with the native library that came with it registered.
 
     Raises:
-        LoadError: It was compiled on a machine with another layout.
+        LoadError: It was compiled on a machine with another layout, or with a library that does not serve this one.
     """
     session, held = opened(artifact, weights, options)
     return host.Session(session, artifact.meta, held)
@@ -99,7 +100,7 @@ def opened(
     if artifact.meta["block"] != library.block():
         raise LoadError("onnxruntime", f"compiled for blocks of {artifact.meta['block']} channels; compile it here")
     held = {name: weights[name] for name in artifact.weights} | _own_weights(artifact)
-    options.register_custom_ops_library(str(library.built()))
+    options.register_custom_ops_library(str(carried.opened(artifact)))
     return host.open_session(artifact.files[MODEL], held, options), tuple(held.values())
 
 

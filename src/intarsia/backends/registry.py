@@ -105,13 +105,18 @@ def usable() -> tuple[str, ...]:
     return tuple(name for name in names() if probe(name).usable)
 
 
-def require(name: str) -> Availability:
+def require(name: str, *, loading: bool = False) -> Availability:
     """What the engine's probe found, if it is usable.
 
+    Args:
+        name: The engine's.
+        loading: Whether it is only to load what was compiled before.
+
     Raises:
-        BackendUnavailableError: It is not; the message says why and what mends it.
+        BackendUnavailableError: It is not usable; the message says why and what mends it.
     """
-    found = get(name).probe()
+    backend = get(name)
+    found = backend.probe_loading() if loading else backend.probe()
     if not found.usable:
         mend = f"; {found.mend}" if found.mend else ""
         raise BackendUnavailableError(f"the engine {name!r} cannot be used here: {found.reason}{mend}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -71,13 +71,11 @@ class WinogradBackend(Backend):
 
         The version names both parts and the layout, so that an artifact is compiled anew where any of them differs.
         """
-        found = host.OnnxRuntimeBackend().probe()
-        if not found.usable:
-            return replace(found, mend=f"pip install 'intarsia[{self.extra}]'")
-        lack = library.lack()
-        if lack is not None:
-            return Availability(usable=False, reason=lack.reason, mend=lack.mend)
-        return replace(found, version=f"{found.version}+{library.fingerprint()}.{library.block()}")
+        return self._probe(library.lack)
+
+    def probe_loading(self) -> Availability:
+        """As `probe`, but an artifact brings the kernel with it."""
+        return self._probe(library.cpu_lack)
 
     def capability(self, graph: Graph, target: Target) -> Capability:
         """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice."""
@@ -106,7 +104,7 @@ class WinogradBackend(Backend):
         target: Target,
         settings: RunSettings,
     ) -> Executable:
-        """A session with the native library, which is built now if it was not before."""
+        """A session with the native library that the artifact brings; it is built here if that one does not fit."""
         with guard(LoadError, _NAME):
             return onnxruntime_saved.loaded(artifact, weights, host.session_options(_values(target, settings)))
 
@@ -126,9 +124,9 @@ class WinogradBackend(Backend):
 
         return kernel_times(opened, host.session_options(_values(target, settings)), feeds, runs)
 
-    def embedding(self) -> Embedding | None:
+    def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""
-        return embedding(replaces=True)
+        return embedding(replaces=True, loading=loading)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.onnx`` with ``weights.bin``, the library to register, ``options.json``, and what loads them."""
@@ -144,6 +142,15 @@ class WinogradBackend(Backend):
         shutil.copyfile(loader, folder / _LOADER)
         written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json", _LOADER))
         return tuple(path for path in written if path.exists())
+
+    def _probe(self, lacking: Callable[[], library.Lack | None]) -> Availability:
+        found = host.OnnxRuntimeBackend().probe()
+        if not found.usable:
+            return replace(found, mend=f"pip install 'intarsia[{self.extra}]'")
+        lack = lacking()
+        if lack is not None:
+            return Availability(usable=False, reason=lack.reason, mend=lack.mend)
+        return replace(found, version=f"{found.version}+{library.fingerprint()}.{library.block()}")
 
 
 def _saving_options() -> Any:

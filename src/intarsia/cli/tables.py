@@ -9,6 +9,7 @@ import click
 
 from intarsia.cli.buckets import print_buckets
 from intarsia.cli.console import print_table
+from intarsia.report.needs import needs_told
 from intarsia.report.reasons import (
     NOTHING,
     about_ms,
@@ -97,7 +98,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     print_buckets(report)
     print_plans(report, verbose=verbose)
     click.echo()
-    for line in decision(report):
+    for line in (*decision(report), *needs_told(report)):
         click.echo(line)
     click.echo()
     _print_parts(report["partitions"], verbose=verbose)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from intarsia.report.needs import needs_told
 from intarsia.report.reasons import megabytes, ms
 
 _SHARED = (
@@ -14,6 +15,7 @@ _SHARED = (
     "reason",
     "latency_ms",
     "figures",
+    "needs",
     "singles",
     "mixes",
     "rough",
@@ -75,6 +77,7 @@ class Comparison:
         elif best is not None and self.report.get("figures") and self.report.get("latency_ms"):
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
+        yield from needs_told(self.report)
         search = self.report["search"]
         control = search.get("control")
         if search.get("control_void") and control is not None:

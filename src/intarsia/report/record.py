@@ -17,6 +17,7 @@ from intarsia.graph import Graph
 from intarsia.graph.rounding import rounds
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
+from intarsia.report.needs import needs_json
 from intarsia.report.plan_figures import plan_figures
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
@@ -47,6 +48,9 @@ def compile_report(
     times = verdict.rounds_ms.get(chosen.name, ())
     rivals = Rivals(job.problem, singles, collage)
     mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
+    figures = plan_figures(chosen.name, verdict, footprints.get(chosen.name))
+    alone = [_single(single, decision, footprints) for single in singles]
+    weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     engines = sorted({registry.engine_of(target) for target in job.problem.targets})
     return {
         "artifact": None,
@@ -60,12 +64,9 @@ def compile_report(
         "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
         "devices": None if job.devices is None else job.devices.export(),
         "latency_ms": _latency(times),
-        "figures": {
-            **plan_figures(chosen.name, verdict, footprints.get(chosen.name)),
-            "max_rel_error": _finite(decision.error),
-            "allowed_error": decision.allowed,
-        },
-        "singles": [_single(single, decision, footprints) for single in singles],
+        "figures": {**figures, "max_rel_error": _finite(decision.error), "allowed_error": decision.allowed},
+        "needs": needs_json(chosen.label, figures, alone, decision.artifact, job.origin.model, weights),
+        "singles": alone,
         "best_single": None if decision.best_single is None else decision.best_single.label,
         "speedup_vs_best_single": _interval(decision.speedup),
         "chosen": chosen.label,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from intarsia.backends import registry
@@ -26,7 +27,7 @@ from intarsia.graph.sizes import input_dims
 from intarsia.partition import Partitioning, dump_plan
 from intarsia.runtime.buckets import Bucket, Door
 from intarsia.runtime.build import Build
-from intarsia.runtime.container import Reader, append, create
+from intarsia.runtime.container import Reader, Writer, append, create
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.machine import Machine, this_machine
 from intarsia.runtime.plan import Plan, Step
@@ -111,6 +112,8 @@ class Manifest(_Record):
     weights: dict[str, StoredWeight]
     dims: dict[str, tuple[int | str, ...]] = {}
     buckets: tuple[StoredBucket, ...] = ()
+    same: dict[str, str] = {}
+    """Entries that are left out, as an earlier one has the same content."""
 
 
 class Artifact:
@@ -166,7 +169,7 @@ class Artifact:
         chosen = self.plan if plan is None else plan
         artifacts = tuple(
             EngineArtifact(
-                files={name: self._reader.read(f"steps/{number}/{name}") for name in step.files},
+                files={name: self._reader.read(self._entry(number, name)) for name in step.files},
                 weights=step.weights,
                 meta=step.meta,
             )
@@ -184,6 +187,10 @@ class Artifact:
             for name, weight in self.manifest.weights.items()
         }
 
+    def _entry(self, step: int, file: str) -> str:
+        name = _entry(step, file)
+        return self.manifest.same.get(name, name)
+
     def _stored_steps(self, plan: Plan) -> list[tuple[int, StoredStep]]:
         places: Sequence[int] = range(len(self.manifest.steps))
         for bucket, stored in zip(self.buckets, self.manifest.buckets, strict=True):
@@ -197,17 +204,21 @@ class Artifact:
         Raises:
             ArtifactError: If it was built for a machine that this one cannot stand in for.
         """
-        here = this_machine()
-        blocking = here.blocking(self.machine)
-        if blocking:
-            raise ArtifactError(f"{self.path}: built for another machine class: {'; '.join(blocking)}; recompile here")
-        return here.remarks(self.machine)
+        fault = self.machine_fault()
+        if fault is not None:
+            raise ArtifactError(f"{self.path}: {fault}; recompile here")
+        return this_machine().remarks(self.machine)
+
+    def machine_fault(self) -> str | None:
+        """Why what the engines compiled must not run on this machine; ``None`` if it may."""
+        blocking = this_machine().blocking(self.machine)
+        return f"built for another machine class: {'; '.join(blocking)}" if blocking else None
 
     def changed_engines(self) -> list[str]:
         """Engines whose version here is not the one it was built with, as ``openvino 2026.4 → 2027.0``."""
         changes = []
         for name, built in self.manifest.engines.items():
-            version = registry.require(name).version or "none"
+            version = registry.require(name, loading=True).version or "none"
             if version != built.version:
                 changes.append(f"{name} {built.version} → {version}")
         return changes
@@ -277,11 +288,9 @@ def _write(
                 )
                 for name in needed
             },
+            same=_write_files(out, [artifact for _, artifact in steps]),
             **more,
         )
-        for number, (_, artifact) in enumerate(steps):
-            for name, content in artifact.files.items():
-                out.add(f"steps/{number}/{name}", content)
         out.add("graph.onnx", graph.structure())
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
         out.add("manifest.json", manifest.model_dump_json(indent=1))
@@ -312,6 +321,25 @@ def _write_weights(
             places[name] = written + padding
             written = places[name] + array.nbytes
     return places
+
+
+def _write_files(out: Writer, artifacts: Sequence[EngineArtifact]) -> dict[str, str]:
+    """What engines compiled, equal files once: for each that was left out the entry that has its content."""
+    places: dict[bytes, str] = {}
+    same = {}
+    for number, artifact in enumerate(artifacts):
+        for name, content in artifact.files.items():
+            entry = _entry(number, name)
+            place = places.setdefault(xxhash.xxh3_128_digest(content), entry)
+            if place == entry:
+                out.add(entry, content)
+            else:
+                same[entry] = place
+    return same
+
+
+def _entry(step: int, file: str) -> str:
+    return f"steps/{step}/{file}"
 
 
 def _engine(name: str) -> Engine:

@@ -175,11 +175,11 @@ class _Main:
         return self.embedding.compile(whole, pieces, able, self.target, self.plan.settings)
 
 
-def _main(plan: Plan) -> _Main:
+def _main(plan: Plan, *, loading: bool = False) -> _Main:
     """The target that takes part most often of those whose engine can hold all other steps."""
     steps = [step.target for step in plan.steps]
     for target in sorted(dict.fromkeys(steps), key=steps.count, reverse=True):
-        embedding = registry.of(target).embedding()
+        embedding = registry.of(target).embedding(loading=loading)
         others = [step for step in plan.steps if step.target != target]
         if embedding is not None and others and all(embedding.takes(step.inputs, step.outputs) for step in others):
             return _Main(plan=plan, target=target, embedding=embedding)
@@ -187,7 +187,7 @@ def _main(plan: Plan) -> _Main:
 
 
 def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
-    main = _main(plan)
+    main = _main(plan, loading=True)
     place = main.places[0]
     others = [at for at, step in enumerate(plan.steps) if not main.holds(step)]
     pieces = [
@@ -202,7 +202,7 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
     for name in dict.fromkeys(registry.engine_of(piece.step.target) for piece in pieces):
         files = registry.get(name).openmp_files()
         if files is not None:
-            main.embedding.share_openmp(*files)
+            main.embedding.share_openmp(artifacts[place], *files)
     visits = Visits(pieces)
     session = main.embedding.load(artifacts[place], weights, main.target, plan.settings, visits)
     return EmbeddedExecutor(plan, session, _traits(plan.steps[place]), pieces, visits)

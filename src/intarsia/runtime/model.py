@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from intarsia.backends.base import Signature
-from intarsia.errors import ConfigError
+from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
+from intarsia.graph import Graph
 from intarsia.runtime import card
 from intarsia.runtime.arrays import handed_back, library_of
 from intarsia.runtime.artifact import Artifact
 from intarsia.runtime.buckets import Bucket
-from intarsia.runtime.build import build, load_build, load_steps, weights_of
+from intarsia.runtime.build import Build, build, load_build, load_steps, weights_of
 from intarsia.runtime.container import remove_stale
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.feeds import check_feeds, named_feeds
@@ -145,8 +147,7 @@ class CompiledModel:
             return in_turn(self.load(), feeds)
         if self._pipeline is None:
             if self._checked():
-                graph = self._artifact.graph()
-                built = build(graph, self.plan)
+                graph, built = self._built_anew(self.plan)
                 weights: Mapping[str, np.ndarray] = weights_of(graph, built)
             else:
                 built, weights = self._artifact.build(), self._artifact.weights()
@@ -157,7 +158,7 @@ class CompiledModel:
         """Load the engines, once.
 
         Raises:
-            ArtifactError: Built for another machine class.
+            ArtifactError: Built for another machine class, and it cannot be rebuilt for this one.
             BackendUnavailableError: An engine it needs is not installed.
             LoadError: An engine did not load its part.
         """
@@ -167,17 +168,39 @@ class CompiledModel:
         return self._executor
 
     def _checked(self) -> bool:
-        """Tell what differs from where it was built; whether engines changed, so that their parts are built anew."""
-        for remark in self._artifact.check_machine():
+        """Tell what differs from where it was built; whether the engines' parts are therefore to be built anew."""
+        fault = self._artifact.machine_fault()
+        for remark in self._artifact.check_machine() if fault is None else ():
             log.warning("%s: %s", self._artifact.path, remark)
-        changed = self._artifact.changed_engines()
-        if changed:
+        with self._named_fault():
+            changed = self._artifact.changed_engines()
+        if fault is not None:
+            log.warning("%s: rebuilt in memory, since it was %s; recompile here", self._artifact.path, fault)
+        elif changed:
             log.warning("%s: rebuilt in memory, since %s", self._artifact.path, ", ".join(changed))
-        return bool(changed)
+        return fault is not None or bool(changed)
 
     def _rebuilt(self, plan: Plan) -> Executor:
+        graph, built = self._built_anew(plan)
+        return load_build(graph, built)
+
+    def _built_anew(self, plan: Plan) -> tuple[Graph, Build]:
         graph = self._artifact.graph()
-        return load_build(graph, build(graph, plan))
+        with self._named_fault():
+            return graph, build(graph, plan)
+
+    @contextmanager
+    def _named_fault(self) -> Iterator[None]:
+        """Where it is of another machine class, an error says that first: without that nothing would be built anew."""
+        try:
+            yield
+        except IntarsiaError as error:
+            fault = self._artifact.machine_fault()
+            if fault is None:
+                raise
+            raise ArtifactError(
+                f"{self._artifact.path}: {fault}; it cannot be rebuilt here: {error}; recompile here"
+            ) from error
 
     def _loaded(self, plan: Plan) -> Executor:
         return load_steps(plan, self._artifact.build(plan).artifacts, self._artifact.weights())
@@ -258,7 +281,7 @@ def load(path: str | os.PathLike[str]) -> CompiledModel:
     """Load an artifact with its engines, ready to call.
 
     Raises:
-        ArtifactError: Missing, damaged, or built for another machine class.
+        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one.
         BackendUnavailableError: An engine it needs is not installed.
         LoadError: An engine did not load its part.
     """

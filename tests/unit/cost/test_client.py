@@ -19,7 +19,7 @@ from intarsia.cost.client import WorkerClient
 from intarsia.cost.protocol import Answer, Failed, Fragment, Measure, Measured, Open, Piece, Round
 from intarsia.graph import Graph
 
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 PARENT = """
 import sys
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_a_stuck_worker_dies_with_its_killed_parent(saved: Path, tmp_path: Path,
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > end:
             return False
@@ -147,7 +147,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 def test_the_environment_reaches_the_worker(saved: Path) -> None:
     with WorkerClient(saved, {"INTARSIA_PROBE": "yes", "HOME": None}) as worker:
-        worker.ask(Open(path="nowhere"), 60)  # once it answers, it surely runs its own program
+        worker.ask(Open(path="nowhere"), PATIENCE_S)  # once it answers, it surely runs its own program
         environment = psutil.Process(worker._running().pid).environ()
     assert environment["INTARSIA_PROBE"] == "yes"
     assert "HOME" not in environment

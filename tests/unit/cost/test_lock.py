@@ -10,15 +10,16 @@ import pytest
 
 from intarsia.cost import lock
 from intarsia.cost.lock import machine_lock
+from intarsia.cost.progress import Progress
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from intarsia.cost import lock
 lock.lock_path = lambda: Path(sys.argv[1])
 with lock.machine_lock():
     print("held", flush=True)
-    time.sleep(float(sys.argv[2]))
+    sys.stdin.readline()
 """
 
 
@@ -29,8 +30,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "lock"
 
 
-def hold(path: Path, seconds: float) -> subprocess.Popen[bytes]:
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path), str(seconds)], stdout=subprocess.PIPE)
+def hold(path: Path) -> subprocess.Popen[bytes]:
+    """A process that holds the lock until it is told something."""
+    line = [sys.executable, "-c", HOLDER, str(path)]
+    holder = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
     return holder
@@ -42,15 +45,20 @@ def test_it_is_reentrant(path: Path) -> None:
 
 
 def test_a_waiter_is_told_and_then_gets_it(path: Path) -> None:
-    holder = hold(path, 0.5)
+    holder = hold(path)
     told: list[str] = []
-    with machine_lock(lambda progress: told.append(progress.stage)):
-        holder.communicate()
+
+    def watch(progress: Progress) -> None:
+        told.append(progress.stage)
+        holder.communicate(b"go\n")
+
+    with machine_lock(watch):
+        assert holder.returncode == 0
     assert told == ["wait"]
 
 
 def test_a_killed_holder_frees_it(path: Path) -> None:
-    holder = hold(path, 60)
+    holder = hold(path)
     holder.kill()
     holder.communicate()
     told: list[str] = []

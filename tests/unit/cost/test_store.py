@@ -68,6 +68,7 @@ def test_a_store_of_the_future_is_refused(tmp_path: Path) -> None:
         Store(store.path)
 
 
+PATIENCE_S = 300.0
 WRITER = """
 import sys
 from pathlib import Path
@@ -80,6 +81,14 @@ for n in range(100000):
 """
 
 
+def waited_for(path: Path) -> None:
+    """Return once there is a record."""
+    end = time.monotonic() + PATIENCE_S
+    while not Store(path).count():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
 def test_writers_killed_at_any_moment_leave_whole_records(tmp_path: Path) -> None:
     path = tmp_path / "r.sqlite"
     rng = random.Random(0)
@@ -90,7 +99,8 @@ def test_writers_killed_at_any_moment_leave_whole_records(tmp_path: Path) -> Non
         for writer in writers:
             assert writer.stdout is not None
             writer.stdout.readline()
-        time.sleep(rng.uniform(0.01, 0.1))
+        waited_for(path)
+        time.sleep(rng.uniform(0.0, 0.1))
         for writer in writers:
             os.kill(writer.pid, signal.SIGKILL)
             writer.communicate()

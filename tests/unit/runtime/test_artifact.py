@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import intarsia
 from intarsia.backends import registry
-from intarsia.backends.base import Availability
+from intarsia.backends.base import Availability, EngineArtifact
 from intarsia.config import RunSettings, Spin
-from intarsia.errors import ArtifactError, FeedError, MismatchError, PlanError
+from intarsia.errors import ArtifactError, CompileError, FeedError, MismatchError, PlanError
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference import evaluate
 from intarsia.partition import Partition
@@ -30,6 +32,7 @@ from intarsia.runtime import (
     write_artifact,
 )
 from intarsia.runtime.feeds import graph_feeds
+from intarsia.runtime.machine import Machine
 from intarsia.runtime.verify import verify_plan
 from intarsia.target import Target
 
@@ -169,14 +172,68 @@ def test_another_engine_version_is_rebuilt_in_memory(
         assert np.allclose(model(feeds)["y"], evaluate(graph, feeds)["y"])
 
 
-def test_another_machine_is_refused_by_name(artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def elsewhere(artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of another class than the artifact was built on."""
     from intarsia.runtime import artifact as module
-    from intarsia.runtime.machine import Machine
 
     here = Machine(architecture="riscv64", isa=(), cpu="x", cores=1, system="Linux")
     monkeypatch.setattr(module, "this_machine", lambda: here)
-    with pytest.raises(ArtifactError, match=r"another machine class.*riscv64"):
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_for_another_machine_class_it_is_rebuilt_in_memory(
+    graph: Graph, artifact: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CompiledModel, "_loaded", None)  # what was compiled there is not touched
+    feeds = graph_feeds(graph, 1)
+    with intarsia.load(artifact) as model:
+        assert np.allclose(model(feeds)["y"], evaluate(graph, feeds)["y"])
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert "rebuilt in memory, since it was built for another machine class" in said
+    assert "this machine is riscv64; recompile here" in said
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("stage", ["probe", "compile"])
+def test_where_it_cannot_be_rebuilt_the_difference_and_the_cause_are_named(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise CompileError("reference", "no compiler")
+
+    absent = Availability(usable=False, reason="no compiler")
+    monkeypatch.setattr(type(registry.get("reference")), stage, fails if stage == "compile" else lambda _: absent)
+    with pytest.raises(ArtifactError, match=r"another machine class.*riscv64.*no compiler; recompile here"):
         intarsia.load(artifact)
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_its_times_are_not_checked_on_another_machine_class(artifact: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"another machine class.*riscv64.*recompile here"):
+        Artifact(artifact).check_machine()
+
+
+def test_an_engine_that_is_needed_for_compiling_alone_may_be_absent(
+    graph: Graph, artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = type(registry.get("reference"))
+    known = backend().probe()
+    monkeypatch.setattr(backend, "probe_loading", lambda _: known, raising=False)
+    monkeypatch.setattr(backend, "probe", lambda _: Availability(usable=False, reason="no compiler"))
+    feeds = graph_feeds(graph, 1)
+    with intarsia.load(artifact) as model:
+        assert np.allclose(model(feeds)["y"], evaluate(graph, feeds)["y"])
+
+
+def test_equal_files_are_stored_once(graph: Graph, pieces: Plan, tmp_path: Path) -> None:
+    built = build(graph, pieces)
+    equal = [EngineArtifact(files={**each.files, "kernels.so": b"the same"}) for each in built.artifacts]
+    write_artifact(tmp_path / "m.intarsia", graph, replace(built, artifacts=tuple(equal)))
+    with zipfile.ZipFile(tmp_path / "m.intarsia") as archive:
+        assert sum(archive.read(name) == b"the same" for name in archive.namelist()) == 1
+    found = Artifact(tmp_path / "m.intarsia").build().artifacts
+    assert [dict(each.files) for each in found] == [each.files for each in equal]
 
 
 def test_a_mix_cannot_be_exported(artifact: Path, tmp_path: Path) -> None:

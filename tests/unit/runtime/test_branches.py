@@ -17,7 +17,7 @@ from intarsia.runtime.sections import width
 from tests.unit.runtime.chains import TRAITS, Adder, Watcher, expected, feed, our_threads, unwatched
 from tests.unit.runtime.test_sections import DIAMOND, plan, plans
 
-PATIENCE_S = 20.0
+PATIENCE_S = 300.0
 
 
 def branch_executor(some: Plan, watch: Watcher = unwatched) -> BranchExecutor:

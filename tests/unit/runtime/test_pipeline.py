@@ -22,7 +22,7 @@ from tests.unit.runtime.chains import TRAITS, Adder, Watcher, expected, feed, ou
 
 READS = (["x"], ["v0"], ["v1", "x"], ["v2"])
 LAST = "v3"
-PATIENCE_S = 20.0
+PATIENCE_S = 300.0
 PIPELINES = [
     Pipeline(stages=(4,), threads=(1,), lanes=2, depth=4),
     Pipeline(stages=(2, 2), threads=(1, 1), depth=4),

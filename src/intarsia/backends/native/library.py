@@ -67,11 +67,19 @@ def fingerprint() -> str:
     return digest.hexdigest()[:8]
 
 
-def lack() -> Lack | None:
-    """What keeps the library from being built here, without trying; a compiler that failed before is remembered."""
+def cpu_lack() -> Lack | None:
+    """Why no library can run here, wherever it was built."""
     missing = [name for name in _NEEDED if name not in cpu_features()]
     if missing:
         return Lack(reason=f"it needs an x86-64 CPU with AVX2 and FMA; this one lacks {', '.join(missing)}")
+    return None
+
+
+def lack() -> Lack | None:
+    """What keeps the library from being built here, without trying; a compiler that failed before is remembered."""
+    unfit = cpu_lack()
+    if unfit is not None:
+        return unfit
     compiler = find_compiler()
     if compiler is None:
         return Lack(reason="there is no C++ compiler to build the native library with", mend=INSTALL)
@@ -103,6 +111,13 @@ def built() -> Path:
     return place
 
 
+def built_before() -> Path | None:
+    """The library that `built` would answer with, if that is there."""
+    compiler = find_compiler()
+    place = None if compiler is None else _place(compiler)
+    return place if place is not None and place.is_file() else None
+
+
 def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
     command = [*compiler, *_flags(), "-o", str(draft), *map(str, _sources("*.cpp"))]
     try:
@@ -122,7 +137,12 @@ def _sources(pattern: str) -> list[Path]:
 
 
 def _flags() -> tuple[str, ...]:
-    return (*_FLAGS, *(f"-m{name}" for name in _FEATURES if name in cpu_features()))
+    return (*_FLAGS, *(f"-m{name}" for name in instruction_sets()))
+
+
+def instruction_sets() -> tuple[str, ...]:
+    """What a library that is built here is compiled for, and so needs where it runs."""
+    return tuple(name for name in _FEATURES if name in cpu_features())
 
 
 def find_compiler() -> tuple[str, ...] | None:
@@ -141,4 +161,9 @@ def _place(compiler: tuple[str, ...]) -> Path:
     facts = program.stat()
     key = repr((fingerprint(), str(program), facts.st_size, facts.st_mtime_ns, compiler[1:], _flags()))
     name = f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.so"
-    return Path(platformdirs.user_cache_dir("intarsia")) / "native" / name
+    return folder() / name
+
+
+def folder() -> Path:
+    """Where libraries lie: in the user's cache."""
+    return Path(platformdirs.user_cache_dir("intarsia")) / "native"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from intarsia.report.needs import needs_told
 from intarsia.report.page.engines import Engines, names, shares
 from intarsia.report.reasons import decision, figures, ms, opening, standing
 
@@ -39,7 +40,7 @@ def verdict(report: Json) -> str:
 
 def reasons(report: Json) -> list[str]:
     """The sentences that ``intarsia explain`` prints."""
-    return [*decision(report), *figures(report)]
+    return [*decision(report), *needs_told(report), *figures(report)]
 
 
 def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from intarsia import __version__
+from intarsia.report.needs import needs_told
 from intarsia.report.page import facts
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.engines import engines_of
@@ -57,6 +58,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             data=drawing(report, engines, graph),
             verdict=facts.verdict(report),
             reasons=facts.reasons(report),
+            needs=list(needs_told(report)),
             legend=facts.legend(report, engines),
             plans=facts.plans(report, engines),
             failures=list(facts.failures(report)),

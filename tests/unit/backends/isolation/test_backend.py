@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -34,7 +33,7 @@ from tests.elsewhere import RULES, make_interpreter
 from tests.unit.graph.models import info, model
 
 SETTINGS = RunSettings(threads=1)
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 SOFT = Case(name="soft", nodes=(node("Relu", "x", "a"), node("Softmax", "a", "y")), inputs={"x": f32(2, 3)})
 
 
@@ -241,25 +240,42 @@ def test_threads_take_turns(interpreter: str, graph: Graph) -> None:
     assert wrong == []
 
 
-def test_an_interrupted_call_ends_the_process(interpreter: str, graph: Graph) -> None:
-    class StoppedError(Exception):
-        pass
+INTERRUPTED = """
+import signal, sys, threading, time
+from intarsia.errors import ExecutionError
+from intarsia.graph import load_model
+from tests.conformance.boundary_cases import SMALL_NET
+from tests.unit.backends.isolation.test_backend import bound, faulty, loaded
 
-    def stop(*_: object) -> None:
-        raise StoppedError
+class StoppedError(Exception):
+    pass
 
-    _, _, call = bound(loaded(faulty("hang", interpreter), graph))
-    before = signal.signal(signal.SIGUSR1, stop)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1))
-    timer.start()
+def stop(*_):
+    raise StoppedError
+
+def press():
+    time.sleep(0.5)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+_, _, call = bound(loaded(faulty("hang", sys.argv[1]), load_model(SMALL_NET.model())))
+signal.signal(signal.SIGUSR1, stop)
+threading.Thread(target=press).start()
+for _ in range(2):
     try:
-        with pytest.raises(StoppedError):
-            call()
-    finally:
-        timer.join()
-        signal.signal(signal.SIGUSR1, before)
-    with pytest.raises(ExecutionError, match="has ended"):
         call()
+    except (StoppedError, ExecutionError) as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_an_interrupted_call_ends_the_process(interpreter: str) -> None:
+    with in_another_process(INTERRUPTED, interpreter) as process:
+        told, _ = process.communicate()
+    assert process.returncode == 0
+    first, second = told.splitlines()
+    assert first.startswith("StoppedError")
+    assert second.startswith("ExecutionError")
+    assert "has ended" in second
 
 
 PARENT = """
@@ -279,21 +295,25 @@ call()
 
 
 def test_it_dies_with_its_parent_even_while_it_hangs(interpreter: str) -> None:
-    root = Path(__file__).parents[4]
-    path = os.pathsep.join(map(str, (root / "src", root, RULES, RULES.parent / "faulty_engine")))
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, interpreter],
-        env=os.environ | {"PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with parent:
+    with in_another_process(PARENT, interpreter) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         assert Path(f"/proc/{child}").exists()
         time.sleep(0.5)  # by then it hangs
         parent.kill()
     waited(lambda: not is_running(child))
+
+
+def in_another_process(script: str, interpreter: str) -> subprocess.Popen[str]:
+    """A script that is given the interpreter, and finds the engines of these tests."""
+    root = Path(__file__).parents[4]
+    path = os.pathsep.join(map(str, (root / "src", root, RULES, RULES.parent / "faulty_engine")))
+    return subprocess.Popen(
+        [sys.executable, "-c", script, interpreter],
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def is_running(process: int) -> bool:

@@ -1,0 +1,98 @@
+"""What a plan needs beside time: the memory of its process and the size of its artifact, told where they are large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from intarsia.backends import registry
+from intarsia.errors import BackendUnavailableError
+from intarsia.report.reasons import megabytes
+
+MUCH = 1.3
+"""So many times what one would take it for is worth a sentence."""
+LEAST_BYTES = 1_000_000
+"""Less than this is no matter, however many times as much it is."""
+
+Json = Mapping[str, Any]
+
+
+def needs_json(
+    chosen: str, figures: Json, singles: Sequence[Json], artifact: Path, model: str | None, weights: int
+) -> dict[str, Any]:
+    """Both sizes with what they are held against; ``None`` for what is not known.
+
+    Args:
+        chosen: The label of what ships.
+        figures: Its figures.
+        singles: The rows of the engines alone.
+        artifact: Its file.
+        model: The model's file, if it has one.
+        weights: Bytes of the model's weights, which may lie in other files.
+    """
+    rival = _rival(chosen, singles)
+    return {
+        "memory": _peak(figures),
+        "rival": None if rival is None else rival["target"],
+        "rival_memory": None if rival is None else _peak(rival),
+        "artifact": _size(artifact),
+        "model": max(weights, _size(Path(model)) or 0 if model is not None else 0) or None,
+    }
+
+
+def needs_told(report: Json) -> Iterator[str]:
+    """One sentence with both figures of what is more than 1.3 times as large; nothing where all is as expected."""
+    found = report.get("needs") or {}
+    told = []
+    if _is_much(found.get("memory"), found.get("rival_memory")):
+        told.append(
+            f"it needs {megabytes(found['memory'])} of memory, {_times(found['memory'], found['rival_memory'])} "
+            f"{found['rival']}'s {megabytes(found['rival_memory'])}"
+        )
+    if _is_much(found.get("artifact"), found.get("model")):
+        told.append(
+            f"its artifact takes {megabytes(found['artifact'])}, {_times(found['artifact'], found['model'])} "
+            f"the model's {megabytes(found['model'])}"
+        )
+    if told:
+        yield ", and ".join(told)
+
+
+def _rival(chosen: str, singles: Sequence[Json]) -> Json | None:
+    """What would ship without kernels of our own: the engine that ours is made of, or else the fastest other one."""
+    known = [single for single in singles if _peak(single) is not None]
+    host = _extended(chosen)
+    hosts = [single for single in known if host is not None and _engine(single["target"]) == host]
+    others = [single for single in known if _extended(single["target"]) is None]
+    found = min(hosts or others, key=lambda single: single.get("latency_ms") or inf, default=None)
+    return None if found is None or found["target"] == chosen else found
+
+
+def _extended(target: str) -> str | None:
+    try:
+        return registry.get(_engine(target)).extends
+    except BackendUnavailableError:  # the name of a mix, or an engine of a package that is gone
+        return None
+
+
+def _engine(target: str) -> str:
+    return target.split(maxsplit=1)[0]
+
+
+def _size(file: Path) -> int | None:
+    return file.stat().st_size if file.is_file() else None
+
+
+def _peak(plan: Json) -> int | None:
+    memory = plan.get("memory")
+    return memory["peak"] if memory else None
+
+
+def _is_much(size: int | None, other: int | None) -> bool:
+    return bool(size and other) and size > MUCH * other and size - other >= LEAST_BYTES  # type: ignore[operator]
+
+
+def _times(size: int, other: int) -> str:
+    return f"{size / other:.1f} times"
