@@ -19,7 +19,7 @@ from intarsia.cli.main import cli
 from intarsia.cost.footprint import Footprint, Tail
 from intarsia.cost.memory import Memory
 from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import Verdict
+from intarsia.cost.verdict import Shown, Verdict
 from intarsia.errors import ArtifactError
 from intarsia.report.comparison import Comparison
 from intarsia.runtime.verify import Deviation
@@ -376,6 +376,7 @@ class Fakes:
             single="mnn -precision=low",
             single_ms=Interval(median=12.0, low=11.9, high=12.2),
             speedup=Interval(median=0.8, low=0.78, high=0.83),
+            shown=Shown.SLOWER,
             is_slower=True,
             untimed=None,
         )

@@ -9,6 +9,7 @@ from intarsia.cost.progress import Watcher
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import BackendError, MismatchError
 from intarsia.search.builder import Builder
+from intarsia.search.conclusion import Conclusion
 from intarsia.search.decision import Decision
 from intarsia.search.problem import Candidate
 
@@ -35,6 +36,7 @@ def decide_early(
                 verdict=Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False),
                 error=opened.error,
                 reason="interrupted: the fastest engine alone of those measured until then",
+                conclusion=Conclusion.INTERRUPTED,
                 is_interrupted=True,
             )
     return None

@@ -14,6 +14,7 @@ from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import BackendCrashError
 from intarsia.partition import Partition
 from intarsia.search.choice import choose
+from intarsia.search.conclusion import Conclusion
 from intarsia.search.decision import finalists, side_by_side
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
@@ -32,42 +33,61 @@ def footprint(peak: int) -> Footprint:
 
 
 def verdict(
-    mix: list[float], single: list[float], *, is_void: bool = False, peaks: tuple[int, int] = (100, 100)
+    mix: list[float],
+    single: list[float],
+    *,
+    is_void: bool = False,
+    peaks: tuple[int, int] = (100, 100),
+    control: list[float] | None = None,
 ) -> Verdict:
-    rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(single)}
+    rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(control or single)}
     sizes = (len(mix) // 3,) * 3
     found = Verdict(rounds_ms=rounds, set_sizes=sizes, profile_ms={}, errors={}, failed={}, is_void=is_void)
     return replace(found, footprints={"collage": footprint(peaks[0]), "onnxruntime": footprint(peaks[1])})
 
 
 def test_a_clear_win_ships() -> None:
-    chosen, reason = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
-    assert chosen is MIX
-    assert "1.25 times" in reason
+    choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (MIX, Conclusion.WON)
+    assert choice.reason == "the mix is 1.25 times as fast (1.25 to 1.25)"
 
 
 def test_a_win_inside_the_noise_does_not() -> None:
     mix = [9.0, 11.0] * 14 + [9.9, 9.9]
-    chosen, reason = choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
-    assert chosen is SINGLE
-    assert "no gain" in reason
+    choice = choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.NO_DIFFERENCE)
+    assert choice.reason == "no difference shown between the best mix and it (0.91 to 1.11 times as fast)"
 
 
 def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
-    chosen, _ = choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30))
-    assert chosen is SINGLE
+    assert choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30)).plan is SINGLE
 
 
 def test_a_void_duel_shows_nothing() -> None:
-    chosen, reason = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
-    assert chosen is SINGLE
-    assert "noisy" in reason
+    control = [13.0] * 10 + [10.0] * 20
+    choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True, control=control))
+    assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.VOID)
+    told = "the machine was too noisy to tell whether a mix is faster (the same plan against itself: 0.77 to 1.00)"
+    assert choice.reason == told
+
+
+def test_a_void_duel_in_which_no_mix_seemed_faster_says_so() -> None:
+    control = [13.0] * 10 + [10.0] * 20
+    choice = choose([MIX], SINGLE, verdict([12.5] * 30, [10.0] * 30, is_void=True, control=control))
+    told = "no mix seemed faster (0.80 to 0.80) on a noisy machine (the same plan against itself: 0.77 to 1.00)"
+    assert (choice.conclusion, choice.reason) == (Conclusion.VOID, told)
+
+
+def test_a_duel_that_did_not_end_is_no_matter_of_noise() -> None:
+    choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
+    told = "the paired benchmark did not come to its end, so no mix was shown to be faster"
+    assert (choice.conclusion, choice.reason) == (Conclusion.VOID, told)
 
 
 def test_without_a_single_engine_the_mix_ships() -> None:
-    chosen, reason = choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
-    assert chosen is MIX
-    assert "no engine alone" in reason
+    choice = choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (MIX, Conclusion.NO_SINGLE)
+    assert "no engine alone" in choice.reason
 
 
 def test_if_nothing_ran_the_failure_is_raised() -> None:

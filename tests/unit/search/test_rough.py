@@ -83,5 +83,5 @@ def test_what_is_off_by_too_much_on_unseen_inputs_does_not_ship(
 
 
 def test_a_plan_that_was_asked_for_is_held_to_its_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(MismatchError, match=r"fast is off by 0.02 on unseen inputs; 0.01 is allowed"):
+    with pytest.raises(MismatchError, match=r"fast has an error of 0.02 on unseen inputs; 0.01 is allowed"):
         decided(monkeypatch, {"fast": 0.02}, wanted=plan("fast", 5.0))
