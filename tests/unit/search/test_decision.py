@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from intarsia.config import RunSettings
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
+from intarsia.cost.progress import unwatched
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import BackendCrashError
 from intarsia.partition import Partition
+from intarsia.search import decision
 from intarsia.search.choice import choose
 from intarsia.search.conclusion import Conclusion
 from intarsia.search.decision import finalists, side_by_side
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
+from tests.unit.search.fakes import FakeMeasurer, chain_problem
 
 
 def candidate(name: str, ms: float) -> Candidate:
@@ -175,3 +182,46 @@ def test_an_engine_with_many_settings_does_not_keep_others_out() -> None:
     several = [("a 1", "a", 10.0), ("a 2", "a", 10.1), ("a 3", "a", 10.2), ("a 4", "a", 10.3), ("b", "b", 12.0)]
     singles = [replace(candidate(name, ms), label=label) for name, label, ms in several]
     assert [c.name for c in finalists(singles, [])] == ["a 1", "a 2", "a 3", "b"]
+
+
+class Races:
+    """In the place of the duel: whether each of them, one after the other, is void."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *are_void: bool) -> None:
+        self.are_void = list(are_void)
+        self.measurer = FakeMeasurer({})
+        monkeypatch.setattr(decision, "duel", self.duel)
+        monkeypatch.setattr(decision, "plan_of", lambda *_: None)
+
+    def duel(self, *_: object) -> Verdict:
+        return verdict([8.0] * 30, [10.0] * 30, is_void=self.are_void.pop(0))
+
+    def compiled(self, deadline: Deadline = NO_END) -> Verdict:
+        """What the race of one more compile comes to."""
+        problem = chain_problem(1, [Target("onnxruntime")])
+        builder: Any = SimpleNamespace(build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5))
+        measurer: Any = self.measurer
+        measurer.folder = Path()
+        measurer.cached = 0
+        return decision._verdict(problem, measurer, builder, [SINGLE, MIX], None, deadline, unwatched)
+
+
+def test_a_race_that_decided_is_replayed_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, False)
+    first, second = races.compiled(), races.compiled()
+    assert (first.is_replayed, second.is_replayed) == (False, True)
+    assert replace(second, is_replayed=False) == first
+
+
+def test_a_void_race_decides_nothing_and_is_run_again_by_each_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, True, True, False)
+    found = [races.compiled() for _ in range(5)]
+    assert [each.is_void for each in found] == [True, True, False, False, False]
+    assert [each.is_replayed for each in found] == [False, False, False, True, True]
+
+
+def test_where_no_time_is_left_a_void_race_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, True)
+    races.compiled()
+    found = races.compiled(Deadline(0.0))
+    assert (found.is_void, found.is_replayed) == (True, True)
