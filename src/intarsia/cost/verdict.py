@@ -109,6 +109,16 @@ class Verdict:
         times = self.rounds_ms[name]
         return hull(replace(median_interval(times), median=ms), [ms, *self._set_medians(times)])
 
+    def parts_ms(self, name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Milliseconds of a plan's steps and of its transfers, which come to those of the plan.
+
+        Steps are profiled behind the rounds, so the profile tells what part of the whole each takes.
+        """
+        steps, transfers = self.profile_ms.get(name, ()), self.transfers_ms.get(name, ())
+        whole = sum(steps) + sum(transfers)
+        scale = self.expected_ms(name) / whole if whole and name in self.raced else 1.0
+        return tuple(scale * ms for ms in steps), tuple(scale * ms for ms in transfers)
+
     @property
     def first(self) -> str:
         """The one to beat, which ran twice."""

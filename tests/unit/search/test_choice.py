@@ -71,9 +71,7 @@ def test_of_two_faster_mixes_the_one_that_is_small_enough_ships() -> None:
 def test_a_mix_over_the_limit_is_not_the_reason_of_a_failure() -> None:
     found = verdict({"single": 10.0}, {"single": 100, "mix": 300}, too_big=("mix",))
     told = "every mix needs more memory than it may, or failed"
-    assert choose([MIX], SINGLE, found, 200 * MB) == Choice(
-        plan=SINGLE, conclusion=Conclusion.OVER_MEMORY, reason=told
-    )
+    assert choose([MIX], SINGLE, found, 200 * MB) == Choice(plan=SINGLE, conclusion=Conclusion.OVER_MEMORY, reason=told)
 
 
 def test_a_mix_ships_where_no_engine_alone_is_small_enough() -> None:
@@ -160,7 +158,9 @@ def test_a_mix_that_wins_says_what_became_of_reduced_precision() -> None:
     found = verdict({"single": 10.0, "mix": 7.0, "reduced": 10.0}, {"single": 100, "mix": 100, "reduced": 100})
     choice = choose([REDUCED, MIX], SINGLE, found)
     assert choice.plan is MIX
-    assert choice.reason.startswith("the mix is 1.43 times as fast (1.43 to 1.43); no difference shown between single in")
+    assert choice.reason.startswith(
+        "the mix is 1.43 times as fast (1.43 to 1.43); no difference shown between single in"
+    )
 
 
 def test_each_conclusion_is_told_and_no_sentence_contradicts_it() -> None:
