@@ -33,7 +33,7 @@ class Column:
 
 
 def print_comparison(report: Json, *, verbose: bool = False) -> None:
-    """Every plan that raced, the fastest first, with what it costs beside time; what was timed apart; what could not run.
+    """Every plan with what it costs beside time: those that raced, those timed apart, and why others could not run.
 
     Fits 100 columns; ``verbose`` adds columns and the mixes that were left out.
     """

@@ -3,7 +3,7 @@
 A mix ships only if the interval of its speed-up lies above 1 and beyond that of the control. Inside the noise the
 single engine ships: it is simpler, and nothing was shown to be faster. Which single engine is best is decided side by
 side too: figures of tuning are of other moments, so whoever has a better one than the winner of the duel is let in, and
-there is another. A duel in the store is replayed, but for a void one: it decided nothing, and is fought again.
+there is another. Duels in the store are replayed; where the last one is void, it decided nothing, and is fought again.
 """
 
 from __future__ import annotations
@@ -146,10 +146,15 @@ def decide(
     limit = problem.settings.max_memory
     rivals = [*rough.candidates, *mixes]
 
-    def race(field: Sequence[Candidate]) -> Verdict:
-        return _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
+    def race(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
+        return _verdict(
+            problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch, again=again
+        )
 
-    verdict = side_by_side(singles, [wanted] if wanted else mixes, race, rough.candidates)
+    mixed = [wanted] if wanted else mixes
+    verdict = side_by_side(singles, mixed, race, rough.candidates)
+    if verdict.is_replayed and not _decides(verdict) and not deadline.is_over():
+        verdict = side_by_side(singles, mixed, partial(race, again=True), rough.candidates)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
@@ -224,12 +229,17 @@ def _verdict(
     keep: str | None,
     deadline: Deadline,
     watch: Watcher,
+    *,
+    again: bool,
 ) -> Verdict:
-    """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
+    """The duel of the field, from the store if it was fought before; ``again`` if it was void.
+
+    The first of the field is the one to beat.
+    """
     effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
     with machine_lock(watch):
         key, stored = _kept(measurer.store, partial(_duel_key, problem.graph, field, keep, effort))
-        if stored is not None and (_decides(stored) or deadline.is_over()):
+        if stored is not None and (_decides(stored) or not again):
             measurer.cached += 1
             return stored
         contenders = []

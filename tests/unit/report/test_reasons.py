@@ -19,7 +19,6 @@ from intarsia.report.reasons import (
     percent,
     standing,
     unmeasured,
-    unmeasured,
 )
 from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT, ROUGH, SEARCH
 

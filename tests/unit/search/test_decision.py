@@ -12,6 +12,7 @@ import pytest
 
 from intarsia.config import RunSettings
 from intarsia.cost.deadline import NO_END, Deadline
+from intarsia.cost.duel import Contender
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
 from intarsia.cost.progress import unwatched
@@ -189,21 +190,33 @@ class Races:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *are_void: bool) -> None:
         self.are_void = list(are_void)
+        self.fields: list[list[str]] = []
+        self.is_slow_at_first = False
         self.measurer = FakeMeasurer({})
         monkeypatch.setattr(decision, "duel", self.duel)
         monkeypatch.setattr(decision, "plan_of", lambda *_: None)
+        opened = SimpleNamespace(error=0.0, memory=footprint(100).memory[0])
+        builder = SimpleNamespace(
+            build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5), opened=lambda chosen: (Path(), opened)
+        )
+        monkeypatch.setattr(decision, "Builder", lambda *_: builder)
 
-    def duel(self, *_: object) -> Verdict:
-        return verdict([8.0] * 30, [10.0] * 30, is_void=self.are_void.pop(0))
+    def duel(self, folder: Path, contenders: Sequence[Contender], *_: object) -> Verdict:
+        names = [each.name for each in contenders]
+        self.fields.append(names)
+        single = 30.0 if len(self.fields) == 1 and self.is_slow_at_first else 10.0
+        found = verdict([8.0] * 30, [single] * 30, is_void=self.are_void.pop(0))
+        late = {name: (21.0,) * 30 for name in names if name not in found.rounds_ms}
+        prints = dict.fromkeys(names, footprint(100))
+        return replace(found, rounds_ms={**found.rounds_ms, **late}, footprints=prints)
 
-    def compiled(self, deadline: Deadline = NO_END) -> Verdict:
+    def compiled(self, deadline: Deadline = NO_END, *late: Candidate) -> Verdict:
         """What the race of one more compile comes to."""
         problem = chain_problem(1, [Target("onnxruntime")])
-        builder: Any = SimpleNamespace(build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5))
         measurer: Any = self.measurer
         measurer.folder = Path()
         measurer.cached = 0
-        return decision._verdict(problem, measurer, builder, [SINGLE, MIX], None, deadline, unwatched)
+        return decision.decide(problem, measurer, [SINGLE, *late], [MIX], None, deadline, unwatched).verdict
 
 
 def test_a_race_that_decided_is_replayed_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,3 +238,14 @@ def test_where_no_time_is_left_a_void_race_is_told_as_it_was(monkeypatch: pytest
     races.compiled()
     found = races.compiled(Deadline(0.0))
     assert (found.is_void, found.is_replayed) == (True, True)
+
+
+def test_a_void_race_before_the_one_that_decided_changes_no_plan_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine was slow in the first race, which was void, so one more engine was let in, and that race decided."""
+    races = Races(monkeypatch, True, False)
+    races.is_slow_at_first = True
+    late = candidate("other", 20.0)
+    first, second = races.compiled(NO_END, late), races.compiled(NO_END, late)
+    assert races.fields == [["onnxruntime", "collage"], ["onnxruntime", "other", "collage"]]
+    assert (first.is_void, second.is_replayed) == (False, True)
+    assert replace(second, is_replayed=False) == first

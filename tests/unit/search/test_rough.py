@@ -58,7 +58,7 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, memory=small.memory[0]))
     )
     monkeypatch.setattr(decision, "Builder", lambda *_: built)
-    monkeypatch.setattr(decision, "_verdict", lambda *_: verdict)
+    monkeypatch.setattr(decision, "_verdict", lambda *_, again: verdict)
 
     def judge(chosen: Candidate) -> Accuracy:
         worst = {"y": errors.get(chosen.name, 0.0)}
