@@ -98,8 +98,12 @@ class Result:
         return abs(self.control - 1) > CONTROL_LIMIT
 
     def median_ms(self, name: str) -> float:
-        """Median of the rounds."""
-        return statistics.median(self.rounds_ms[name])
+        """Median of the first contender's rounds times how many times as long as it this one took beside it.
+
+        So of two contenders the one with fewer milliseconds is the faster one, whichever rounds each of them ran.
+        """
+        first = next(iter(self.rounds_ms))
+        return statistics.median(self.rounds_ms[first]) * statistics.median(self._ratios(name, first))
 
     def ratio(self, name: str, over: str) -> Interval:
         """Median of per-round ``name``/``over`` with its 95 % interval."""

@@ -56,6 +56,7 @@ def trial(folder: Path, artifact: Path, planned: Plan, seed: int) -> dict[str, A
         "engines": list(planned.engines),
         "ratio": [round(ratio.median, 4), round(ratio.low, 4), round(ratio.high, 4)],
         "control": round(control.median, 4),
+        "control_interval": [round(control.low, 4), round(control.high, 4)],
         "void": verdict.is_void,
         "sets": list(verdict.set_sizes),
         "rounds": [

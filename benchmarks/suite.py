@@ -70,6 +70,7 @@ def entry(report: Mapping[str, Any], found: field.Field, result: Result) -> Json
     return {
         **field.figures(result),
         "set_sizes": list(result.set_sizes),
+        "times_as_long": {name: round(result.ratio(name, field.PRODUCT).median, 4) for name in result.rounds_ms},
         "best_single": best,
         "speedup_over_best_single": speedup(result, best),
         "speedup_over_onnxruntime_default": speedup(result, field.DEFAULT),

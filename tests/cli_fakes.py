@@ -19,7 +19,7 @@ from intarsia.cli.main import cli
 from intarsia.cost.footprint import Footprint, Tail
 from intarsia.cost.memory import Memory
 from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import Verdict
+from intarsia.cost.verdict import Shown, Verdict
 from intarsia.errors import ArtifactError
 from intarsia.report.comparison import Comparison
 from intarsia.runtime.verify import Deviation
@@ -64,6 +64,7 @@ SINGLES: list[dict[str, Any]] = [
         "speed": 0.894,
         "max_rel_error": 4.0e-7,
         "speedup_vs_best_single": {"median": 0.894, "low": 0.88, "high": 0.91},
+        "shown_vs_best_single": "slower",
         **_figures((21.2, 22.4), 140, 104, compile_s=0.0012, cold_s=(0.61,)),
     },
     {"target": "mnn", "tuned": "mnn", "spin": "call", "latency_ms": 19.4, "speed": 1.0, "max_rel_error": 3.0e-6}
@@ -82,6 +83,7 @@ MIX: dict[str, Any] = {
     "latency_ms": 15.96,
     "speed": 1.2155,
     "speedup_vs_best_single": {"median": 1.2155, "low": 1.19, "high": 1.241},
+    "shown_vs_best_single": "faster",
     "failure": None,
     "max_rel_error": 2.1e-6,
     **FIGURES,
@@ -131,6 +133,8 @@ REPORT: dict[str, Any] = {
     "singles": SINGLES,
     "best_single": "mnn",
     "speedup_vs_best_single": {"median": 1.2155, "low": 1.19, "high": 1.241},
+    "shown_vs_best_single": "faster",
+    "conclusion": "won",
     "chosen": "collage",
     "reason": "the mix is 1.22 times as fast (1.19 to 1.24)",
     "predicted_ms": 15.2,
@@ -155,9 +159,11 @@ REPORT: dict[str, Any] = {
 }
 ALONE: dict[str, Any] = REPORT | {
     "chosen": "mnn",
-    "reason": "the best mix is 1.02 times as fast (0.99 to 1.05): no gain beyond the noise",
+    "reason": "no difference shown between the best mix and it (0.99 to 1.05 times as fast)",
+    "conclusion": "no difference shown",
+    "shown_vs_best_single": None,
     "latency_ms": {"median": 19.4, "min": 19.1, "p90": 20.3},
-    "speedup_vs_best_single": {"median": 1.0, "low": 0.993, "high": 1.006},
+    "speedup_vs_best_single": {"median": 1.0, "low": 1.0, "high": 1.0},
     "figures": {**SINGLES[1], "max_rel_error": 2.1e-6},
     "predicted_ms": 19.2,
     "prediction": {"predicted_ms": 19.2, "measured_ms": 19.4, "predicted_over_measured": 0.9897},
@@ -166,7 +172,7 @@ ALONE: dict[str, Any] = REPORT | {
             "target": "mnn",
             "nodes": ["conv_0", "relu_0", "pool_0", "gru_1"],
             "predicted_ms": 19.2,
-            "measured_ms": 19.3,
+            "measured_ms": 19.4,
             "share": 1.0,
             "switch_ms": None,
             "runners_up": [
@@ -188,9 +194,11 @@ ALONE: dict[str, Any] = REPORT | {
     "switches": 0,
     "mixes": [
         MIX
-        | {"latency_ms": 19.0, "speed": 1.021, "speedup_vs_best_single": {"median": 1.021, "low": 0.99, "high": 1.05}},
+        | {"latency_ms": 19.0, "speed": 1.021, "speedup_vs_best_single": {"median": 1.021, "low": 0.99, "high": 1.05}}
+        | {"shown_vs_best_single": "no difference shown"},
         MIX
-        | {"name": "collage-2", "latency_ms": 23.0, "speed": 0.843, "speedup_vs_best_single": None}
+        | {"name": "collage-2", "latency_ms": 23.0, "speed": None, "speedup_vs_best_single": None, "raced": False}
+        | {"shown_vs_best_single": None}
         | {"failure": {"stage": "verify", "reason": "y differs by 0.3"}},
     ],
 }
@@ -215,7 +223,7 @@ UNRACED: dict[str, Any] = {
     "tuned": "openvino",
     "spin": "call",
     "latency_ms": 31.2,
-    "speed": 0.62,
+    "speed": None,
     "raced": False,
     "max_rel_error": 7.0e-7,
     **_figures((30.1, 33.0), 88, 88, compile_s=0.32, cold_s=(0.85,), calls=None),
@@ -224,6 +232,8 @@ COMPARISON: dict[str, Any] = Comparison(REPORT | {"singles": [*SINGLES[:2], UNRA
 ROUGH: dict[str, Any] = ALONE | {
     "chosen": "mnn in int8-static",
     "reason": "with int8-static it is 2.31 times as fast (2.27 to 2.36)",
+    "conclusion": "won",
+    "shown_vs_best_single": "faster",
     "latency_ms": {"median": 8.41, "min": 8.3, "p90": 8.6},
     "speedup_vs_best_single": {"median": 2.307, "low": 2.27, "high": 2.36},
     "predicted_ms": 8.3,
@@ -254,7 +264,7 @@ ROUGH: dict[str, Any] = ALONE | {
         ALONE["partitions"][0]
         | {
             "predicted_ms": 8.3,
-            "measured_ms": 8.4,
+            "measured_ms": 8.41,
             "precision": {"int8-static": ["conv_0", "gru_1"], "ranges": {"x": [-1.0, 1.0]}},
             "runners_up": [],
             "not_chosen": [],
@@ -376,6 +386,7 @@ class Fakes:
             single="mnn -precision=low",
             single_ms=Interval(median=12.0, low=11.9, high=12.2),
             speedup=Interval(median=0.8, low=0.78, high=0.83),
+            shown=Shown.SLOWER,
             is_slower=True,
             untimed=None,
         )

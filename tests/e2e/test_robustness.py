@@ -70,8 +70,12 @@ def test_a_second_compile_measures_nothing(intarsia: Intarsia, tiny: Path, tmp_p
     plan = intarsia("explain", tmp_path / "m.intarsia", "--plan").out
     second = intarsia(*line).json()
     assert first["search"]["measured"] > 0
-    assert second["search"]["measured"] == 0
     assert second["search"]["cached"] > 0
+    if first["search"]["control_void"]:  # it decided nothing, so it is run again; nothing else is
+        assert 0 < second["search"]["measured"] < first["search"]["measured"]
+        assert not second["search"]["race_replayed"]
+        return
+    assert second["search"]["measured"] == 0
     assert second["latency_ms"] == first["latency_ms"]
     assert intarsia("explain", tmp_path / "m.intarsia", "--plan").out == plan
 

@@ -46,7 +46,7 @@ def bench(artifacts: tuple[Path, ...], against: tuple[str, ...], budget: float, 
 
     All are compared with the first, or with the first engine that --against names (such as onnxruntime, or any spec of
     one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
-    itself is off by more than 2 %, the machine was too noisy, and that is said.
+    itself is off by more than 2 %, or its 95 % interval by more than 10 %, nothing is said to be faster or slower.
     """
     from intarsia.runtime import Artifact
     from intarsia.search.contest import contest
@@ -96,12 +96,10 @@ def _plan(found: Contest, name: str) -> Json:
 
 
 def _judged(found: Contest, name: str) -> str:
-    """What was shown: beyond the noise of the rounds and of the control, and in each set of processes."""
+    """What was shown: beyond the intervals of the rounds and of the control, and in each set of processes."""
     if name == found.baseline:
         return "baseline"
-    if found.verdict.was_beaten(name, found.baseline):
-        return "slower"
-    return "faster" if found.verdict.is_faster(name, found.baseline) else "no difference shown"
+    return found.verdict.compared(name, found.baseline).value
 
 
 def _print(report: Mapping[str, Any]) -> None:
@@ -109,7 +107,7 @@ def _print(report: Mapping[str, Any]) -> None:
     print_table(header, [_row(plan) for plan in report["plans"]], numbers=("ms", "p99", "speed", "cold s", "peak"))
     control = report["control"]
     if control is not None:
-        void = "; it is off by more than 2 %, or the sets did not agree: take no figure for good" * report["is_void"]
+        void = "; the machine was too noisy, so nothing is shown" * report["is_void"]
         click.echo(
             f"\n{report['rounds']} rounds in {report['processes']} sets of processes; the baseline against itself: "
             f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f}){void}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.console import print_table
+from intarsia.report.ranking import has_raced, ranked
 from intarsia.report.reasons import NOTHING, ms
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ class Column:
 
 
 def print_comparison(report: Json, *, verbose: bool = False) -> None:
-    """Every plan that was timed, the fastest first, with what it costs beside time; then what could not run, and why.
+    """Every plan with what it costs beside time: those that raced, those timed apart, and why others could not run.
 
     Fits 100 columns; ``verbose`` adds columns and the mixes that were left out.
     """
     mixes = report.get("mixes", ())
     shown = mixes if verbose else mixes[:MOST_MIXES]
-    timed = sorted((p for p in (*report["singles"], *shown) if p.get("latency_ms")), key=lambda p: p["latency_ms"])
+    timed = ranked((*report["singles"], *shown))
     columns = [*_COLUMNS, *(_MORE if verbose else ())]
     if any(plan.get("precision", PLAIN) != PLAIN for plan in timed):
         columns.insert(1, Column(header="type", show=lambda plan: plan.get("precision", PLAIN), is_number=False))
@@ -61,8 +62,8 @@ def _legend(timed: Sequence[Json]) -> str:
     if calls:
         fewest, most = min(calls), max(calls)
         notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {fewest} calls")
-    if any(not plan.get("raced", True) for plan in timed):
-        notes.append("~ timed at another moment than the rest, not in turns with it")
+    if not all(map(has_raced, timed)):
+        notes.append("~ timed apart, at another moment than the rest")
     said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
     return "\n".join(filter(None, (said, "; ".join(notes))))
 
@@ -95,7 +96,7 @@ def _ms(value: float | None) -> str:
 
 
 def _latency(plan: Json) -> str:
-    return f"{'' if plan.get('raced', True) else '~'}{_ms(plan['latency_ms'])}"
+    return f"{'' if has_raced(plan) else '~'}{_ms(plan['latency_ms'])}"
 
 
 def _interval(plan: Json) -> str:

@@ -10,6 +10,7 @@ import click
 from intarsia.cli.buckets import print_buckets
 from intarsia.cli.console import print_table
 from intarsia.report.needs import needs_told
+from intarsia.report.ranking import has_raced, ranked
 from intarsia.report.reasons import (
     NOTHING,
     about_ms,
@@ -35,10 +36,10 @@ Row = tuple[str, str, str, str]
 
 
 def print_plans(report: Json, *, verbose: bool = False) -> None:
-    """Every plan that was timed, fastest first, then the engines that could not run the whole model, with why."""
+    """Every plan that raced, fastest first, what was timed apart, and the engines that could not run it, with why."""
     mixes = report.get("mixes", ())
     shown = [*report.get("rough", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
-    timed = sorted((p for p in (*report["singles"], *shown) if "latency_ms" in p), key=lambda plan: plan["latency_ms"])
+    timed = ranked((*report["singles"], *shown))
     rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report["best_single"]) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
@@ -48,7 +49,7 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
 
 def _single_row(single: Json, best: str | None) -> Row:
     remark = "best single engine" if single["target"] == best else _unraced(single)
-    return single["tuned"], ms(single["latency_ms"]), _speed(single), remark
+    return single["tuned"], _latency(single), _speed(single), remark
 
 
 def _mix_row(mix: Json) -> Row:
@@ -62,12 +63,16 @@ def _mix_row(mix: Json) -> Row:
     if "precision" in mix:
         name = f"{_engines(mix['targets'])} in {' + '.join(mix['precision'])}"
         remarks[0] = f"error {mix['error']:.2g}"
-    return name, ms(mix["latency_ms"]), _speed(mix), "; ".join(filter(None, remarks))
+    return name, _latency(mix), _speed(mix), "; ".join(filter(None, remarks))
 
 
 def _unraced(plan: Json) -> str:
     """Its figure is of another time than those of the plans that raced each other."""
-    return "" if plan.get("raced", True) else "not in the final duel"
+    return "" if has_raced(plan) else "timed apart"
+
+
+def _latency(plan: Json) -> str:
+    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
 
 
 def _engines(targets: Sequence[str]) -> str:

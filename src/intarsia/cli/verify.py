@@ -157,4 +157,14 @@ def _told(timing: Timing) -> str:
     if timing.speedup is None or timing.single_ms is None:
         return f"{here}\n{timing.single} alone was not timed: {timing.untimed}"
     gain = timing.speedup
-    return f"{here}\n{gain.median:.2f} times as fast as {timing.single} alone ({gain.low:.2f} to {gain.high:.2f})"
+    times, spread = f"{gain.median:.2f} times as fast", f"{gain.low:.2f} to {gain.high:.2f}"
+    match timing.shown:
+        case "faster":
+            told = f"{times} as {timing.single} alone ({spread})"
+        case "slower":
+            told = f"slower than {timing.single} alone: {times} ({spread})"
+        case "void":
+            told = f"the machine is too noisy now to compare it with {timing.single} alone ({spread} times as fast)"
+        case _:
+            told = f"no difference shown to {timing.single} alone ({spread} times as fast)"
+    return f"{here}\n{told}"

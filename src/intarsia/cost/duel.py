@@ -1,8 +1,9 @@
 """The last word: finished artifacts against each other, interleaved, in several sets of fresh processes.
 
 Each contender has a process of its own, with the environment its engines want; only one of them runs at a time. The
-contender that is to be beaten runs twice: its ratio to itself is the control. While the control's median leaves ±2 %,
-or one is faster in some sets and not in others, sets are added; a duel that ends with the control outside is void.
+contender that is to be beaten runs twice: its ratio to itself is the control. While the control does not hold
+(`intarsia.cost.verdict`), or something seems faster that was not shown to be, sets are added; a duel that ends with a
+control that does not hold is void.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from intarsia.cost.pace import Pace, Slowdown, at_full_speed
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.cost.statistics import median
-from intarsia.cost.verdict import CONTROL, CONTROL_NAME, Verdict
+from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.transfers import HOST
@@ -344,9 +345,5 @@ def _profile(
 
 def _still_standing(running: Mapping[str, Contender], fought: Verdict, keep: str | None) -> dict[str, Contender]:
     """Without those that the first one beats beyond doubt, over all sets."""
-    first = next(iter(running))
-    return {
-        name: contender
-        for name, contender in running.items()
-        if name in (first, CONTROL_NAME, keep) or fought.speedup(name, first).high >= 1 - CONTROL
-    }
+    stay = (next(iter(running)), CONTROL_NAME, keep)
+    return {name: contender for name, contender in running.items() if name in stay or not fought.may_leave(name)}

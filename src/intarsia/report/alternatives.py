@@ -13,7 +13,8 @@ from intarsia.search.rivals import Rivals, Standing
 def partitions_json(job: Compilation, decision: Decision, rivals: Rivals) -> list[dict[str, Any]]:
     """The partitions of what ships, each with its times, what part of the whole it is, and its rivals."""
     chosen = decision.chosen
-    measured = decision.verdict.profile_ms.get(chosen.name, (None,) * len(chosen.partitions))
+    steps_ms, _ = decision.verdict.parts_ms(chosen.name)
+    measured = steps_ms or (None,) * len(chosen.partitions)
     standings = rivals.standings(chosen)
     return [
         {

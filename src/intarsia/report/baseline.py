@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.cost.statistics import Interval, median
-from intarsia.cost.verdict import CONTROL
+from intarsia.cost.verdict import out_by, reach
 from intarsia.errors import ConfigError
 from intarsia.report.limits import Against, Limit
 
@@ -135,13 +135,14 @@ def difference(now: Interval, then: Interval) -> Interval:
 def figure(comparison: Json, metric: str) -> Interval | None:
     """One figure of what a comparison would ship, in seconds, bytes or as a plain number; ``None`` if it has none.
 
-    What was measured once has no width. Where the control was out, times are less certain by twice what it was out.
+    What was measured once has no width. Where the control did not hold, times are less certain by twice what its median
+    was out, or as far as its interval reached.
     """
     found = _plain_figure(comparison, metric)
     control = comparison["search"].get("control")
     if found is None or metric not in TIMES or control is None or not comparison["search"].get("control_void"):
         return found
-    slack = 1.0 + 2.0 * abs(control["median"] - 1.0)
+    slack = max(1.0 + 2.0 * abs(control["median"] - 1.0), reach(_whole(control)))
     return Interval(median=found.median, low=found.low / slack, high=found.high * slack)
 
 
@@ -208,11 +209,17 @@ def _held(limit: Limit, mine: Interval | None, theirs: Interval | None) -> tuple
 
 
 def _unrest(comparison: Json) -> str:
-    """Why its times say nothing: the duel did not come to its end. A control that is out only widens them."""
+    """Why its times say nothing: the duel did not come to its end. A control that does not hold only widens them."""
     search = comparison["search"]
     control = search.get("control")
-    is_out = control is not None and abs(control["median"] - 1.0) > CONTROL
+    is_out = control is not None and out_by(_whole(control)) != ""
     return "the duel did not come to its end" if search.get("control_void") and not is_out else ""
+
+
+def _whole(control: Mapping[str, float]) -> Interval:
+    """A control as it was, or with what an old report kept of it."""
+    middle = control["median"]
+    return Interval(median=middle, low=control.get("low", middle), high=control.get("high", middle))
 
 
 def _outcome(limit: Limit, found: Interval) -> Outcome:

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from intarsia.cost.verdict import Shown
 from intarsia.report.needs import needs_told
+from intarsia.report.ranking import has_raced, ranked
 from intarsia.report.reasons import megabytes, ms
+from intarsia.search.conclusion import Conclusion
 
 _SHARED = (
     "model",
@@ -21,6 +24,8 @@ _SHARED = (
     "rough",
     "accuracy",
     "best_single",
+    "conclusion",
+    "shown_vs_best_single",
     "speedup_vs_best_single",
     "absent",
     "search",
@@ -29,6 +34,8 @@ _SHARED = (
     "engines",
     "machine",
 )
+_NO_WIN = (Conclusion.LOST, Conclusion.NO_DIFFERENCE)
+"""Mixes raced, and none was shown to be faster."""
 LEAN = 0.8
 """An engine as fast as the best that needs less than this share of its memory is worth a word."""
 
@@ -48,8 +55,7 @@ class Comparison:
         if len(engines) > 1:
             said = f"Ship the mix of {' + '.join(engines)}: {self.report['reason']}"
         else:
-            is_rough = any(part.get("precision") for part in self.report["partitions"])
-            lead, mark = ("No mix wins: ship", ";") if self.report["mixes"] and not is_rough else ("Ship", ":")
+            lead, mark = ("No mix wins: ship", ";") if self.report.get("conclusion") in _NO_WIN else ("Ship", ":")
             said = f"{lead} {engines[0]} with spin {self.report['spin']}{mark} {self.report['reason']}"
         return "; ".join((said, *self._remarks())) + "."
 
@@ -62,8 +68,7 @@ class Comparison:
     def __repr__(self) -> str:
         cpu, threads = self.report["machine"].get("cpu", "this machine"), self.report["threads"]
         plans = [*self.report["singles"], *self.report["mixes"]]
-        timed = sorted((each for each in plans if each.get("latency_ms")), key=lambda each: each["latency_ms"])
-        rows = [f"  {ms(each['latency_ms']):>6} ms  {_name(each)}{_interval(each)}" for each in timed]
+        rows = [f"  {_latency(each):>6} ms  {_name(each)}{_interval(each)}" for each in ranked(plans)]
         failed = [f"          -  {each['target']}: {each['failure']['reason']}" for each in plans if _has_failed(each)]
         head = f"Comparison of {self.report['model']} on {cpu}, threads {threads}:"
         return "\n".join((head, *rows, *failed, self.recommendation))
@@ -72,31 +77,31 @@ class Comparison:
         best = next((each for each in self.report["singles"] if each["target"] == self.report["best_single"]), None)
         if best is not None and self.report["chosen"] == best["target"]:
             rival = self._next_engine()
-            if rival is not None:
+            if rival is not None and rival.get("shown_vs_best_single") != Shown.NOTHING:
                 yield _against(rival, best)
         elif best is not None and self.report.get("figures") and self.report.get("latency_ms"):
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
         yield from needs_told(self.report)
-        search = self.report["search"]
-        control = search.get("control")
-        if search.get("control_void") and control is not None:
-            off = abs(control["median"] - 1)
-            yield f"the same plan against itself was off by {100 * off:.0f} %, so ask again on a quieter machine"
+        control = self.report["search"].get("control")
+        if self.report["search"].get("control_void") and control is not None:
+            itself = f"the same plan against itself: {control['low']:.2f} to {control['high']:.2f}"
+            is_said = itself in self.report["reason"]
+            yield "ask again on a quieter machine" if is_said else f"ask again on a quieter machine ({itself})"
 
     def _next_engine(self) -> Json | None:
         """The fastest of the other engines that ran side by side with the best."""
-        others = [
+        others = (
             each
             for each in self.report["singles"]
             if each.get("speedup_vs_best_single") and each["target"] != self.report["best_single"]
-        ]
-        return min(others, key=lambda each: each["latency_ms"], default=None)
+        )
+        return next(iter(ranked(others)), None)
 
 
 def _against(rival: Json, best: Json) -> str:
     gain = rival["speedup_vs_best_single"]
-    if not gain["low"] <= 1.0 <= gain["high"]:
+    if rival.get("shown_vs_best_single") == Shown.SLOWER:
         return f"the next engine, {rival['target']}, takes {1 / gain['median']:.2f} times as long"
     said = f"{rival['target']} is as fast within the noise ({gain['low']:.2f} to {gain['high']:.2f})"
     peaks = [(each.get("memory") or {}).get("peak") for each in (rival, best)]
@@ -114,6 +119,10 @@ def _cost(plan: Json) -> str:
 def _engine(part: Json) -> str:
     schemes = [name for name in part.get("precision") or () if name != "ranges"]
     return " in ".join([part["target"], *([" + ".join(sorted(schemes))] if schemes else [])])
+
+
+def _latency(plan: Json) -> str:
+    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
 
 
 def _has_failed(plan: Json) -> bool:

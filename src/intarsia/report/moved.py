@@ -15,5 +15,6 @@ def transfers_json(job: Compilation, decision: Decision) -> list[dict[str, Any]]
     chosen = decision.chosen
     plan = plan_of(job.problem.graph, chosen.partitions, chosen.settings)
     transfers = plan_transfers(plan, [registry.of(step.target).traits for step in plan.steps])
-    times = iter(decision.verdict.transfers_ms.get(chosen.name, ()))
+    _, transfers_ms = decision.verdict.parts_ms(chosen.name)
+    times = iter(transfers_ms)
     return [transfer.export() | {"ms": None if transfer.is_inside else next(times, None)} for transfer in transfers]

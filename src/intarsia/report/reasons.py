@@ -26,6 +26,8 @@ NEEDED = frozenset(
 )
 """What every report of a compile has, however old."""
 
+_NOTHING_SHOWN = {"no difference shown": "no difference shown", "void": "the race is void, so nothing is shown"}
+
 Json = Mapping[str, Any]
 
 
@@ -82,7 +84,10 @@ def figures(report: Json) -> Iterator[str]:
     else:
         yield _predicted(report)
     if gain is not None and report["chosen"] != report["best_single"]:
-        yield f"{gain['median']:.3f} x the speed of {report['best_single']}, the best single engine ({_interval(gain)})"
+        shown = report.get("shown_vs_best_single")
+        remark = f"; {_NOTHING_SHOWN[shown]}" if shown in _NOTHING_SHOWN else ""
+        speed = f"{gain['median']:.3f} x the speed of {report['best_single']}"
+        yield f"{speed}, the best single engine ({_interval(gain)}){remark}"
     error = report["max_rel_error"]
     known = "" if error is None else f"; largest relative error {error:.2g}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
@@ -95,10 +100,10 @@ def figures(report: Json) -> Iterator[str]:
     if control:
         yield control
     yield f"search took {search['seconds']:.1f} s: {search['measured']} measured, {search['cached']} from the store"
-    yield from unmeasured(search)
+    yield from unmeasured(search, report.get("budget_s"))
 
 
-def unmeasured(search: Json) -> Iterator[str]:
+def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
     """What the search left out because its time ended."""
     if search["finished"]:
         return
@@ -106,8 +111,17 @@ def unmeasured(search: Json) -> Iterator[str]:
     for each in search.get("unmeasured", ()):
         left[len(each["atoms"])].append(each["target"])
     told = "; ".join(f"{count} of {search['atoms']} atoms on {', '.join(several)}" for count, several in left.items())
-    ended = "it was interrupted before its end" if search.get("interrupted") else "the time ended before the search did"
-    yield ended + (f"; not measured: {told}" if told else "")
+    yield _ended(search, budget_s) + (f"; not measured: {told}" if told else "")
+
+
+def _ended(search: Json, budget_s: float | None) -> str:
+    """What ended before the search did."""
+    if search.get("interrupted"):
+        return "it was interrupted before its end"
+    whose = "its share of the time" if budget_s is None else f"its share of the {budget_s:g} s budget"
+    if search.get("replayed"):
+        return f"the search, of an earlier compile, had used up {whose}"
+    return f"the search used up {whose}"
 
 
 def standing(part: Json) -> str:
@@ -181,10 +195,12 @@ def megabytes(count: float) -> str:
 
 def _control(search: Json) -> str:
     control = search.get("control")
-    void = "; it left 2 %: the duel is void" if search["control_void"] else ""
+    why = search.get("void_reason") or "it left 2 %"
+    void = f"; the race is void: {why}" if search["control_void"] else ""
+    kept = "; the race is of an earlier compile, from the store" if search.get("race_replayed") else ""
     if control is None:
-        return f"control{void.removeprefix(';')}" if void else ""
-    return f"control: the plan to beat against itself {control['median']:.3f} ({_interval(control)}){void}"
+        return f"control:{void.removeprefix(';')}" if void else ""
+    return f"control: the plan to beat against itself {control['median']:.3f} ({_interval(control)}){void}{kept}"
 
 
 def _interval(found: Json) -> str:

@@ -1,4 +1,8 @@
-"""What a compile measured and decided, as the one JSON object that users, files and renderers share."""
+"""What a compile measured and decided, as the one JSON object that users, files and renderers share.
+
+Each plan has one figure of milliseconds, whoever shows it. Those of plans that raced are of one race, and speeds are
+their ratios; a plan that did not race has what it took when it was tuned, and no speed: that was another moment.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ from intarsia import __version__
 from intarsia.backends import registry
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
-from intarsia.cost.statistics import Interval, median, percentile
-from intarsia.cost.verdict import CONTROL_NAME
+from intarsia.cost.statistics import Interval, percentile
+from intarsia.cost.verdict import CONTROL_NAME, Verdict, out_by
 from intarsia.graph import Graph
 from intarsia.graph.rounding import rounds
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
@@ -45,7 +49,7 @@ def compile_report(
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(surveyed or {}), **verdict.footprints}
-    times = verdict.rounds_ms.get(chosen.name, ())
+    latency = _latency(chosen.name, verdict)
     rivals = Rivals(job.problem, singles, collage)
     mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
     figures = plan_figures(chosen.name, verdict, footprints.get(chosen.name))
@@ -63,18 +67,20 @@ def compile_report(
         "config": str(job.team.config),
         "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
         "devices": None if job.devices is None else job.devices.export(),
-        "latency_ms": _latency(times),
+        "latency_ms": latency,
         "figures": {**figures, "max_rel_error": _finite(decision.error), "allowed_error": decision.allowed},
         "needs": needs_json(chosen.label, figures, alone, decision.artifact, job.origin.model, weights),
         "singles": alone,
         "best_single": None if decision.best_single is None else decision.best_single.label,
         "speedup_vs_best_single": _interval(decision.speedup),
         "chosen": chosen.label,
+        "shown_vs_best_single": _shown(chosen, decision),
         "reason": decision.reason,
         "verified": decision.is_verified,
         "remarks": list(remarks),
+        "conclusion": decision.conclusion.value,
         "predicted_ms": chosen.total_ms,
-        "prediction": _prediction(chosen.total_ms, times),
+        "prediction": _prediction(chosen.total_ms, latency),
         "partitions": partitions_json(job, decision, rivals),
         "transfers": transfers_json(job, decision),
         "openings": openings_json(chosen, rivals),
@@ -98,9 +104,12 @@ def compile_report(
             "candidates": 0 if collage is None else collage.candidates,
             "finished": not decision.is_interrupted and (collage is None or collage.is_finished),
             "interrupted": decision.is_interrupted,
+            "replayed": collage is not None and collage.is_replayed,
             "unmeasured": unmeasured_json(rivals),
             "control_void": verdict.is_void,
+            "void_reason": _void_reason(verdict),
             "control": _control(decision),
+            "race_replayed": verdict.is_replayed,
         },
         "threads": chosen.settings.threads,
         "max_memory": job.problem.settings.max_memory,
@@ -109,10 +118,12 @@ def compile_report(
     }
 
 
-def _latency(times: Sequence[float]) -> dict[str, float] | None:
+def _latency(name: str, verdict: Verdict) -> dict[str, float] | None:
+    times = verdict.rounds_ms.get(name)
     if not times:
         return None
-    return {"median": median(times), "min": min(times), "p90": percentile(times, 0.9)}
+    ms = verdict.expected_ms(name)
+    return {"median": ms, "min": min(ms, *times), "p90": max(ms, percentile(times, 0.9))}
 
 
 def _single(single: Single, decision: Decision, footprints: Mapping[str, Footprint]) -> dict[str, Any]:
@@ -132,9 +143,10 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
         "tuned": str(best.partitions[0].target),
         "spin": best.settings.spin.value,
         "latency_ms": latency,
-        "speed": _speed(best, latency, decision),
+        "speed": _speed(best, decision),
         "raced": best.name in raced,
         "speedup_vs_best_single": None if best == decision.best_single else _interval(_speedup(best, decision)),
+        "shown_vs_best_single": _shown(best, decision),
         "max_rel_error": _finite(single.outcome.error),
         "allowed_error": single.outcome.allowed,
         **({} if single.stages is None else {"stages": asdict(single.stages)}),
@@ -154,10 +166,11 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
         "switches": switches(plan.partitions),
         "predicted_ms": plan.total_ms,
         "latency_ms": latency,
-        "speed": _speed(plan, latency, decision),
+        "speed": _speed(plan, decision),
         "raced": raced,
         "max_rel_error": _finite(verdict.errors.get(plan.name)),
         "speedup_vs_best_single": _interval(_speedup(plan, decision)),
+        "shown_vs_best_single": _shown(plan, decision),
         "failure": None if failure is None else {"stage": failure[0], "reason": failure[1]},
         **plan_figures(plan.name, verdict, verdict.footprints.get(plan.name)),
     }
@@ -178,14 +191,10 @@ def _speedup(plan: Candidate, decision: Decision) -> Interval | None:
     return decision.verdict.speedup(plan.name, best.name)
 
 
-def _speed(plan: Candidate, latency_ms: float | None, decision: Decision) -> float | None:
-    """How many times as fast as the best single engine: by the rounds that both ran, else by what was measured."""
-    raced, best = _speedup(plan, decision), decision.best_single
-    if raced is not None or best is None:
-        return None if raced is None else raced.median
-    raced_best = best.name in decision.verdict.rounds_ms
-    best_ms = decision.verdict.expected_ms(best.name) if raced_best else best.total_ms
-    return best_ms / latency_ms if best_ms and latency_ms else None
+def _speed(plan: Candidate, decision: Decision) -> float | None:
+    """How many times as fast as the best single engine, if both raced: figures of two moments tell nothing."""
+    gain = _speedup(plan, decision)
+    return None if gain is None else gain.median
 
 
 def _finite(error: float | None) -> float | None:
@@ -200,19 +209,32 @@ def _why_allowed(allowed: float | None, graph: Graph) -> str | None:
     return f"the model rounds inside: two right computations of it differ by up to {allowed:.2g}"
 
 
-def _prediction(predicted_ms: float | None, times: Sequence[float]) -> dict[str, float] | None:
-    if predicted_ms is None or not times:
+def _shown(plan: Candidate, decision: Decision) -> str | None:
+    """What the race shows of it against the best single engine; ``None`` of that engine itself, and without a race."""
+    best = decision.best_single
+    if best is None or best.name == plan.name or _speedup(plan, decision) is None:
         return None
-    measured = median(times)
+    return decision.verdict.compared(plan.name, best.name).value
+
+
+def _prediction(predicted_ms: float | None, latency: Mapping[str, float] | None) -> dict[str, float] | None:
+    if predicted_ms is None or latency is None:
+        return None
+    measured = latency["median"]
     return {"predicted_ms": predicted_ms, "measured_ms": measured, "predicted_over_measured": predicted_ms / measured}
+
+
+def _void_reason(verdict: Verdict) -> str | None:
+    """Why the race shows nothing."""
+    if not verdict.is_void:
+        return None
+    is_noise = CONTROL_NAME in verdict.rounds_ms and not verdict.control_holds
+    return out_by(verdict.control) if is_noise else "the race did not come to its end"
 
 
 def _control(decision: Decision) -> dict[str, float] | None:
     """The plan to beat against itself."""
-    first = next(iter(decision.verdict.rounds_ms), None)
-    if first is None or CONTROL_NAME not in decision.verdict.rounds_ms:
-        return None
-    return _interval(decision.verdict.speedup(CONTROL_NAME, first))
+    return _interval(decision.verdict.control) if CONTROL_NAME in decision.verdict.rounds_ms else None
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:

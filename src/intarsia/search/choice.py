@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
-from intarsia.config.settings import MIX_MEMORY
 from intarsia.cost.duel import MEMORY_STAGE
 from intarsia.cost.footprint import megabytes
 from intarsia.cost.record import Failure
-from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import MemoryLimitError
+from intarsia.search.conclusion import Conclusion, Contest
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate
 
@@ -21,47 +22,56 @@ def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | No
     return min(standing, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What ships.
+
+    Attributes:
+        plan: The plan.
+        conclusion: That a rival won, or what came of the mixes.
+        reason: One sentence on the mixes, and one on plans in reduced precision where there are some.
+    """
+
+    plan: Candidate
+    conclusion: Conclusion
+    reason: str
+
+
 def choose(
-    mixes: Sequence[Candidate], best_single: Candidate | None, verdict: Verdict, max_memory: int | None = None
-) -> tuple[Candidate, str]:
-    """The plan that ships, and one sentence of reason.
+    rivals: Sequence[Candidate],
+    best_single: Candidate | None,
+    verdict: Verdict,
+    max_memory: int | None = None,
+    over_error: Mapping[str, str] = MappingProxyType({}),
+) -> Choice:
+    """The plan that ships, and why.
 
     Args:
-        mixes: Mixed plans.
+        rivals: Mixed plans, and plans in reduced precision.
         best_single: The best plan with one engine that fits, if any does.
         verdict: What the duel came to; what is over the limit failed there.
         max_memory: The limit, where the user stated one: a mix may then need all of it.
+        over_error: Rivals by name that may not ship for their error on unseen inputs, with what is said of each.
 
     Raises:
         MemoryLimitError: No plan gets by with the memory that it may have.
         CompileError, LoadError, ExecutionError, MismatchError: No plan ran.
     """
-    standing = [mix for mix in mixes if mix.name in verdict.rounds_ms]
     if best_single is None:
-        return _without_singles(mixes, verdict, max_memory)
-    if not standing:
-        return best_single, _no_mix(mixes, best_single, verdict)
-    speedups = {mix.name: verdict.speedup(mix.name, best_single.name) for mix in standing}
-    ranked = sorted(standing, key=lambda mix: -speedups[mix.name].median)
-    shown = [mix for mix in ranked if verdict.is_faster(mix.name, best_single.name)]
-    lean = [m for m in shown if max_memory is not None or _memory_ratio(m, best_single, verdict) <= MIX_MEMORY]
-    best = (lean or shown or ranked)[0]
-    told = _told(speedups[best.name])
-    if lean:
-        return best, f"{_kind(best)} is {told}"
-    if shown:
-        peaks = " against ".join(megabytes(verdict.footprints[plan.name].peak_bytes) for plan in (best, best_single))
-        ratio = _memory_ratio(best, best_single, verdict)
-        return best_single, (
-            f"the best mix is {told}, but needs {ratio:.1f} times the memory ({peaks}); --max-memory would allow it"
-        )
-    if verdict.is_void:
-        return best_single, "the machine was too noisy to show that a mix is faster"
-    return best_single, f"the best mix is {told}: no gain beyond the noise"
-
-
-def _kind(plan: Candidate) -> str:
-    return f"with {' and '.join(plan.precisions)} it" if plan.precisions else "the mix"
+        allowed = [rival for rival in rivals if rival.name not in over_error]
+        plan, reason = _without_singles(allowed, verdict, max_memory)
+        return Choice(plan=plan, conclusion=Conclusion.NO_SINGLE, reason=reason)
+    contest = Contest(single=best_single, verdict=verdict, has_limit=max_memory is not None, over_error=over_error)
+    mixes = [rival for rival in rivals if not rival.precisions]
+    reduced = [rival for rival in rivals if rival.precisions]
+    on_reduced = [contest.told(reduced)] if reduced else []
+    winners = [rival for rival in rivals if contest.came_to(rival) is Conclusion.WON]
+    if not winners:
+        conclusion = contest.came_to(contest.nearest(mixes)) if mixes else Conclusion.NO_RIVAL
+        return Choice(plan=best_single, conclusion=conclusion, reason="; ".join((contest.told(mixes), *on_reduced)))
+    best = max(winners, key=lambda rival: contest.gain(rival).median)
+    told = [contest.told([best]), *([] if best.precisions else on_reduced)]
+    return Choice(plan=best, conclusion=Conclusion.WON, reason="; ".join(told))
 
 
 def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None) -> None:
@@ -104,25 +114,3 @@ def _without_singles(mixes: Sequence[Candidate], verdict: Verdict, max_memory: i
     if any(stage == MEMORY_STAGE for stage, _ in verdict.failed.values()):
         return best, "no engine alone gets by with so little memory"
     return best, "no engine alone can run the whole model"
-
-
-def _no_mix(mixes: Sequence[Candidate], best_single: Candidate, verdict: Verdict) -> str:
-    """Why none ran all rounds."""
-    if not mixes:
-        return "no mix of engines promised to be faster"
-    beaten = [verdict.speedup(mix.name, best_single.name) for mix in mixes if mix.name in verdict.left_ms]
-    if beaten:
-        gain = max(beaten, key=lambda each: each.median)
-        return f"the best mix is {_told(gain)}: clearly slower"
-    if any(verdict.failed.get(mix.name, ("", ""))[0] == MEMORY_STAGE for mix in mixes):
-        return "every mix needs more memory than it may, or failed"
-    return "every mix failed"
-
-
-def _told(gain: Interval) -> str:
-    return f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
-
-
-def _memory_ratio(mix: Candidate, single: Candidate, verdict: Verdict) -> float:
-    """How many times the peak memory of the single engine the mix needs."""
-    return verdict.footprints[mix.name].peak_bytes / max(1, verdict.footprints[single.name].peak_bytes)

@@ -67,6 +67,7 @@ class CollageResult:
         known: Every piece that was measured.
         shares: For each target what each atom adds to the whole model, as far as that is known; else infinite.
         candidates: Number of pieces that there were to choose from: runs of atoms, on each target that takes them.
+        is_replayed: Whether an earlier compile searched, and the store tells.
     """
 
     mixes: tuple[Mix, ...]
@@ -76,6 +77,7 @@ class CollageResult:
     known: tuple[Known, ...] = ()
     shares: Mapping[Target, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
     candidates: int = 0
+    is_replayed: bool = False
 
 
 class CollageSearch:

@@ -1,15 +1,17 @@
 """The final decision: finished artifacts of the finalists and of every single engine that is close, in a duel.
 
-A mix ships only if the interval of its speed-up lies above 1. Inside the noise the single engine ships: it is simpler,
-and nothing was shown to be faster. Which single engine is best is decided side by side too: figures of tuning are of
-other moments, so whoever has a better one than the winner of the duel is let in, and there is another.
+A mix ships only if the interval of its speed-up lies above 1 and beyond that of the control. Inside the noise the
+single engine ships: it is simpler, and nothing was shown to be faster. Which single engine is best is decided side by
+side too: figures of tuning are of other moments, so whoever has a better one than the winner of the duel is let in, and
+there is another. Duels in the store are replayed; where the last one is void, it decided nothing, and is fought again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -21,14 +23,16 @@ from intarsia.cost.measure import Measurer, judging_facts, run_facts
 from intarsia.cost.progress import Watcher
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.store import Store
+from intarsia.cost.verdict import Verdict
 from intarsia.errors import MismatchError
 from intarsia.graph import Graph
 from intarsia.graph.rounding import rounds
 from intarsia.graph.stages import has_stages
 from intarsia.runtime import plan_of
 from intarsia.search.builder import Builder, plan_facts
-from intarsia.search.choice import check_last, check_memory, choose, fastest
+from intarsia.search.choice import Choice, check_last, check_memory, choose, fastest
+from intarsia.search.conclusion import Conclusion
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.rough import NO_ROUGH, RoughPlans
 from intarsia.search.unseen import Accuracy
@@ -44,7 +48,7 @@ DUEL_SHARE = 0.05
 """Share of the budget that one set of rounds may take."""
 FULL_DUEL_S = 20.0
 """Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""
-DUEL = 2
+DUEL = 3
 """Part of every key: raised when a duel is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
 Judge = Callable[[Candidate], Accuracy | None]
@@ -60,7 +64,8 @@ class Decision:
         best_single: The fastest plan with one engine; ``None`` if no engine can run the model alone.
         verdict: The duel's figures.
         error: Largest max|a-b| / max|b| of the shipped artifact's outputs against the reference; ``None`` without one.
-        reason: One sentence.
+        reason: One sentence, or one on mixes and one on reduced precision.
+        conclusion: What that is said of.
         accuracy: Error of each output on inputs that decided nothing, where the user allowed one.
         rough: What was tried in less than fp32.
         allowed: What the output with that error was allowed.
@@ -73,6 +78,7 @@ class Decision:
     verdict: Verdict
     error: float | None
     reason: str
+    conclusion: Conclusion
     accuracy: Accuracy | None = None
     rough: RoughPlans = NO_ROUGH
     allowed: float | None = None
@@ -88,9 +94,7 @@ class Decision:
         """How many times faster than the best single engine, with its 95 % interval."""
         if self.best_single is None or self.best_single.name not in self.verdict.rounds_ms:
             return None
-        # The first of the duel ran twice: of its ratio to itself the noise can be read.
-        is_control = self.chosen.name == self.best_single.name == next(iter(self.verdict.rounds_ms), None)
-        return self.verdict.speedup(CONTROL_NAME if is_control else self.chosen.name, self.best_single.name)
+        return self.verdict.speedup(self.chosen.name, self.best_single.name)
 
 
 def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
@@ -149,40 +153,25 @@ def decide(
     """
     builder = Builder(measurer, watch)
     limit = problem.settings.max_memory
+    rivals = [*rough.candidates, *mixes]
 
-    def race(field: Sequence[Candidate]) -> Verdict:
-        return _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
+    def race(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
+        return _verdict(
+            problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch, again=again
+        )
 
-    verdict = side_by_side(singles, [wanted] if wanted else mixes, race, rough.candidates)
+    mixed = [wanted] if wanted else mixes
+    verdict = side_by_side(singles, mixed, race, rough.candidates)
+    if verdict.is_replayed and not _decides(verdict) and not deadline.is_over():
+        verdict = side_by_side(singles, mixed, partial(race, again=True), rough.candidates)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
-        chosen, reason = wanted, "the only plan that covers the model" if not singles else "the plan that was asked for"
-        if (fault := _stage_fault(problem, measurer, singles, wanted)) is not None:
-            raise MismatchError(f"{chosen.label} answers wrongly: {fault}")
+        choice, accuracy = _asked_for(problem, measurer, singles, wanted, judge)
     else:
-        chosen, reason = choose([*rough.candidates, *mixes], best_single, verdict, limit)
-        while (fault := _stage_fault(problem, measurer, singles, chosen)) is not None:
-            mixes = [mix for mix in mixes if mix is not chosen]
-            chosen, reason = choose([*rough.candidates, *mixes], best_single, verdict, limit)
-            reason += f"; a mix was dropped, since it answers wrongly: {fault}"
-    accuracy = judge(chosen)
-    left = rough.candidates
-    while accuracy is not None and not accuracy.holds:
-        off = max(accuracy.worst.values())
-        if wanted is None and chosen not in left and rounds(problem.graph):
-            # Engines differ by so much on their own: it answers as rightly as the one that it is compared with.
-            reason += (
-                f"; on unseen inputs it differs by {off:.2g} from another right engine, as this model rounds inside"
-            )
-            break
-        if wanted is not None or chosen not in left:
-            raise MismatchError(
-                f"{chosen.label} is off by {off:.2g} on unseen inputs; {accuracy.max_error:g} is allowed"
-            )
-        left = tuple(plan for plan in left if plan is not chosen)
-        chosen, reason = choose([*left, *mixes], best_single, verdict, limit)
-        accuracy = judge(chosen)
+        settle = partial(choose, rivals, best_single, verdict, limit)
+        choice, accuracy = _settled(problem, measurer, singles, rough, settle, judge)
+    chosen = choice.plan
     artifact, opened = builder.opened(chosen)
     check_last(chosen.name, opened.memory.peak, limit)
     return Decision(
@@ -192,10 +181,59 @@ def decide(
         verdict=verdict,
         error=opened.error,
         allowed=opened.allowed,
-        reason=reason,
+        reason=choice.reason,
+        conclusion=choice.conclusion,
         accuracy=accuracy,
         rough=rough,
     )
+
+
+def _asked_for(
+    problem: Problem, measurer: Measurer, singles: Sequence[Candidate], wanted: Candidate, judge: Judge
+) -> tuple[Choice, Accuracy | None]:
+    """The plan that ships whatever the race says, if it answers rightly."""
+    if (fault := _stage_fault(problem, measurer, singles, wanted)) is not None:
+        raise MismatchError(f"{wanted.label} answers wrongly: {fault}")
+    accuracy = judge(wanted)
+    if accuracy is not None and not accuracy.holds:
+        raise MismatchError(_too_inexact(wanted, accuracy))
+    told = "the only plan that covers the model" if not singles else "the plan that was asked for"
+    return Choice(plan=wanted, conclusion=Conclusion.GIVEN, reason=told), accuracy
+
+
+def _settled(
+    problem: Problem,
+    measurer: Measurer,
+    singles: Sequence[Candidate],
+    rough: RoughPlans,
+    choose_without: Callable[[Mapping[str, str]], Choice],
+    judge: Judge,
+) -> tuple[Choice, Accuracy | None]:
+    """The plan that ships: what wins the race, less what turns out to answer wrongly or not exactly enough."""
+    barred: dict[str, str] = {}
+    while True:
+        choice = choose_without(barred)
+        plan = choice.plan
+        if (fault := _stage_fault(problem, measurer, singles, plan)) is not None:
+            barred[plan.name] = f"the best mix answers wrongly: {fault}"
+            continue
+        accuracy = judge(plan)
+        if accuracy is None or accuracy.holds:
+            return choice, accuracy
+        if plan in rough.candidates:
+            barred[plan.name] = _too_inexact(plan, accuracy)
+            continue
+        if not rounds(problem.graph):
+            raise MismatchError(_too_inexact(plan, accuracy))
+        # Engines differ by so much on their own: it answers as rightly as the one that it is compared with.
+        error = max(accuracy.worst.values())
+        differs = f"on unseen inputs it differs by {error:.2g} from another right engine, as this model rounds inside"
+        return replace(choice, reason=f"{choice.reason}; {differs}"), accuracy
+
+
+def _too_inexact(plan: Candidate, accuracy: Accuracy) -> str:
+    error = max(accuracy.worst.values())
+    return f"{plan.label} has an error of {error:.2g} on unseen inputs; {accuracy.max_error:g} is allowed"
 
 
 def _stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candidate], plan: Candidate) -> str | None:
@@ -248,15 +286,19 @@ def _verdict(
     keep: str | None,
     deadline: Deadline,
     watch: Watcher,
+    *,
+    again: bool,
 ) -> Verdict:
-    """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
+    """The duel of the field, from the store if it was fought before; ``again`` if it was void.
+
+    The first of the field is the one to beat.
+    """
     effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
-    key = _duel_key(problem.graph, field, keep, effort)
     with machine_lock(watch):
-        stored = measurer.store.get(key)
-        if stored is not None:
+        key, stored = _kept(measurer.store, partial(_duel_key, problem.graph, field, keep, effort))
+        if stored is not None and (_decides(stored) or not again):
             measurer.cached += 1
-            return _VERDICT.validate_python(stored)
+            return stored
         contenders = []
         failed = {}
         compile_s = {}
@@ -271,9 +313,24 @@ def _verdict(
         measurer.measured += 1
         verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, deadline)
     verdict = replace(verdict, failed={**failed, **verdict.failed}, compile_s=compile_s)
-    # A void duel is kept too, and told to be void: the same store gives the same plan, and nothing is measured twice.
     measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
     return verdict
+
+
+def _kept(store: Store, key_of: Callable[[int], Key]) -> tuple[Key, Verdict | None]:
+    """The first duel in the store that decides, else the last one; and the key of a next one."""
+    attempt, found = 0, None
+    while (stored := store.get(key_of(attempt))) is not None:
+        found = replace(_VERDICT.validate_python(stored), is_replayed=True)
+        if _decides(found):
+            break
+        attempt += 1
+    return key_of(attempt), found
+
+
+def _decides(verdict: Verdict) -> bool:
+    """Not if it is void; but where nobody ran, another duel would end alike."""
+    return not verdict.is_void or not verdict.rounds_ms
 
 
 def _effort(budget_s: float) -> Effort:
@@ -281,10 +338,11 @@ def _effort(budget_s: float) -> Effort:
     return Effort(seconds=seconds) if budget_s >= FULL_DUEL_S else Effort(seconds=seconds, processes=2, repeats=0)
 
 
-def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort) -> Key:
+def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort, attempt: int) -> Key:
     return Key(
         facts={
             "duel": [DUEL, effort.processes, effort.rounds, effort.seconds],
+            **({"attempt": attempt} if attempt else {}),
             **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": keep,
             "graph": graph.fingerprint,

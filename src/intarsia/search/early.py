@@ -9,6 +9,7 @@ from intarsia.cost.progress import Watcher
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import BackendError, MismatchError
 from intarsia.search.builder import Builder
+from intarsia.search.conclusion import Conclusion
 from intarsia.search.decision import Decision
 from intarsia.search.problem import Candidate
 
@@ -36,6 +37,7 @@ def decide_early(
                 error=opened.error,
                 allowed=opened.allowed,
                 reason="interrupted: the fastest engine alone of those measured until then",
+                conclusion=Conclusion.INTERRUPTED,
                 is_interrupted=True,
             )
     return None

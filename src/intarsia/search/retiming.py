@@ -9,6 +9,7 @@ from typing import Any
 from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval
+from intarsia.cost.verdict import Shown
 from intarsia.errors import BackendError, BackendUnavailableError, NoCoverError
 from intarsia.runtime import Artifact
 from intarsia.search.contest import contest
@@ -29,6 +30,7 @@ class Timing:
         single: For a plan of several parts, the engine that was the fastest one alone then; ``None`` if none was.
         single_ms: What that takes here; ``None`` if it was not timed.
         speedup: How many times as fast the plan is as that engine.
+        shown: What that shows of the plan against the engine alone; ``None`` if they did not race.
         is_slower: Whether the engine alone was shown to be faster than the plan.
         untimed: Why the engine alone was not timed.
     """
@@ -38,6 +40,7 @@ class Timing:
     single: str | None
     single_ms: Interval | None
     speedup: Interval | None
+    shown: Shown | None
     is_slower: bool
     untimed: str | None
 
@@ -79,6 +82,7 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
         single=single or None,
         single_ms=None,
         speedup=None,
+        shown=None,
         is_slower=False,
         untimed=untimed,
     )
@@ -86,16 +90,19 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
         return replace(timing, untimed=verdict.failed[single][1])
     if single not in verdict.raced:
         return timing
+    shown = verdict.compared(name, single)
     return replace(
         timing,
         single_ms=verdict.latency(single),
         speedup=verdict.speedup(name, single),
-        is_slower=verdict.was_beaten(name, single),
+        shown=shown,
+        is_slower=shown is Shown.SLOWER,
     )
 
 
 def _best_single(report: Mapping[str, Any]) -> str:
     """The engine that was the fastest one alone, with its options; an empty text if none was."""
     ran = [single for single in report["singles"] if single.get("latency_ms") is not None]
-    best = min(ran, key=lambda single: single["latency_ms"], default=None)
+    named = [single for single in ran if single["target"] == report.get("best_single")]
+    best = min(named or ran, key=lambda single: (not single.get("raced", True), single["latency_ms"]), default=None)
     return "" if best is None else str(best["tuned"])

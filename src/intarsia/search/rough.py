@@ -126,10 +126,9 @@ class RoughSearch:
             for is_dynamic in (False, True):
                 self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
         found = sorted(self._found, key=lambda rough: rough.candidate.total_ms or math.inf)
-        dropped = tuple(self._dropped)
-        reason = (
-            "" if found else f"nothing in less than fp32 races: {dropped[0][1] if dropped else 'nothing was tried'}"
-        )
+        late = ((rough.candidate.label, f"{MOST} others were faster when they were tried") for rough in found[MOST:])
+        dropped = (*self._dropped, *late)
+        reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
         return RoughPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
@@ -217,8 +216,10 @@ class RoughSearch:
         outcome = self._measurer.cost_of_plan(partitions, settings, replace(ROUGH_EFFORT, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
-        if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf) or (hopeless and outcome.cost_ms > hopeless):
-            return "computing in less than fp32 is not faster here"
+        if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf):
+            return f"it takes {outcome.cost_ms:.3g} ms, in fp32 {plan.total_ms:.3g}"
+        if hopeless and outcome.cost_ms > hopeless:
+            return "another plan in reduced precision takes less than half as long"
         error = self._error(partitions, settings, chooser)
         if isinstance(error, Failure):
             return f"failed at {error.stage}: {error.reason}"
@@ -251,6 +252,13 @@ class RoughSearch:
         backend = registry.of(partition.target)
         refusals = (backend.refusal(node, model.graph, partition.target) for node in model.nodes)
         return next(filter(None, refusals), None)
+
+
+def _first(dropped: Sequence[tuple[str, str]]) -> str:
+    if not dropped:
+        return "nothing was tried"
+    plan, why = dropped[0]
+    return f"{plan.partition(',')[0]}: {why}"
 
 
 def _rest(error: float, part: float) -> float:

@@ -128,7 +128,7 @@ def _collage(
     key = search_key(job.problem, tuple(tuned), job.run)
     stored = measurer.store.get(key)
     if stored is not None:
-        return from_json(job.problem, stored)
+        return replace(from_json(job.problem, stored), is_replayed=True)
     mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
     result = mixes.run(Deadline(seconds))

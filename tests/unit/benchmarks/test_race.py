@@ -25,6 +25,12 @@ def test_ratios_are_of_rounds_not_of_medians() -> None:
     assert (found.control, found.is_void) == (1.0, False)
 
 
+def test_milliseconds_and_ratios_agree_whichever_rounds_a_contender_ran() -> None:
+    """The second one left before the machine got slower."""
+    found = result(a=(1.0, 1.0, 4.0, 4.0, 4.0), b=(2.0, 2.0), control=(1.0, 1.0, 4.0, 4.0, 4.0))
+    assert (found.median_ms("a"), found.median_ms("b")) == (4.0, 8.0)
+
+
 @pytest.mark.parametrize(("control", "is_void"), [(1.01, False), (1.03, True), (0.97, True)])
 def test_a_race_is_void_if_one_differs_from_itself(control: float, is_void: bool) -> None:
     assert result(a=(1.0,) * 3, control=(control,) * 3).is_void is is_void

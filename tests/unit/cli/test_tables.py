@@ -24,9 +24,12 @@ def test_the_fastest_comes_first_and_failures_last(capsys: pytest.CaptureFixture
 
 
 def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
-    print_plans(REPORT | {"mixes": [MIX, MIX | {"name": "late", "speedup_vs_best_single": None, "raced": False}]})
-    late = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("late"))
-    assert late.endswith("1 switch; not in the final duel")
+    late = MIX | {"name": "late", "latency_ms": 9.0, "speed": None}
+    late |= {"speedup_vs_best_single": None, "raced": False}
+    print_plans(REPORT | {"mixes": [MIX, late]})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["collage:", "mnn", "onnxruntime", "late:"]
+    assert lines[4].split(maxsplit=4)[4:] == ["~9.00      -  1 switch; timed apart"]
 
 
 def large(parts: int, mixes: int) -> dict[str, Any]:

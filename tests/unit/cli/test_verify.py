@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from intarsia.cost.verdict import Shown
 from intarsia.errors import ExecutionError
 from tests.cli_fakes import Fakes, invoke
 
@@ -60,6 +62,23 @@ def test_a_mix_that_is_faster_here_is_left_alone(fakes: Fakes, folder: Path) -> 
     done = invoke("verify", "m.intarsia", "-o", "alone.intarsia")
     assert done.exit_code == 0
     assert not (folder / "alone.intarsia").exists()
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        (Shown.FASTER, "0.80 times as fast as mnn -precision=low alone (0.78 to 0.83)"),
+        (Shown.SLOWER, "slower than mnn -precision=low alone: 0.80 times as fast (0.78 to 0.83)"),
+        (Shown.NO_DIFFERENCE, "no difference shown to mnn -precision=low alone (0.78 to 0.83 times as fast)"),
+        (Shown.NOTHING, "the machine is too noisy now to compare it with mnn -precision=low alone"),
+    ],
+)
+def test_what_the_race_showed_is_what_is_said(fakes: Fakes, folder: Path, shown: Shown, told: str) -> None:
+    (folder / "m.intarsia").touch()
+    fakes.right()
+    assert fakes.timing is not None
+    fakes.timing = replace(fakes.timing, shown=shown, is_slower=shown is Shown.SLOWER)
+    assert told in invoke("verify", "m.intarsia").stdout
 
 
 def test_what_answers_wrongly_is_not_timed(fakes: Fakes, folder: Path) -> None:

@@ -79,6 +79,13 @@ def test_a_control_that_is_out_widens_times_by_twice_that() -> None:
     assert outcome("memory>99B", noisy) is Outcome.BROKEN
 
 
+def test_a_control_with_a_wide_interval_widens_times_by_that() -> None:
+    wide = {"control_void": True, "control": {"median": 1.0, "low": 0.8, "high": 1.1}}
+    assert outcome("p50>+5%", comparison(12.0), comparison()) is Outcome.BROKEN
+    assert outcome("p50>+5%", comparison(12.0, search=wide), comparison()) is Outcome.UNDECIDED
+    assert outcome("p50>+5%", comparison(14.0, search=wide), comparison()) is Outcome.BROKEN
+
+
 @pytest.mark.parametrize("control", [None, {"median": 1.0}])
 def test_a_duel_that_did_not_come_to_its_end_decides_nothing(control: dict[str, float] | None) -> None:
     cut = comparison(20.0, search={"control_void": True, "control": control})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from intarsia.report.comparison import Comparison
+from intarsia.search.conclusion import Conclusion
 
 SINGLES: list[dict[str, Any]] = [
     {"target": "onnxruntime", "tuned": "onnxruntime -execution-mode=parallel", "spin": "free", "latency_ms": 10.0},
@@ -72,6 +73,7 @@ def rivals(low: float, high: float, peak_mb: int) -> dict[str, Any]:
         "tuned": "openvino",
         "latency_ms": 20.0 / (low + high),
         "speedup_vs_best_single": gain,
+        "shown_vs_best_single": "slower" if high < 0.97 else "no difference shown",
     }
     return report("onnxruntime", "onnxruntime") | {
         "singles": [best, rival | {"memory": {"peak": peak_mb * 10**6}}, SINGLES[1]]
@@ -102,16 +104,38 @@ def test_a_mix_stands_beside_the_best_engine_alone() -> None:
     assert advice.endswith("it takes 8.00 ms and 121 MB, the best engine alone, onnxruntime, 10.0 ms and 100 MB.")
 
 
-def test_that_mixes_were_tried_is_said() -> None:
-    tried = report("onnxruntime", "onnxruntime") | {"mixes": [{"name": "collage", "targets": ["a", "b"]}]}
-    advice = Comparison(tried).recommendation
-    assert advice.startswith("No mix wins: ship onnxruntime -execution-mode=parallel with spin free; because")
+@pytest.mark.parametrize("conclusion", Conclusion)
+def test_no_mix_wins_is_only_said_where_mixes_raced_and_none_was_faster(conclusion: Conclusion) -> None:
+    tried = report("onnxruntime", "onnxruntime") | {
+        "mixes": [{"name": "collage", "targets": ["a", "b"]}],
+        "conclusion": conclusion.value,
+    }
+    plan = "onnxruntime -execution-mode=parallel with spin free"
+    is_none = conclusion in (Conclusion.LOST, Conclusion.NO_DIFFERENCE)
+    lead = f"No mix wins: ship {plan}; because" if is_none else f"Ship {plan}: because"
+    assert Comparison(tried).recommendation.startswith(lead)
 
 
 def test_a_noisy_machine_is_said() -> None:
-    noisy = {"control_void": True, "control": {"median": 1.09, "low": 1.0, "high": 1.1}}
-    advice = Comparison(report("collage", None) | {"search": noisy}).recommendation
-    assert "off by 9 %, so ask again on a quieter machine" in advice
+    noisy = {"control_void": True, "control": {"median": 0.99, "low": 0.572, "high": 1.295}}
+    given = report("collage", None) | {"search": noisy}
+    itself = "(the same plan against itself: 0.57 to 1.29)"
+    assert Comparison(given).recommendation.endswith(f"ask again on a quieter machine {itself}.")
+    given["reason"] = f"too noisy to tell {itself}"
+    assert Comparison(given).recommendation.endswith(f"too noisy to tell {itself}; ask again on a quieter machine.")
+
+
+def test_in_a_void_race_no_engine_is_held_against_another() -> None:
+    found = rivals(0.79, 0.81, 90)
+    found["singles"][1]["shown_vs_best_single"] = "void"
+    assert Comparison(found).recommendation.endswith("because of the figures.")
+
+
+def test_what_was_timed_apart_is_marked_and_stands_last() -> None:
+    found = rivals(0.79, 0.81, 90)
+    apart = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 9.0, "raced": False}
+    shown = repr(Comparison(found | {"singles": [apart, *found["singles"]]})).splitlines()
+    assert [line.split()[0] for line in shown[1:5]] == ["10.0", "12.5", "~9.00", "-"]
 
 
 def test_printed_it_is_a_table_and_the_advice() -> None:

@@ -65,7 +65,7 @@ def test_a_mix_needs_no_more_than_its_reason() -> None:
 
 def test_a_single_engine_is_told_with_what_speaks_against_it() -> None:
     first, *places = decision(ALONE)
-    assert first == "chosen: mnn; the best mix is 1.02 times as fast (0.99 to 1.05): no gain beyond the noise"
+    assert first == "chosen: mnn; no difference shown between the best mix and it (0.99 to 1.05 times as fast)"
     assert places == [opening(place) for place in ALONE["openings"]]
     many = ALONE | {"openings": ALONE["openings"] * 2}
     assert list(decision(many))[-1] == "1 more places where another engine is faster (--verbose)"
@@ -102,11 +102,43 @@ def test_the_figures_of_a_mix() -> None:
 
 def test_a_void_duel_says_so() -> None:
     void = REPORT | {"search": SEARCH | {"control_void": True}}
-    assert any("the duel is void" in line for line in figures(void))
+    assert any("the race is void: it left 2 %" in line for line in figures(void))
+    wide = {"control_void": True, "void_reason": "its interval reaches further than 10 % from 1"}
+    told = figures(REPORT | {"search": SEARCH | wide})
+    assert any("the race is void: its interval reaches further than 10 % from 1" in line for line in told)
     assert any(
-        "the duel is void" in line
+        "the race is void" in line
         for line in figures(void | {"search": SEARCH | {"control_void": True, "control": None}})
     )
+
+
+@pytest.mark.parametrize(
+    ("shown", "remark"),
+    [
+        ("faster", "1.241)"),
+        ("slower", "1.241)"),
+        ("no difference shown", "; no difference shown"),
+        ("void", "; the race is void, so nothing is shown"),
+    ],
+)
+def test_a_speed_is_told_with_what_it_shows(shown: str, remark: str) -> None:
+    (line,) = [line for line in figures(REPORT | {"shown_vs_best_single": shown}) if "x the speed" in line]
+    assert line.endswith(remark)
+
+
+def test_a_race_from_the_store_is_marked() -> None:
+    kept = REPORT | {"search": SEARCH | {"race_replayed": True}}
+    assert any(line.endswith("the race is of an earlier compile, from the store") for line in figures(kept))
+
+
+def test_what_ended_the_search_is_said_with_the_time_that_it_had() -> None:
+    def told(**search: bool) -> str:
+        return next(unmeasured(SEARCH | search, 60.0))
+
+    assert told().startswith("the search used up its share of the 60 s budget; not measured: 1 of 3 atoms on ncnn")
+    assert told(replayed=True).startswith("the search, of an earlier compile, had used up its share of the 60 s budget")
+    assert told(interrupted=True).startswith("it was interrupted before its end")
+    assert not list(unmeasured(SEARCH | {"finished": True}, 60.0))
 
 
 def test_how_a_plan_runs() -> None:

@@ -21,6 +21,7 @@ from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.partition import Partition
 from intarsia.report.record import compile_report
 from intarsia.search import Candidate, CollageResult, Compilation, Decision, Known, Mix, Single
+from intarsia.search.conclusion import Conclusion
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 
@@ -88,6 +89,7 @@ def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VE
             verdict=verdict,
             error=1e-5,
             reason="as measured",
+            conclusion=Conclusion.WON if chosen is MIX else Conclusion.GIVEN,
         ),
         seconds=1.23456,
         measured=7,
@@ -136,7 +138,9 @@ def test_mixes_have_the_duels_figure_where_there_is_one() -> None:
     assert (raced["name"], raced["latency_ms"], raced["switches"], raced["raced"]) == ("collage", 8.0, 1, True)
     assert (raced["speed"], raced["speedup_vs_best_single"]["median"]) == (1.25, 1.25)
     assert (other["name"], other["latency_ms"], other["switches"], other["raced"]) == ("collage-2", 9.5, 1, False)
-    assert (other["speed"], other["speedup_vs_best_single"], other["failure"]) == (10.0 / 9.5, None, None)
+    # A figure of another moment has no speed beside those of the race.
+    assert (other["speed"], other["speedup_vs_best_single"], other["failure"]) == (None, None, None)
+    assert (raced["shown_vs_best_single"], other["shown_vs_best_single"]) == ("faster", None)
     failed = replace(VERDICT, failed={"collage-2": ("verify", "wrong")})
     assert report(verdict=failed)["mixes"][1]["failure"] == {"stage": "verify", "reason": "wrong"}
 
@@ -177,7 +181,7 @@ def test_the_search_and_its_absence() -> None:
     search = report()["search"]
     assert search == {
         "seconds": 1.235, "measured": 7, "cached": 3, "atoms": 2, "candidates": 0, "finished": False,
-        "interrupted": False, "control_void": False,
+        "interrupted": False, "control_void": False, "void_reason": None, "replayed": False, "race_replayed": False,
         "unmeasured": [{"target": "mnn", "atoms": [0, 1]}],
         "control": {"median": 1.0, "low": 1.0, "high": 1.0},
     }  # fmt: skip
@@ -211,4 +215,8 @@ def test_a_transfer_of_ours_has_its_time(monkeypatch: pytest.MonkeyPatch) -> Non
     moved = plan("collage", ORT, Target("ncnn -base=vulkan"))
     times = {"collage": (0.25, 0.5)}
     found = report(replace(MIX, partitions=moved.partitions), verdict=replace(VERDICT, transfers_ms=times))
-    assert [each["ms"] for each in found["transfers"]] == [0.25, 0.5]
+    parts_ms = [part["measured_ms"] for part in found["partitions"]]
+    transfers_ms = [each["ms"] for each in found["transfers"]]
+    # Steps and transfers were profiled at 5, 3, 0.25 and 0.5 ms; the plan took 8 in the race.
+    assert transfers_ms == [pytest.approx(0.25 * 8 / 8.75), pytest.approx(0.5 * 8 / 8.75)]
+    assert sum([*parts_ms, *transfers_ms]) == pytest.approx(found["latency_ms"]["median"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from intarsia.config import RunSettings
@@ -11,7 +13,8 @@ from intarsia.cost.memory import Memory
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import MemoryLimitError
 from intarsia.partition import Partition
-from intarsia.search.choice import check_last, check_memory, choose
+from intarsia.search.choice import Choice, check_last, check_memory, choose
+from intarsia.search.conclusion import Conclusion
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
 
@@ -47,31 +50,34 @@ def verdict(rounds: dict[str, float], peaks_mb: dict[str, int], *, too_big: tupl
 @pytest.mark.parametrize(("mix_mb", "ships"), [(100, MIX), (130, MIX), (131, SINGLE), (300, SINGLE)])
 def test_a_mix_may_need_a_little_more_memory_than_the_best_engine(mix_mb: int, ships: Candidate) -> None:
     found = verdict({"single": 10.0, "mix": 8.0}, {"single": 100, "mix": mix_mb})
-    chosen, reason = choose([MIX], SINGLE, found)
-    assert chosen is ships
+    choice = choose([MIX], SINGLE, found)
+    assert choice.plan is ships
     if ships is SINGLE:
-        assert f"({mix_mb} MB against 100 MB); --max-memory would allow it" in reason
+        assert choice.conclusion is Conclusion.OVER_MEMORY
+        assert f"({mix_mb} MB against 100 MB); --max-memory would allow it" in choice.reason
 
 
 def test_with_a_limit_a_mix_may_need_all_of_it() -> None:
     found = verdict({"single": 10.0, "mix": 8.0}, {"single": 100, "mix": 300})
-    assert choose([MIX], SINGLE, found, 400 * MB)[0] is MIX
+    assert choose([MIX], SINGLE, found, 400 * MB).plan is MIX
 
 
 def test_of_two_faster_mixes_the_one_that_is_small_enough_ships() -> None:
     found = verdict({"single": 10.0, "mix": 7.0, "other": 8.0}, {"single": 100, "mix": 300, "other": 110})
-    chosen, reason = choose([MIX, OTHER], SINGLE, found)
-    assert (chosen, "1.25 times" in reason) == (OTHER, True)
+    choice = choose([MIX, OTHER], SINGLE, found)
+    assert (choice.plan, "1.25 times" in choice.reason) == (OTHER, True)
 
 
 def test_a_mix_over_the_limit_is_not_the_reason_of_a_failure() -> None:
     found = verdict({"single": 10.0}, {"single": 100, "mix": 300}, too_big=("mix",))
-    assert choose([MIX], SINGLE, found, 200 * MB) == (SINGLE, "every mix needs more memory than it may, or failed")
+    told = "every mix needs more memory than it may, or failed"
+    assert choose([MIX], SINGLE, found, 200 * MB) == Choice(plan=SINGLE, conclusion=Conclusion.OVER_MEMORY, reason=told)
 
 
 def test_a_mix_ships_where_no_engine_alone_is_small_enough() -> None:
     found = verdict({"mix": 8.0}, {"single": 300, "mix": 150}, too_big=("single",))
-    assert choose([MIX], None, found, 200 * MB) == (MIX, "no engine alone gets by with so little memory")
+    told = "no engine alone gets by with so little memory"
+    assert choose([MIX], None, found, 200 * MB) == Choice(plan=MIX, conclusion=Conclusion.NO_SINGLE, reason=told)
 
 
 def test_if_nothing_fits_the_error_names_what_needs_least() -> None:
@@ -90,17 +96,94 @@ def test_the_plan_that_was_asked_for_obeys_the_limit_too() -> None:
 
 
 def test_a_mix_that_left_the_duel_is_told_with_its_figure() -> None:
+    left = replace(verdict({"single": 10.0}, {"single": 100, "mix": 100}), left_ms={"mix": (20.0,) * 10})
+    choice = choose([MIX], SINGLE, left)
+    assert choice.conclusion is Conclusion.LOST
+    assert choice.reason == "the best mix is slower: 0.50 times as fast (0.50 to 0.50)"
+    void = choose([MIX], SINGLE, replace(left, is_void=True))
+    assert (void.conclusion, "slower" in void.reason) == (Conclusion.VOID, False)
+
+
+def test_a_loss_within_the_noise_is_none() -> None:
+    """0.95 times as fast (0.69 to 1.05) reads badly as a loss."""
     found = verdict({"single": 10.0}, {"single": 100, "mix": 100})
-    left = Verdict(
-        rounds_ms=found.rounds_ms,
-        set_sizes=found.set_sizes,
-        profile_ms={},
-        errors={},
-        failed={},
-        is_void=False,
-        left_ms={"mix": (20.0,) * 10},
+    left = replace(found, left_ms={"mix": (14.5, 14.5, *[10.5] * 5, 9.5, 9.5, 9.5)})
+    choice = choose([MIX], SINGLE, left)
+    assert choice.conclusion is Conclusion.NO_DIFFERENCE
+    assert choice.reason == "no difference shown between the best mix and it (0.69 to 1.05 times as fast)"
+
+
+def test_a_mix_that_failed_says_how_and_several_are_summed_up() -> None:
+    found = replace(verdict({"single": 10.0}, {"single": 100}), failed={"mix": ("run", "SIGSEGV")})
+    choice = choose([MIX], SINGLE, found)
+    assert (choice.conclusion, choice.reason) == (Conclusion.FAILED, "the mix failed at run: SIGSEGV")
+    several = replace(found, failed={"mix": ("run", "SIGSEGV"), "other": ("load", "no")})
+    assert choose([MIX, OTHER], SINGLE, several).reason == "every mix failed"
+    assert choose([], SINGLE, found).conclusion is Conclusion.NO_RIVAL
+
+
+def test_it_is_spoken_of_the_mix_that_came_nearest() -> None:
+    found = verdict({"single": 10.0, "other": 10.0}, {"single": 100, "other": 100})
+    left = replace(found, left_ms={"mix": (20.0,) * 10})
+    assert choose([MIX, OTHER], SINGLE, left).conclusion is Conclusion.NO_DIFFERENCE
+
+
+REDUCED = replace(
+    candidate("reduced"),
+    label="single in bf16",
+    partitions=(Partition(target=Target("openvino -inference-precision=bf16"), nodes=("n0",)),),
+    settings=RunSettings(threads=2, max_error=0.1),
+)
+
+
+def test_a_plan_in_reduced_precision_that_does_not_ship_has_a_reason() -> None:
+    assert REDUCED.precisions
+    found = verdict({"single": 10.0, "reduced": 10.0}, {"single": 100, "reduced": 100})
+    told = choose([REDUCED], SINGLE, found)
+    assert told.conclusion is Conclusion.NO_RIVAL
+    assert told.reason == (
+        "no mix of engines promised to be faster; "
+        "no difference shown between single in bf16 and single (1.00 to 1.00 times as fast)"
     )
-    assert choose([MIX], SINGLE, left)[1] == "the best mix is 0.50 times as fast (0.50 to 0.50): clearly slower"
+    left = replace(verdict({"single": 10.0}, {"single": 100}), left_ms={"reduced": (20.0,) * 10})
+    assert choose([REDUCED], SINGLE, left).reason.endswith("it is slower: 0.50 times as fast (0.50 to 0.50)")
+    fast = verdict({"single": 10.0, "reduced": 5.0}, {"single": 100, "reduced": 100})
+    over = {"reduced": "single in bf16 has an error of 0.2 on unseen inputs; 0.1 is allowed"}
+    choice = choose([REDUCED], SINGLE, fast, over_error=over)
+    assert (choice.plan, choice.reason.endswith(over["reduced"])) == (SINGLE, True)
+    assert choose([REDUCED], SINGLE, fast).plan is REDUCED
+
+
+def test_a_mix_that_wins_says_what_became_of_reduced_precision() -> None:
+    found = verdict({"single": 10.0, "mix": 7.0, "reduced": 10.0}, {"single": 100, "mix": 100, "reduced": 100})
+    choice = choose([REDUCED, MIX], SINGLE, found)
+    assert choice.plan is MIX
+    assert choice.reason.startswith(
+        "the mix is 1.43 times as fast (1.43 to 1.43); no difference shown between single in"
+    )
+
+
+def test_each_conclusion_is_told_and_no_sentence_contradicts_it() -> None:
+    """A gain is only told where one was shown."""
+    seen = set()
+    for mix_ms in (5.0, 10.0, 20.0):
+        for mix_mb in (100, 300):
+            for is_void in (False, True):
+                found = verdict({"single": 10.0, "mix": mix_ms}, {"single": 100, "mix": mix_mb})
+                choice = choose([MIX], SINGLE, replace(found, is_void=is_void))
+                seen.add(choice.conclusion)
+                assert (choice.plan is MIX) is (choice.conclusion is Conclusion.WON)
+                assert ("is 2.00 times as fast" in choice.reason) is (
+                    choice.conclusion in (Conclusion.WON, Conclusion.OVER_MEMORY)
+                )
+                assert ("slower" in choice.reason) is (choice.conclusion is Conclusion.LOST)
+    assert seen == {
+        Conclusion.WON,
+        Conclusion.OVER_MEMORY,
+        Conclusion.NO_DIFFERENCE,
+        Conclusion.LOST,
+        Conclusion.VOID,
+    }
 
 
 def test_a_plan_that_grows_over_the_limit_in_the_last_process_does_not_ship() -> None:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from intarsia.config import RunSettings
+from intarsia.cost.deadline import NO_END, Deadline
+from intarsia.cost.duel import Contender
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
+from intarsia.cost.progress import unwatched
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import BackendCrashError
 from intarsia.partition import Partition
+from intarsia.search import decision
 from intarsia.search.choice import choose
+from intarsia.search.conclusion import Conclusion
 from intarsia.search.decision import finalists, side_by_side
 from intarsia.search.problem import Candidate
 from intarsia.target import Target
+from tests.unit.search.fakes import FakeMeasurer, chain_problem
 
 
 def candidate(name: str, ms: float) -> Candidate:
@@ -32,42 +41,61 @@ def footprint(peak: int) -> Footprint:
 
 
 def verdict(
-    mix: list[float], single: list[float], *, is_void: bool = False, peaks: tuple[int, int] = (100, 100)
+    mix: list[float],
+    single: list[float],
+    *,
+    is_void: bool = False,
+    peaks: tuple[int, int] = (100, 100),
+    control: list[float] | None = None,
 ) -> Verdict:
-    rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(single)}
+    rounds = {"onnxruntime": tuple(single), "collage": tuple(mix), CONTROL_NAME: tuple(control or single)}
     sizes = (len(mix) // 3,) * 3
     found = Verdict(rounds_ms=rounds, set_sizes=sizes, profile_ms={}, errors={}, failed={}, is_void=is_void)
     return replace(found, footprints={"collage": footprint(peaks[0]), "onnxruntime": footprint(peaks[1])})
 
 
 def test_a_clear_win_ships() -> None:
-    chosen, reason = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
-    assert chosen is MIX
-    assert "1.25 times" in reason
+    choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (MIX, Conclusion.WON)
+    assert choice.reason == "the mix is 1.25 times as fast (1.25 to 1.25)"
 
 
 def test_a_win_inside_the_noise_does_not() -> None:
     mix = [9.0, 11.0] * 14 + [9.9, 9.9]
-    chosen, reason = choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
-    assert chosen is SINGLE
-    assert "no gain" in reason
+    choice = choose([MIX], SINGLE, verdict(mix, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.NO_DIFFERENCE)
+    assert choice.reason == "no difference shown between the best mix and it (0.91 to 1.11 times as fast)"
 
 
 def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
-    chosen, _ = choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30))
-    assert chosen is SINGLE
+    assert choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30)).plan is SINGLE
 
 
 def test_a_void_duel_shows_nothing() -> None:
-    chosen, reason = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
-    assert chosen is SINGLE
-    assert "noisy" in reason
+    control = [13.0] * 10 + [10.0] * 20
+    choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True, control=control))
+    assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.VOID)
+    told = "the machine was too noisy to tell whether a mix is faster (the same plan against itself: 0.77 to 1.00)"
+    assert choice.reason == told
+
+
+def test_a_void_duel_in_which_no_mix_seemed_faster_says_so() -> None:
+    control = [13.0] * 10 + [10.0] * 20
+    choice = choose([MIX], SINGLE, verdict([12.5] * 30, [10.0] * 30, is_void=True, control=control))
+    told = "no mix seemed faster (0.80 to 0.80) on a noisy machine (the same plan against itself: 0.77 to 1.00)"
+    assert (choice.conclusion, choice.reason) == (Conclusion.VOID, told)
+
+
+def test_a_duel_that_did_not_end_is_no_matter_of_noise() -> None:
+    choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
+    told = "the paired benchmark did not come to its end, so no mix was shown to be faster"
+    assert (choice.conclusion, choice.reason) == (Conclusion.VOID, told)
 
 
 def test_without_a_single_engine_the_mix_ships() -> None:
-    chosen, reason = choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
-    assert chosen is MIX
-    assert "no engine alone" in reason
+    choice = choose([MIX], None, verdict([8.0] * 30, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (MIX, Conclusion.NO_SINGLE)
+    assert "no engine alone" in choice.reason
 
 
 def test_if_nothing_ran_the_failure_is_raised() -> None:
@@ -155,3 +183,69 @@ def test_an_engine_with_many_settings_does_not_keep_others_out() -> None:
     several = [("a 1", "a", 10.0), ("a 2", "a", 10.1), ("a 3", "a", 10.2), ("a 4", "a", 10.3), ("b", "b", 12.0)]
     singles = [replace(candidate(name, ms), label=label) for name, label, ms in several]
     assert [c.name for c in finalists(singles, [])] == ["a 1", "a 2", "a 3", "b"]
+
+
+class Races:
+    """In the place of the duel: whether each of them, one after the other, is void."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *are_void: bool) -> None:
+        self.are_void = list(are_void)
+        self.fields: list[list[str]] = []
+        self.is_slow_at_first = False
+        self.measurer = FakeMeasurer({})
+        monkeypatch.setattr(decision, "duel", self.duel)
+        monkeypatch.setattr(decision, "plan_of", lambda *_: None)
+        opened = SimpleNamespace(error=0.0, memory=footprint(100).memory[0])
+        builder = SimpleNamespace(
+            build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5), opened=lambda chosen: (Path(), opened)
+        )
+        monkeypatch.setattr(decision, "Builder", lambda *_: builder)
+
+    def duel(self, folder: Path, contenders: Sequence[Contender], *_: object) -> Verdict:
+        names = [each.name for each in contenders]
+        self.fields.append(names)
+        single = 30.0 if len(self.fields) == 1 and self.is_slow_at_first else 10.0
+        found = verdict([8.0] * 30, [single] * 30, is_void=self.are_void.pop(0))
+        late = {name: (21.0,) * 30 for name in names if name not in found.rounds_ms}
+        prints = dict.fromkeys(names, footprint(100))
+        return replace(found, rounds_ms={**found.rounds_ms, **late}, footprints=prints)
+
+    def compiled(self, deadline: Deadline = NO_END, *late: Candidate) -> Verdict:
+        """What the race of one more compile comes to."""
+        problem = chain_problem(1, [Target("onnxruntime")])
+        measurer: Any = self.measurer
+        measurer.folder = Path()
+        measurer.cached = 0
+        return decision.decide(problem, measurer, [SINGLE, *late], [MIX], None, deadline, unwatched).verdict
+
+
+def test_a_race_that_decided_is_replayed_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, False)
+    first, second = races.compiled(), races.compiled()
+    assert (first.is_replayed, second.is_replayed) == (False, True)
+    assert replace(second, is_replayed=False) == first
+
+
+def test_a_void_race_decides_nothing_and_is_run_again_by_each_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, True, True, False)
+    found = [races.compiled() for _ in range(5)]
+    assert [each.is_void for each in found] == [True, True, False, False, False]
+    assert [each.is_replayed for each in found] == [False, False, False, True, True]
+
+
+def test_where_no_time_is_left_a_void_race_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, True)
+    races.compiled()
+    found = races.compiled(Deadline(0.0))
+    assert (found.is_void, found.is_replayed) == (True, True)
+
+
+def test_a_void_race_before_the_one_that_decided_changes_no_plan_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine was slow in the first race, which was void, so one more engine was let in, and that race decided."""
+    races = Races(monkeypatch, True, False)
+    races.is_slow_at_first = True
+    late = candidate("other", 20.0)
+    first, second = races.compiled(NO_END, late), races.compiled(NO_END, late)
+    assert races.fields == [["onnxruntime", "collage"], ["onnxruntime", "other", "collage"]]
+    assert (first.is_void, second.is_replayed) == (False, True)
+    assert replace(second, is_replayed=False) == first

@@ -46,6 +46,7 @@ class Contests:
         self.against: list[list[str]] = []
         self.absent = ""
         self.failed: dict[str, tuple[str, str]] = {}
+        self.is_void = False
 
     def __call__(self, artifacts: Any, against: Any, seconds: float, seed: int, watch: Any) -> Contest:
         names = [*map(str, against), "m.intarsia"]
@@ -60,7 +61,7 @@ class Contests:
             profile_ms={},
             errors={},
             failed=self.failed,
-            is_void=False,
+            is_void=self.is_void,
         )
         return Contest(baseline=ran[0] if ran else "", names=tuple(names), targets={}, verdict=verdict)
 
@@ -85,7 +86,24 @@ def test_a_mix_that_is_beaten_is_told(tmp_path: Path, contests: Contests) -> Non
     contests.times_ms["mix"] = 3.0
     timing = retime(artifact(tmp_path), 1)
     assert timing is not None
-    assert timing.is_slower
+    assert (timing.is_slower, timing.shown) == (True, "slower")
+
+
+def test_on_a_noisy_machine_nothing_is_slower(tmp_path: Path, contests: Contests) -> None:
+    contests.times_ms["mix"] = 3.0
+    contests.is_void = True
+    timing = retime(artifact(tmp_path), 1)
+    assert timing is not None
+    assert (timing.is_slower, timing.shown) == (False, "void")
+
+
+def test_the_engine_that_was_the_best_one_races_whatever_was_timed_elsewhere(
+    tmp_path: Path, contests: Contests
+) -> None:
+    elsewhere = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 0.5, "raced": False}
+    retime(artifact(tmp_path, report={**REPORT, "singles": [elsewhere, *SINGLES]}), 1)
+    retime(artifact(tmp_path, report={**REPORT, "best_single": "openvino"}), 1)
+    assert contests.against == [["mnn -precision=low"], ["openvino"]]
 
 
 def test_an_engine_alone_is_only_timed(tmp_path: Path, contests: Contests) -> None:

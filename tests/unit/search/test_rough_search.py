@@ -99,7 +99,7 @@ def test_a_type_that_fits_is_joined_by_layers_in_8_bits(monkeypatch: pytest.Monk
     assert labels(found) == ["openvino in bf16 + int8-static", "openvino in bf16"]
     assert found.found[0].error == pytest.approx(math.hypot(0.01, LAYER_ERROR))
     assert found.found[0].candidate.settings.max_error == 0.05
-    assert found.dropped[-1][1] == "computing in less than fp32 is not faster here"  # 8 bits alone: twice as slow
+    assert found.dropped[-1][1] == "another plan in reduced precision takes less than half as long"  # 8 bits alone
 
 
 def test_a_type_that_uses_the_error_up_leaves_no_room_for_layers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_where_no_end_fits_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         "openvino, its engines in less than fp32",
         "it is off by 50, and so is each end",
     )
-    assert found.reason == "nothing in less than fp32 races: it is off by 50, and so is each end"
+    assert found.reason == "no plan in reduced precision races: openvino: it is off by 50, and so is each end"
 
 
 def test_without_a_fast_type_layers_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

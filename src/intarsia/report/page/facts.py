@@ -10,6 +10,7 @@ from typing import Any
 
 from intarsia.report.needs import needs_told
 from intarsia.report.page.engines import Engines, names, shares
+from intarsia.report.ranking import ranked
 from intarsia.report.reasons import decision, figures, ms, opening, standing
 
 Json = Mapping[str, Any]
@@ -57,14 +58,14 @@ def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
 
 
 def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
-    """Every plan that was timed, fastest first, its speed as a bar with its interval."""
-    timed = [plan for plan in (*report["singles"], *report.get("mixes", ())) if plan.get("latency_ms") is not None]
+    """Every plan that was timed, those of the race first, its speed as a bar with its interval."""
+    timed = ranked((*report["singles"], *report.get("mixes", ())))
     if report["latency_ms"] is not None and report["chosen"] not in {
         plan.get("name", plan.get("target")) for plan in timed
     }:
         timed.append(_given(report))
     longest = max((_most(plan) for plan in timed), default=1.0)
-    return [_plan(plan, report, engines, longest) for plan in sorted(timed, key=lambda plan: plan["latency_ms"])]
+    return [_plan(plan, report, engines, longest) for plan in ranked(timed)]
 
 
 def _given(report: Json) -> Json:

@@ -1,0 +1,172 @@
+"""Every screen and page shows the same figure for one plan: held on recorded reports.
+
+``tests/golden/reports`` holds what ``intarsia compile --json`` printed of real networks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intarsia.cli import console
+from intarsia.cli.comparison import print_comparison
+from intarsia.cli.tables import print_outcome
+from intarsia.report.comparison import Comparison
+from intarsia.report.page.page import render
+from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.reasons import ms
+
+RECORDED = sorted((Path(__file__).parent / "reports").glob("*.json"))
+PLAN_CELLS = 6
+"""Of a row of the page's table of all plans."""
+Json = dict[str, Any]
+
+
+@pytest.fixture(params=RECORDED, ids=lambda path: path.stem)
+def report(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Json:
+    monkeypatch.setattr(console, "PIPE_WIDTH", 400)  # so that no name is folded
+    found: Json = json.loads(request.param.read_text(encoding="utf-8"))
+    return found
+
+
+def plans(report: Json) -> list[Json]:
+    """All that were timed and stand in tables, in the tables' order."""
+    return ranked((*report["singles"], *report["mixes"]))
+
+
+def names(plan: Json) -> tuple[str, ...]:
+    """What a plan is called, here or there."""
+    if "tuned" in plan:
+        return plan["tuned"], plan["target"]
+    engines = " + ".join(dict.fromkeys(target.split()[0] for target in plan["targets"]))
+    return (f"{plan['name']}: {' + '.join(dict.fromkeys(plan['targets']))}", f"{plan['name']}: {engines}")
+
+
+def page_names(plan: Json) -> tuple[str, ...]:
+    """As `names`, on the page: mixes by their engines alone, too."""
+    return names(plan) if "tuned" in plan else (*names(plan), names(plan)[-1].partition(": ")[2])
+
+
+def told(plan: Json) -> str:
+    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
+
+
+def figure(text: str, plan: Json) -> str:
+    """The milliseconds in the row of a plan."""
+    found = (
+        re.search(rf"^{re.escape(name)}(?:, spin \w+)?\s+(~?[\d.]+)\s", text, re.MULTILINE) for name in names(plan)
+    )
+    (first, *_) = [match.group(1) for match in found if match]
+    return first
+
+
+def chosen(report: Json) -> Json | None:
+    """The row of what ships."""
+    named = (plan for plan in plans(report) if plan.get("name", plan.get("target")) == report["chosen"])
+    return next(named, None)
+
+
+class Rows(HTMLParser):
+    """The cells of each row of all tables of a page, as text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.in_cell = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1].append("")
+            self.in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.in_cell = self.in_cell and tag not in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self.in_cell:
+            self.rows[-1][-1] += data
+
+
+def page_rows(report: Json) -> list[list[str]]:
+    parser = Rows()
+    parser.feed(render(report))
+    return [[" ".join(cell.split()) for cell in row] for row in parser.rows]
+
+
+def test_there_are_recorded_reports_of_several_kinds() -> None:
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in RECORDED]
+    assert len(found) >= 3
+    assert {each["search"]["control_void"] for each in found} == {True, False}
+
+
+def test_the_order_of_milliseconds_is_the_order_of_speeds(report: Json) -> None:
+    raced = [plan for plan in (*plans(report), *report["rough"]) if has_raced(plan)]
+    best = next(plan for plan in report["singles"] if plan["target"] == report["best_single"])
+    assert best["speed"] == 1.0
+    for plan in raced:
+        assert plan["speed"] * plan["latency_ms"] == pytest.approx(best["latency_ms"])
+        gain = plan["speedup_vs_best_single"]
+        assert gain is None or gain["low"] <= plan["speed"] == gain["median"] <= gain["high"]
+    assert sorted(raced, key=lambda plan: plan["latency_ms"]) == sorted(raced, key=lambda plan: -plan["speed"])
+
+
+def test_what_was_timed_apart_has_no_speed_and_stands_last(report: Json) -> None:
+    listed = plans(report)
+    assert [has_raced(plan) for plan in listed] == sorted(map(has_raced, listed), reverse=True)
+    assert all(plan["speed"] is None for plan in listed if not has_raced(plan))
+
+
+def test_the_parts_come_to_what_the_plan_takes(report: Json) -> None:
+    parts = [part["measured_ms"] for part in report["partitions"]]
+    moved = [each["ms"] for each in report["transfers"] if each["ms"] is not None]
+    assert sum([*parts, *moved]) == pytest.approx(report["latency_ms"]["median"])
+    row = chosen(report)
+    assert row is None or row["latency_ms"] == report["latency_ms"]["median"]
+    low, high = report["figures"]["interval_ms"].values()
+    assert low <= report["latency_ms"]["median"] <= high
+
+
+def test_compile_shows_one_figure_for_each_plan(report: Json, capsys: pytest.CaptureFixture[str]) -> None:
+    print_outcome(report, verbose=True)
+    shown = capsys.readouterr().out
+    assert [figure(shown, plan) for plan in plans(report)] == [told(plan) for plan in plans(report)]
+    assert f"latency {ms(report['latency_ms']['median'])} ms" in shown
+
+
+def test_compare_shows_the_same(report: Json, capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = Comparison(report)
+    print_comparison(comparison.json(), verbose=True)
+    shown = capsys.readouterr().out
+    assert [figure(shown, plan) for plan in plans(report)] == [told(plan) for plan in plans(report)]
+    listed = [line.split()[0] for line in repr(comparison).splitlines()[1:] if line.split()[1:2] == ["ms"]]
+    assert listed == [told(plan) for plan in plans(report)]
+
+
+def test_the_page_shows_the_same(report: Json) -> None:
+    rows = page_rows(report)
+    for plan in plans(report):
+        named = [row for row in rows if row and row[0].removesuffix(" ships") in page_names(plan)]
+        timed = [row for row in named if row[-1].endswith(" ms") or len(row) == PLAN_CELLS]
+        assert timed
+        assert all(told(plan) in [cell.removesuffix(" ms") for cell in row] for row in timed)
+    page = render(report)
+    assert f"<b>{ms(report['latency_ms']['median'])}</b> ms" in page
+
+
+@pytest.mark.parametrize("said", [lambda report: report["reason"], lambda report: Comparison(report).recommendation])
+def test_no_sentence_claims_what_was_not_shown(report: Json, said: Callable[[Json], str]) -> None:
+    text = said(report)
+    shown = {plan["shown_vs_best_single"] for plan in (*plans(report), *report["rough"])}
+    assert not ("times as fast (" in text and "faster" not in shown and "slower" not in shown)
+    assert not ("No mix wins" in text and report["conclusion"] not in ("lost", "no difference shown"))
+    if report["search"]["control_void"]:
+        assert "slower" not in text
+        assert "times as long" not in text
