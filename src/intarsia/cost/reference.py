@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from intarsia.cost.foreign import foreign_arrays
@@ -21,26 +22,37 @@ KEEP_BYTES = 4 << 30
 
 
 def reference_values(
-    cache: Path, graph: Graph, borders: Collection[str], seed: int, teller: Target | None = None
+    cache: Path,
+    graph: Graph,
+    borders: Collection[str],
+    seed: int,
+    teller: Target | None = None,
+    machine: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Path:
     """The folder that holds the seeded inputs, the outputs and the named border values.
 
     What operators that ONNX does not define compute is taken from the engine of ``teller``. A model that the evaluator
     still cannot run has only its inputs there; what engines answer for it then goes unchecked, and the report says so.
+    ``machine`` is held while something is computed that was not before.
     """
     folder = cache / f"{graph.content_hash()}-{seed}"
     wanted = {*borders, *graph.outputs}
     if not wanted <= recorded_names(folder):
-        feeds = graph_feeds(graph, seed)
-        record_values(folder, feeds)
-        try:
-            given = {} if teller is None else foreign_arrays(graph, teller, seed)
-            record_values(folder, evaluate(graph, feeds, keep=borders, given=given))
-        except IntarsiaError as error:
-            log.warning("the reference cannot run this model, so results go unchecked: %s", error)
+        with machine():
+            _compute(folder, graph, borders, seed, teller)
     _touch(folder)
     _prune(cache, KEEP_BYTES, keep=folder)
     return folder
+
+
+def _compute(folder: Path, graph: Graph, borders: Collection[str], seed: int, teller: Target | None) -> None:
+    feeds = graph_feeds(graph, seed)
+    record_values(folder, feeds)
+    try:
+        given = {} if teller is None else foreign_arrays(graph, teller, seed)
+        record_values(folder, evaluate(graph, feeds, keep=borders, given=given))
+    except IntarsiaError as error:
+        log.warning("the reference cannot run this model, so results go unchecked: %s", error)
 
 
 def _touch(folder: Path) -> None:

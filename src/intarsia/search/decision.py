@@ -8,21 +8,21 @@ other moments, so whoever has a better one than the winner of the duel is let in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from intarsia.backends import registry
 from intarsia.cost.deadline import Deadline
-from intarsia.cost.duel import Contender, Effort, duel
-from intarsia.cost.lock import machine_lock
+from intarsia.cost.duel import SETTLED_SETS, Contender, Effort, duel
 from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.progress import Watcher
 from intarsia.cost.record import Failure, Key
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
-from intarsia.errors import MismatchError
+from intarsia.errors import BackendError, MemoryLimitError, MismatchError
 from intarsia.graph import Graph
 from intarsia.runtime import plan_of
 from intarsia.search.builder import Builder, plan_facts
@@ -40,11 +40,16 @@ MAX_SINGLES = 4
 MAX_MIXES = 2
 DUEL_SHARE = 0.05
 """Share of the budget that one set of rounds may take."""
-FULL_DUEL_S = 20.0
+FULL_DUEL_S = 40.0
 """Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""
+PAIR = 2
 DUEL = 2
 """Part of every key: raised when a duel is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
+NO_RACE = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
+"""Where there was no time to compare anything side by side."""
+WRITING_S = 0.3
+"""What writing an artifact takes."""
 Judge = Callable[[Candidate], Accuracy | None]
 
 
@@ -142,9 +147,15 @@ def decide(
     limit = problem.settings.max_memory
 
     def race(field: Sequence[Candidate]) -> Verdict:
-        return _verdict(problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch)
+        keep = wanted.name if wanted else None
+        several = field if raced else _that_fit(problem, measurer, field, keep)
+        raced.append(several)
+        return _verdict(problem, measurer, builder, several, keep, deadline, watch)
 
+    raced: list[Sequence[Candidate]] = []
     verdict = side_by_side(singles, [wanted] if wanted else mixes, race, rough.candidates)
+    if verdict is NO_RACE:
+        return _unraced(measurer, singles, wanted, limit, watch, rough, judge)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
@@ -162,14 +173,17 @@ def decide(
         left = tuple(plan for plan in left if plan is not chosen)
         chosen, reason = choose([*left, *mixes], best_single, verdict, limit)
         accuracy = judge(chosen)
-    artifact, opened = builder.opened(chosen)
-    check_last(chosen.name, opened.memory.peak, limit)
+    artifact, error = builder.checked(chosen), verdict.errors.get(chosen.name)
+    if artifact is None or chosen.name not in verdict.rounds_ms:
+        artifact, opened = builder.opened(chosen)
+        check_last(chosen.name, opened.memory.peak, limit)
+        error = opened.error
     return Decision(
         chosen=chosen,
         artifact=artifact,
         best_single=best_single,
         verdict=verdict,
-        error=opened.error,
+        error=error,
         reason=reason,
         accuracy=accuracy,
         rough=rough,
@@ -201,6 +215,8 @@ def side_by_side(
         again = [each for each in field if each.name in verdict.raced]
         field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
         before, verdict = verdict, race(field)
+        if verdict is NO_RACE:
+            return before
         verdict = replace(
             verdict,
             failed={**before.failed, **verdict.failed},
@@ -221,11 +237,13 @@ def _verdict(
     """The duel of the field, from the store if it was fought before. The first of the field is the one to beat."""
     effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
     key = _duel_key(problem.graph, field, keep, effort)
-    with machine_lock(watch):
-        stored = measurer.store.get(key)
-        if stored is not None:
-            measurer.cached += 1
-            return _VERDICT.validate_python(stored)
+    stored = measurer.store.get(key)
+    if stored is not None:
+        measurer.cached += 1
+        return _VERDICT.validate_python(stored)
+    if not field or not measurer.time.may_race(_question(field), _race_s(problem, measurer, field, 1)):
+        return NO_RACE
+    with measurer.machine():
         contenders = []
         failed = {}
         compile_s = {}
@@ -238,11 +256,92 @@ def _verdict(
                 contenders.append(Contender(name=candidate.name, path=built.path, plan=plan))
                 compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
-        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, deadline)
+        end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_race)
+        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
+        if not verdict.rounds_ms and not failed and not verdict.failed:
+            return NO_RACE
     verdict = replace(verdict, failed={**failed, **verdict.failed}, compile_s=compile_s)
     # A void duel is kept too, and told to be void: the same store gives the same plan, and nothing is measured twice.
     measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
     return verdict
+
+
+def _that_fit(
+    problem: Problem, measurer: Measurer, field: Sequence[Candidate], keep: str | None
+) -> Sequence[Candidate]:
+    """As many of the field as there is time for, the first in any case.
+
+    Those go first that are the least promising: engines alone that are not the best one, then mixes, the slowest first.
+    """
+    if measurer.time.is_endless:
+        return field
+    effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
+    single = {each.name for each in field if len(each.partitions) == 1 and not each.precisions}
+    ranked = sorted(field[1:], key=lambda each: (each.name != keep, each.name in single, _tuned_ms(each)))
+    chosen = [*field[:1], *ranked]
+    while len(chosen) > 1:
+        fitting = [each for each in field if each in chosen]
+        if measurer.store.get(_duel_key(problem.graph, fitting, keep, effort)) is not None:
+            return fitting
+        question = {**_question(fitting), "sets": SETTLED_SETS}
+        if measurer.time.may_race(question, _race_s(problem, measurer, fitting, SETTLED_SETS)):
+            return fitting
+        if len(chosen) == PAIR:
+            break
+        chosen.pop()
+    return [each for each in field if each in chosen]
+
+
+def _question(field: Sequence[Candidate]) -> Mapping[str, object]:
+    return {"race": [each.name for each in field]}
+
+
+def _race_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate], sets: int) -> float:
+    """Seconds that so many sets of a race take, with the artifacts that are written for it."""
+    several = [*field, field[0]]
+    engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
+    own = measurer.time.set_s(
+        engines, [_tuned_ms(each) for each in several], _effort(problem.settings.budget_s).seconds
+    )
+    return WRITING_S * len(field) + sets * own
+
+
+def _unraced(
+    measurer: Measurer,
+    singles: Sequence[Candidate],
+    wanted: Candidate | None,
+    limit: int | None,
+    watch: Watcher,
+    rough: RoughPlans,
+    judge: Judge,
+) -> Decision:
+    """What ships where there was no time to compare: the plan that was asked for, or the best engine as measured alone.
+
+    Raises:
+        CompileError, LoadError, ExecutionError, MismatchError: No plan can be built, loaded and run, or is right.
+        MemoryLimitError: Every plan needs more memory than it may.
+    """
+    builder = Builder(measurer, watch)
+    plans = [wanted] if wanted else sorted(singles, key=_tuned_ms)
+    for number, plan in enumerate(plans, start=1):
+        try:
+            artifact, opened = builder.opened(plan)
+            check_last(plan.name, opened.memory.peak, limit)
+        except (BackendError, MismatchError, MemoryLimitError):
+            if number == len(plans):
+                raise
+            continue
+        return Decision(
+            chosen=plan,
+            artifact=artifact,
+            best_single=None if wanted else plan,
+            verdict=NO_RACE,
+            error=opened.error,
+            reason="not compared side by side: there was no time",
+            accuracy=judge(plan),
+            rough=rough,
+        )
+    raise AssertionError("there is a plan")
 
 
 def _effort(budget_s: float) -> Effort:

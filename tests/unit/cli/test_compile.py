@@ -36,6 +36,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "seed": 4,
                 "max_error": 0.05,
                 "progress": unwatched,
+                "began": None,
             },
         )
     ]
@@ -60,6 +61,7 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "seed": 0,
         "max_error": None,
         "progress": unwatched,
+        "began": None,
     }
     assert (folder / "m.intarsia").exists()
 
