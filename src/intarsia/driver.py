@@ -179,7 +179,7 @@ def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Wa
     work.compute_reference(job.graph, _borders(job), job.problem.settings.seed, job.teller, measurer.machine)
     spent = measurer.time.deadline.spent
     measurer.wait_for_start()
-    because = f"reading the model and computing its reference took {spent:.0f} s"
+    because = f"starting, reading the model and computing its reference took {spent:.0f} s"
     measurer.time.announce(because, measurer.time.whole_s())
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -284,9 +283,9 @@ def _rounds(
     turns = {name: _Turns(name=name, worker=worker, request=_turn(name, worker)) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
     calls: dict[str, list[float]] = {name: [] for name in workers}
-    end = time.monotonic() + effort.seconds
+    end = deadline.spent + effort.seconds
     for number in range(effort.rounds):
-        if number >= effort.min_rounds and time.monotonic() >= end:
+        if number >= effort.min_rounds and deadline.spent >= end:
             break
         if number >= FEWEST_ROUNDS and deadline.is_over():
             break

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -271,12 +270,12 @@ class Measurer:
         place: int | None,
     ) -> Outcome:
         """Measure and record. What the end of the time cut off is no failure of its engine."""
-        start = time.monotonic()
+        start = self.time.deadline.spent
         left = self.timeout_s
         if not effort.is_needed and not self.time.is_endless:
             left = max(self._expected_s(pieces, settings), min(left, self.time.left))
         known = self._measure(pieces, timed, settings, effort, place, left)
-        took = time.monotonic() - start
+        took = self.time.deadline.spent - start
         if isinstance(known, Failure) and known.stage == "timeout" and left < self.timeout_s:
             self.time.refuse({"piece": key.digest})
             return self.time.refusal()

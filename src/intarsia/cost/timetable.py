@@ -20,7 +20,7 @@ NO_TIME: Final = "no time"
 """Stage of a `Failure` that says that the time did not do for something."""
 PROCESS_S = 1.0
 """What a fresh process takes until it can be asked, before one was seen to start."""
-FIRST_S = 1.0
+FIRST_S = 0.7
 """What an engine takes for a small model, before one was seen to: to compile it, check it and time it."""
 FIRST_S_PER_GIGABYTE = 15.0
 SAVED_S_PER_GIGABYTE = 5.0
@@ -187,7 +187,9 @@ class Timetable:
     def refusal(self) -> Failure:
         """What stands in the place of a figure."""
         seconds = self.deadline.seconds
-        return Failure(stage=NO_TIME, reason=f"not measured: no time left of the {seconds:.0f} s; --budget gives more")
+        return Failure(
+            stage=NO_TIME, reason=f"not measured in the {seconds:.0f} s that there were; --budget gives more"
+        )
 
     def announce(self, because: str, more_s: float = 0.0) -> None:
         """Say how long it will take, and take so long, if what is left does not do for the least that has to be done.

@@ -54,6 +54,17 @@ class Builder:
         built = self._built.get(candidate.name)
         return built.path if isinstance(built, Built) else None
 
+    def written(self, candidate: Candidate) -> Path:
+        """The artifact, unopened.
+
+        Raises:
+            BackendError: It cannot be built.
+        """
+        built = self.build(candidate)
+        if isinstance(built, Failure):
+            raise failure_error(candidate.partitions[0], built)
+        return built.path
+
     def opened(self, candidate: Candidate) -> tuple[Path, Opened]:
         """The artifact, and what a fresh process finds that loads and checks it.
 

@@ -19,7 +19,7 @@ from intarsia.cost.deadline import Deadline
 from intarsia.cost.duel import SETTLED_SETS, Contender, Effort, duel
 from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.progress import Watcher
-from intarsia.cost.record import Failure, Key
+from intarsia.cost.record import Failure, Key, Measurement
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import BackendError, MemoryLimitError, MismatchError
@@ -48,6 +48,7 @@ DUEL = 2
 _VERDICT = TypeAdapter(Verdict)
 NO_RACE = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
 """Where there was no time to compare anything side by side."""
+UNRACED = "not compared side by side: there was no time"
 WRITING_S = 0.3
 """What writing an artifact takes."""
 Judge = Callable[[Candidate], Accuracy | None]
@@ -324,9 +325,16 @@ def _unraced(
     builder = Builder(measurer, watch)
     plans = [wanted] if wanted else sorted(singles, key=_tuned_ms)
     for number, plan in enumerate(plans, start=1):
+        reason = UNRACED
         try:
-            artifact, opened = builder.opened(plan)
-            check_last(plan.name, opened.memory.peak, limit)
+            known = _as_measured(measurer, plan) if limit is None else None
+            if known is not None and not measurer.time.may_race({"opened": plan.name}, _opening_s(measurer, plan)):
+                artifact, error = builder.written(plan), known.error
+                reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
+            else:
+                artifact, opened = builder.opened(plan)
+                check_last(plan.name, opened.memory.peak, limit)
+                error = opened.error
         except (BackendError, MismatchError, MemoryLimitError):
             if number == len(plans):
                 raise
@@ -336,12 +344,25 @@ def _unraced(
             artifact=artifact,
             best_single=None if wanted else plan,
             verdict=NO_RACE,
-            error=opened.error,
-            reason="not compared side by side: there was no time",
+            error=error,
+            reason=reason,
             accuracy=judge(plan),
             rough=rough,
         )
     raise AssertionError("there is a plan")
+
+
+def _as_measured(measurer: Measurer, plan: Candidate) -> Measurement | None:
+    """What is known of a plan of one part from measuring it, if its answers were checked."""
+    if len(plan.partitions) > 1:
+        return None
+    known = measurer.cost(plan.partitions[0], plan.settings)
+    return known if isinstance(known, Measurement) and known.error is not None else None
+
+
+def _opening_s(measurer: Measurer, plan: Candidate) -> float:
+    """Seconds in which a fresh process opens a plan's artifact."""
+    return measurer.time.process_s + measurer.time.open_s({registry.engine_of(part.target) for part in plan.partitions})
 
 
 def _effort(budget_s: float) -> Effort:

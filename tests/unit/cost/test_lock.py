@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.cost import lock
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.lock import machine_lock
 
 HOLDER = """
@@ -57,3 +58,20 @@ def test_a_killed_holder_frees_it(path: Path) -> None:
     with machine_lock(lambda progress: told.append(progress.stage)):
         pass
     assert told == []
+
+
+def test_whoever_does_not_watch_is_told_on_the_log(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    holder = hold(path, 0.5)
+    with machine_lock():
+        holder.communicate()
+    assert "another compile" in caplog.text
+
+
+def test_waiting_is_not_counted(path: Path) -> None:
+    holder = hold(path, 60)
+    moments = iter((0.0, 1.0, 51.0, 52.0))
+    deadline = Deadline(10.0, clock=lambda: next(moments))  # it begins to wait at 1 s, and has the lock at 51 s
+    holder.kill()
+    holder.communicate()
+    with machine_lock(deadline=deadline):
+        assert deadline.spent == 2.0
