@@ -13,9 +13,8 @@ from intarsia.backends import registry
 from intarsia.config import SearchSettings
 from intarsia.config.amounts import memory_bytes
 from intarsia.cost.deadline import Deadline
-from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Progress, Watcher, noted, unwatched
+from intarsia.cost.progress import Counting, Progress, Watcher, noted, unwatched
 from intarsia.cost.recorded import VALUES, recorded_values
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
@@ -32,8 +31,11 @@ from intarsia.runtime.leeway import remark
 from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import check_ends
 from intarsia.search.search import search
+from intarsia.search.singles import first_settings
 from intarsia.search.survey import survey as survey_engines
 
+ENDS_SHARE = 0.15
+"""Of the time for sizes that are open, the share for checking the ends of each bucket."""
 Strategy = Literal["single", "greedy", "collage", "manual"]
 Constraints = str | os.PathLike[str] | Iterable[Constraint]
 """The path of a file of constraints, or constraints."""
@@ -58,6 +60,7 @@ def compile(
     strict: bool = False,
     custom_ops: Iterable[str | os.PathLike[str]] = (),
     progress: Watcher = unwatched,
+    began: float | None = None,
 ) -> CompiledModel:
     """Find, by measuring, which engine should run which part of the model here, and build it.
 
@@ -69,7 +72,9 @@ def compile(
         plan: The plan file for ``manual``.
         constraints: Which nodes, values, inputs and outputs are on which device, beside what the model itself says.
         threads: Threads that compute at one time; what affinity and CPU quota allow if left out.
-        budget: Seconds that the search may measure. Every engine alone is measured in any case.
+        budget: Seconds that all of it may take, from the call to the artifact. Where reading the model, computing its
+            reference and compiling it with one engine take longer, ``progress`` is told at once how long it will be,
+            at the stage ``time``. Time that another compile is waited for does not count.
         store: The record store; one in the user's cache folder if left out.
         shapes: Values for symbolic dimensions, by dimension name, or whole shapes by input name. A range of values,
             as ``"1..512"``, leaves the dimension open: it implies the executor ``vm``, and each bucket of the range
@@ -87,6 +92,7 @@ def compile(
         custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
             model is planned. The artifact names the libraries; it does not hold them.
         progress: Told of every step.
+        began: When the budget began, by ``time.monotonic``; with the call if left out.
 
     Returns:
         The model, verified against the reference; ``.report`` holds what was measured. Its graph carries the
@@ -102,6 +108,7 @@ def compile(
         Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
             while that is built ends at once.
     """
+    deadline = Deadline(budget, began)
     settings = SearchSettings(
         partition=_strategy(partition, plan),
         budget_s=budget,
@@ -126,16 +133,21 @@ def compile(
     with _as_interrupted():
         records = Store(Path(store) if store is not None else default_store())
         if not ranges:
-            return _compiled(request, records, progress)
-        return _compiled_for_sizes(request, all_buckets(ranges), records, progress)
+            return _compiled(request, records, progress, deadline)
+        return _compiled_for_sizes(request, all_buckets(ranges), records, progress, deadline)
 
 
-def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledModel:
-    deadline = Deadline(request.search.budget_s)
+def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadline) -> CompiledModel:
+    progress = Counting(watch, deadline)
     work = Workspace(records)
     try:
-        job = _planned(request, work, progress)
-        with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
+        progress(Progress(stage="load"))
+        job = plan_compilation(request)
+        if job.missing:
+            raise MissingStageError(job.plan_text, job.missing)
+        work.save(job.graph)
+        with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress, deadline) as measurer:
+            _prepare(job, measurer, work, progress)
             found = search(job, measurer, deadline, progress)
             decision = found.decision
             surveyed = (
@@ -149,6 +161,7 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
                 collage=found.collage,
                 decision=decision,
                 seconds=deadline.spent,
+                announced=(deadline.seconds, deadline.because) if deadline.because else None,
                 measured=measurer.measured,
                 cached=measurer.cached,
                 surveyed=surveyed,
@@ -174,36 +187,42 @@ def _remarks(values: Path, outputs: Iterable[str]) -> list[str]:
     return [told for name, array in found.items() if (told := remark(name, array)) is not None]
 
 
-def _planned(request: Request, work: Workspace, progress: Watcher) -> Compilation:
-    """What is to be done, and the reference's answers beside the saved graph."""
-    with machine_lock(progress):
-        progress(Progress(stage="load"))
-        job = plan_compilation(request)
-        if job.missing:
-            raise MissingStageError(job.plan_text, job.missing)
-        progress(Progress(stage="reference"))
-        work.prepare(job.graph, _borders(job), request.search.seed, job.teller, progress)
-    return job
+def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Watcher) -> None:
+    """The reference's answers beside the saved graph, and the processes that measure: they start meanwhile."""
+    measurer.start(first_settings(job.problem))
+    progress(Progress(stage="reference"))
+    seed = job.problem.settings.seed
+    work.compute_reference(job.graph, _borders(job), seed, job.teller, progress, measurer.machine)
+    spent = measurer.time.deadline.spent
+    measurer.wait_for_start()
+    because = f"starting, reading the model and computing its reference took {spent:.0f} s"
+    measurer.time.announce(because, measurer.time.whole_s())
 
 
 def _compiled_for_sizes(
-    request: Request, buckets: Sequence[Ranges], records: Store, progress: Watcher
+    request: Request, buckets: Sequence[Ranges], records: Store, progress: Watcher, deadline: Deadline
 ) -> CompiledModel:
-    """One search for each bucket, with its share of the budget, and one artifact of all."""
-    settings = replace(request.search, budget_s=request.search.budget_s / len(buckets))
+    """One search for each bucket, with its share of the budget, and one artifact of all.
+
+    A part of the time is kept to check the ends of each bucket; what a bucket leaves over is the others'.
+    """
+    settings = replace(request.search, budget_s=(1 - ENDS_SHARE) * request.search.budget_s / len(buckets))
     parts: list[tuple[Bucket, Artifact]] = []
     with ExitStack() as held, _without_best():
-        for ranges in buckets:
+        for number, ranges in enumerate(buckets):
+            seconds = (deadline.left - ENDS_SHARE * deadline.seconds) / (len(buckets) - number)
+            own_time = deadline.share(max(seconds, 0.0), settings.budget_s)
             note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
             own = replace(request, search=settings, shapes={**(request.shapes or {}), **ranges})
-            artifact = held.enter_context(_compiled(own, records, noted(progress, note))).artifact
+            artifact = held.enter_context(_compiled(own, records, noted(progress, note), own_time)).artifact
             sizes = {name: range_.middle for name, range_ in ranges.items()}
             parts.append((Bucket(ranges=ranges, sizes=sizes, plan=artifact.plan), artifact))
         work = Workspace(records)
         try:
             path, graph = work.folder / "sizes.intarsia", parts[-1][1].graph()
             write_buckets(path, graph, [(bucket, artifact.build()) for bucket, artifact in parts])
-            check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, progress)
+            told = Counting(progress, deadline)
+            check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, told)
             attach_report(path, report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts]))
             return CompiledModel(Artifact(path), on_close=work.remove)
         except BaseException:
@@ -239,6 +258,7 @@ def tune(
     *,
     budget: float = 60.0,
     progress: Watcher = unwatched,
+    began: float | None = None,
     **settings: Any,
 ) -> Iterator[Mapping[str, Any] | IntarsiaError]:
     """Measure models into the record store, one after the other; nothing else is kept.
@@ -251,16 +271,19 @@ def tune(
         target: As `compile` takes it.
         budget: Seconds for all of them.
         progress: Told of every step.
+        began: When the budget began, as `compile` takes it.
         **settings: The other settings of `compile`.
 
     Yields:
         For each model its report, or the error that it ends in; the others go on.
     """
     share = budget / max(1, len(models))
-    for model in models:
+    for number, model in enumerate(models):
+        start = None if number else began
         told = noted(progress, os.path.basename(model)) if len(models) > 1 else progress
         try:
-            with _without_best(), compile(model, target, budget=share, progress=told, **settings) as compiled:
+            own = {"budget": share, "progress": told, "began": start, **settings}
+            with _without_best(), compile(model, target, **own) as compiled:
                 yield compiled.report
         except IntarsiaError as error:
             yield error

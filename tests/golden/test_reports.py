@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def report(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> J
     return found
 
 
-def plans(report: Json) -> list[Json]:
+def plans(report: Json) -> Sequence[Mapping[str, Any]]:
     """All that were timed and stand in tables, in the tables' order."""
     return ranked((*report["singles"], *report["mixes"]))
 

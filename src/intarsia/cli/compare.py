@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.comparison import print_comparison, print_judgement
-from intarsia.cli.console import print_json, progress_line
+from intarsia.cli.console import began, print_json, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
 from intarsia.files import replace_file
@@ -68,7 +68,9 @@ def compare(
 
     is_dated = save is not None or bool(limits)
     with _store(settings.pop("store"), is_fresh=is_dated) as store, progress_line() as progress:
-        report = measure(model, shapes=dict(shapes) or None, store=store, progress=progress, **settings).json()
+        report = measure(
+            model, shapes=dict(shapes) or None, store=store, progress=progress, began=began(), **settings
+        ).json()
     if save is not None:
         _write(save, report)
     judgement = judge(report, then, wanted)

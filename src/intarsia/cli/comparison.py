@@ -80,8 +80,8 @@ def _failures(report: Json) -> Iterator[tuple[str, str]]:
         yield absent["target"], f"absent: {absent['reason']}"
 
 
-_NO_FAILURES = ("first look", "memory")
-"""What a first look speaks against, or a limit, has not failed."""
+_NO_FAILURES = ("first look", "memory", "no time")
+"""What a first look speaks against, or a limit, or what there was no time for, has not failed."""
 
 
 def _name(plan: Json) -> str:

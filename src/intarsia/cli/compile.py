@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import Stopped, print_json, progress_line
+from intarsia.cli.console import Stopped, began, print_json, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
@@ -51,6 +51,7 @@ def compile_(
             plan=plan,
             shapes=dict(shapes) or None,
             progress=progress,
+            began=began(),
             **settings,
         )
     with compiled:

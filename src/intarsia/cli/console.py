@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,20 @@ QUIET = "intarsia.quiet"
 LINE_S = 5.0
 PIPE_WIDTH = 200
 """Columns where there is no terminal to ask: wide enough for target texts with several options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The object of a command line's context: when its process began, by ``time.monotonic``."""
+
+    moment: float
+
+
+def began() -> float | None:
+    """When the process of this command began; ``None`` where the command is not what the process was started for."""
+    context = click.get_current_context(silent=True)
+    found = None if context is None else context.find_object(Began)
+    return None if found is None else found.moment
 
 
 class Stopped(click.ClickException):
@@ -62,12 +77,12 @@ def print_table(
 def progress_line() -> Iterator[Watcher]:
     """Draws stage, count, time left and best latency on stderr; lines now and then where nothing can be drawn.
 
-    Nothing where stderr is no terminal, or ``--quiet`` was said.
+    Where stderr is no terminal, what whoever waits has to know is logged; with ``--quiet`` not even that is shown.
     """
+    from intarsia.cost.progress import TIME, WAIT, unwatched
+
     context = click.get_current_context(silent=True)
     if not sys.stderr.isatty() or (context is not None and QUIET in context.meta):
-        from intarsia.cost.progress import unwatched
-
         yield unwatched
         return
     from rich.console import Console
@@ -76,7 +91,7 @@ def progress_line() -> Iterator[Watcher]:
     if console.is_dumb_terminal:
         yield _Lines()
         return
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
     columns = (
@@ -84,20 +99,24 @@ def progress_line() -> Iterator[Watcher]:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[count]}", markup=False),
-        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[left]}", markup=False),
         TextColumn("{task.fields[note]}", markup=False),
     )
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, count="", note="")
+        task = bar.add_task("", total=None, count="", left="", note="")
         stage = ""
 
         def show(now: Progress) -> None:
             nonlocal stage
+            if now.stage == TIME:
+                console.print(now.note, markup=False, highlight=False)
+                return
             if now.stage != stage:  # the speed of another stage says nothing about this one
                 stage = now.stage
                 bar.reset(task, total=now.total)
             note = "  ".join(filter(None, (_best(now), now.note)))
-            bar.update(task, description=stage, completed=now.done, total=now.total, count=_count(now), note=note)
+            count, left = _count(now), "" if now.stage == WAIT else _left(now)
+            bar.update(task, description=stage, completed=now.done, total=now.total, count=count, left=left, note=note)
 
         yield show
 
@@ -113,11 +132,15 @@ class _Lines:
         if now.stage == self._stage and time.monotonic() < self._next:
             return
         self._stage, self._next = now.stage, time.monotonic() + LINE_S
-        click.echo("  ".join(filter(None, (now.stage, _count(now), _best(now), now.note))), err=True)
+        click.echo("  ".join(filter(None, (now.stage, _count(now), _left(now), _best(now), now.note))), err=True)
 
 
 def _count(now: Progress) -> str:
     return "" if now.total is None else f"{now.done} of {now.total}"
+
+
+def _left(now: Progress) -> str:
+    return "" if now.left_s is None else f"{now.left_s:.0f} s left"
 
 
 def _best(now: Progress) -> str:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
 from intarsia.cli.completion import completion
 from intarsia.cli.config import config
-from intarsia.cli.console import Stopped, print_json
+from intarsia.cli.console import Began, Stopped, print_json
 from intarsia.cli.devices import devices
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
@@ -29,6 +30,7 @@ from intarsia.cli.run import run
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
+from intarsia.cost.deadline import process_age
 from intarsia.errors import BackendError, IntarsiaError, Interrupted
 
 UNEXPECTED = 1
@@ -98,7 +100,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO if "--verbose" in sys.argv else logging.WARNING, handlers=[_log_handler()])
     warnings.showwarning = _show_warning
     try:
-        cli()
+        cli(obj=Began(time.monotonic() - process_age()))
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # engines that clean up behind us raise nothing any more
 

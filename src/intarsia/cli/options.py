@@ -115,7 +115,7 @@ measuring_options = (
         metavar="SECONDS",
         default=60.0,
         show_default=True,
-        help="Seconds to spend on measuring.",
+        help="Seconds that all of it may take; more only where that is announced.",
     ),
     click.option(
         "--max-memory",

@@ -90,8 +90,8 @@ def _failures(report: Json) -> Iterator[Row]:
         failure = single.get("failure")
         if failure is not None:
             repro = f"; repro: {failure['repro']}" if failure["repro"] else ""
-            # What a first look speaks against, or what was not measured before an interruption, has not failed.
-            has_failed = failure["stage"] not in ("first look", "interrupted")
+            # What a first look speaks against, or what there was no time for, has not failed.
+            has_failed = failure["stage"] not in ("first look", "interrupted", "no time")
             stage = f"failed at {failure['stage']}" if has_failed else failure["stage"]
             yield single["target"], NOTHING, NOTHING, f"{stage}: {failure['reason']}{repro}"
     for absent in report.get("absent", ()):

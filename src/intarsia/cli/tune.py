@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import Stopped, print_json, print_table, progress_line
+from intarsia.cli.console import Stopped, began, print_json, print_table, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, measuring_options, seed_option, verbose_option, with_options
 from intarsia.errors import IntarsiaError
@@ -102,7 +102,9 @@ def _tuned(report: Json, models: Sequence[Path], settings: Json) -> list[Intarsi
     failures = []
     try:
         with progress_line() as progress:
-            for model, found in zip(models, measure(models, progress=progress, **settings), strict=False):
+            for model, found in zip(
+                models, measure(models, progress=progress, began=began(), **settings), strict=False
+            ):
                 if isinstance(found, IntarsiaError):
                     failures.append(found)
                 rows.append({"model": str(model)} | _row(found))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -37,7 +36,9 @@ PROFILE_RUNS = 5
 SETTLE_S = 0.05
 """Pause behind one that spins: ONNX Runtime's threads go on for some 30 ms after a call, on the next one's cores."""
 SETTLED_SETS = 2
-"""Sets where nothing but the settings of one plan is left to decide, or the time is over and nothing leads."""
+"""Sets where nothing but the settings of one plan is left to decide, or the time is over."""
+FEWEST_ROUNDS = 2
+"""Rounds of a set even where the time is over."""
 WARM = 2
 """Untimed runs of a turn: the caches hold what the contender before left there. One run of a slow model will do."""
 ROUND_MS = 40.0
@@ -86,8 +87,8 @@ def duel(
     """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
 
     A first contender that fails makes way for the next. One that the first beats beyond doubt leaves after that set,
-    unless it is the one to ``keep``. Where the next set would end behind the deadline, two sets do if nothing leads:
-    more of them could only show that the first is the fastest.
+    unless it is the one to ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is
+    claimed.
     """
     failed: dict[str, tuple[str, str]] = {}
     weighed: dict[str, Footprint] = {}
@@ -100,11 +101,14 @@ def duel(
         verdict = _verdict(sets, running, failed, effort)
         if not running or not (verdict.is_void or verdict.is_in_doubt):
             break
-        if len(sets) >= SETTLED_SETS and deadline.left < set_s and not _is_led(verdict, running):
-            effort = replace(effort, processes=SETTLED_SETS)
+        if number and deadline.left < set_s:
+            # Sets enough for a claim are enough; with fewer the verdict stays void, as it did not come to its end.
+            if len(sets) >= SETTLED_SETS:
+                effort = replace(effort, processes=SETTLED_SETS)
             break
         start = deadline.spent
-        done = _one_set(folder, running, effort, random.Random(seed + number), slowdown, is_first=not sets)
+        rng = random.Random(seed + number)
+        done = _one_set(folder, running, effort, rng, slowdown, deadline, is_first=not sets)
         set_s = deadline.spent - start
         for name, found in done.footprints.items():
             own = next(iter(running)) if name == CONTROL_NAME else name
@@ -135,6 +139,7 @@ def _verdict(
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
         errors={name: error for done in sets for name, error in done.errors.items()},
+        allowed={name: allowed for done in sets for name, allowed in done.allowed.items()},
         failed=failed,
         is_void=len(sets) < _sets_wanted(running, effort),
     )
@@ -143,12 +148,6 @@ def _verdict(
 
 def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
     return tuple(chain.from_iterable(several))
-
-
-def _is_led(verdict: Verdict, running: Mapping[str, Contender]) -> bool:
-    """Whether a plan seems faster that differs from the first in more than its settings."""
-    first = next(iter(running.values()))
-    return any(running[name].plan.steps != first.plan.steps for name in verdict.leaders)
 
 
 def _sets_wanted(running: Mapping[str, Contender], effort: Effort) -> int:
@@ -169,6 +168,7 @@ class _Set:
     calls: Mapping[str, tuple[float, ...]]
     profile: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
     errors: Mapping[str, float | None]
+    allowed: Mapping[str, float | None]
     footprints: Mapping[str, Footprint]
     failed: Mapping[str, tuple[str, str]]
 
@@ -179,6 +179,7 @@ def _one_set(
     effort: Effort,
     rng: random.Random,
     slowdown: Slowdown,
+    deadline: Deadline = NO_END,
     *,
     is_first: bool,
 ) -> _Set:
@@ -191,16 +192,22 @@ def _one_set(
             footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
-                return _Set(rounds={}, calls={}, profile={}, errors={}, footprints=footprints, failed=failed)
-            rounds, calls = _rounds(workers, running, effort, rng, slowdown)
+                return _Set(
+                    rounds={}, calls={}, profile={}, errors={}, allowed={}, footprints=footprints, failed=failed
+                )
+            rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline)
             profile = {
                 name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
             }
         except _FailedError as error:
-            return _Set(rounds={}, calls={}, profile={}, errors={}, footprints={}, failed={error.name: error.why})
+            failed = {error.name: error.why}
+            return _Set(rounds={}, calls={}, profile={}, errors={}, allowed={}, footprints={}, failed=failed)
     errors = {name: answer.error for name, answer in opened.items()}
-    return _Set(rounds=rounds, calls=calls, profile=profile, errors=errors, footprints=footprints, failed={})
+    allowed = {name: answer.allowed for name, answer in opened.items()}
+    return _Set(
+        rounds=rounds, calls=calls, profile=profile, errors=errors, allowed=allowed, footprints=footprints, failed={}
+    )
 
 
 def _footprint(opened: Opened, *, is_alone: bool) -> Footprint:
@@ -279,14 +286,17 @@ def _rounds(
     effort: Effort,
     rng: random.Random,
     slowdown: Slowdown,
+    deadline: Deadline = NO_END,
 ) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
     """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
     turns = {name: _Turns(name=name, worker=worker, request=_turn(name, worker)) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
     calls: dict[str, list[float]] = {name: [] for name in workers}
-    end = time.monotonic() + effort.seconds
+    end = deadline.spent + effort.seconds
     for number in range(effort.rounds):
-        if number >= effort.min_rounds and time.monotonic() >= end:
+        if number >= effort.min_rounds and deadline.spent >= end:
+            break
+        if number >= FEWEST_ROUNDS and deadline.is_over():
             break
         for name in rng.sample(list(workers), len(workers)):
             settle_s = SETTLE_S if running[name].plan.settings.spin is Spin.FREE else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
 from intarsia.cost.answers import Answers, answers, failure_of
 from intarsia.cost.client import WorkerClient
+from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import (
@@ -24,6 +26,8 @@ from intarsia.cost.protocol import (
     Measured,
     NodeTimes,
     Timed,
+    Wait,
+    Waited,
     Write,
     Written,
 )
@@ -32,6 +36,7 @@ from intarsia.cost.repro import Origin, write_repro
 from intarsia.cost.sampling import Effort
 from intarsia.cost.stage_check import StageCheck, check_stages
 from intarsia.cost.store import Store
+from intarsia.cost.timetable import Timetable
 from intarsia.graph import Graph, Node
 from intarsia.graph.rounding import rounds
 from intarsia.partition import Partition
@@ -52,6 +57,8 @@ PATIENCE_S = 25.0
 INTERRUPTED = "interrupted"
 """Stage of a `Failure` of what was not measured when a compile was interrupted; it is not recorded."""
 SECONDS_PER_GIGABYTE = 40.0
+ANY_S = 0.2
+"""What measuring the smallest piece takes."""
 
 
 class Measurer:
@@ -60,6 +67,7 @@ class Measurer:
     Attributes:
         measured: Pieces measured so far.
         cached: Pieces found in the store.
+        time: Whether there is time for more.
     """
 
     def __init__(
@@ -70,6 +78,7 @@ class Measurer:
         engines: Iterable[str],
         origin: Origin,
         watch: Watcher = unwatched,
+        deadline: Deadline = NO_END,
     ) -> None:
         self.graph = graph
         self.folder = folder
@@ -84,6 +93,28 @@ class Measurer:
         self._known: dict[str, Outcome] = {}
         weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
         self.timeout_s = PATIENCE_S + SECONDS_PER_GIGABYTE * weight_bytes / 1e9
+        facts = {"graph": graph.fingerprint, "machine": this_machine().fingerprint}
+        self.time = Timetable(deadline, store, facts, watch, weight_bytes)
+
+    def start(self, several: Iterable[RunSettings]) -> None:
+        """Start the processes that measure with these settings, beside other work."""
+        for settings in several:
+            self._worker(settings).start()
+
+    def wait_for_start(self) -> None:
+        """Wait until all processes that were started can be asked, and learn how long such a process takes."""
+        for worker in self._workers.values():
+            answer = worker.ask(Wait(), self.timeout_s)
+            if isinstance(answer, Waited) and answer.started_s:
+                self.time.process_took(answer.started_s)
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Hold the machine for work that is not timed, if anything was measured; else nothing is waited for."""
+        return self.machine() if self.measured else nullcontext()
+
+    def machine(self) -> AbstractContextManager[None]:
+        """Hold the machine while something is timed; that it has to be waited for does not count."""
+        return machine_lock(self._watch, self.time.deadline)
 
     def cost(
         self,
@@ -125,14 +156,18 @@ class Measurer:
         key = self.key((piece,), "nodes", settings)
         # Figures are kept by place, so an equal graph that lists its nodes in another order asks for its own.
         key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes), "naming": NAMING})
-        with machine_lock(self._watch):
-            stored = self.store.get(key)
-            if stored is None:
-                stored = self._inspect(piece, settings, [node.id for node in nodes])
-                self.measured += 1
-                self.store.put("nodes", key, stored, self.provenance)
-            else:
-                self.cached += 1
+        stored = self.store.get(key)
+        if stored is None and not self._has_time(key, (piece,), settings, Effort()):
+            return {}
+        if stored is None:
+            with self.machine():
+                stored = self.store.get(key)  # another process may have asked while this one waited
+                if stored is None:
+                    stored = self._inspect(piece, settings, [node.id for node in nodes])
+                    self.measured += 1
+                    self.store.put("nodes", key, stored, self.provenance)
+        else:
+            self.cached += 1
         return {node.id: ms for node, ms in zip(nodes, stored["ms"], strict=False)}
 
     def write(self, partitions: Sequence[Partition], settings: RunSettings, path: Path) -> float | Failure:
@@ -223,14 +258,52 @@ class Measurer:
         known = self._known.get(key.digest) or self._stored(key)
         if known is None and self._is_stopped:
             return Failure(stage=INTERRUPTED, reason="not measured before the interruption")
+        if known is None and not self._has_time(key, pieces, settings, effort):
+            known = self.time.refusal()
         if known is None:
-            with machine_lock(self._watch):
+            with self.machine():
                 known = self._stored(key)  # another process may have measured it while this one waited
                 if known is None:
-                    known = self._measure(pieces, timed, settings, effort, place)
-                    self.measured += 1
-                    self.store.put("piece", key, to_json(known), self.provenance)
+                    known = self._measured(key, pieces, timed, settings, effort, place)
         self._known[key.digest] = known
+        return known
+
+    def _has_time(self, key: Key, pieces: Sequence[Partition], settings: RunSettings, effort: Effort) -> bool:
+        """Whether there is time to measure these; what nothing could ship without is measured in any case."""
+        question = {"piece": key.digest}
+        return effort.is_needed or self.time.may(question, self._expected_s(pieces, settings), effort.until)
+
+    def _expected_s(self, pieces: Sequence[Partition], settings: RunSettings) -> float:
+        """Seconds that measuring these takes, by what the whole model took."""
+        own = [self.time.whole_s([registry.engine_of(piece.target)]) * self._share_of(piece) for piece in pieces]
+        return ANY_S + sum(own) + (0.0 if self._alike(settings) in self._workers else self.time.process_s)
+
+    def _share_of(self, piece: Partition) -> float:
+        return len(piece.nodes) / max(1, len(self.graph.nodes))
+
+    def _measured(
+        self,
+        key: Key,
+        pieces: Sequence[Partition],
+        timed: Timed,
+        settings: RunSettings,
+        effort: Effort,
+        place: int | None,
+    ) -> Outcome:
+        """Measure and record. What the end of the time cut off is no failure of its engine."""
+        start = self.time.deadline.spent
+        left = self.timeout_s
+        if not effort.is_needed and not self.time.is_endless:
+            left = max(self._expected_s(pieces, settings), min(left, self.time.left))
+        known = self._measure(pieces, timed, settings, effort, place, left)
+        took = self.time.deadline.spent - start
+        if isinstance(known, Failure) and known.stage == "timeout" and left < self.timeout_s:
+            self.time.refuse({"piece": key.digest})
+            return self.time.refusal()
+        if isinstance(known, Measurement) and timed == "last" and self._share_of(pieces[-1]) == 1.0:
+            self.time.whole_took(registry.engine_of(pieces[-1].target), took, sum(known.samples_ms) / 1e3)
+        self.measured += 1
+        self.store.put("piece", key, to_json(known), self.provenance)
         return known
 
     def _stored(self, key: Key) -> Outcome | None:
@@ -247,6 +320,7 @@ class Measurer:
         settings: RunSettings,
         effort: Effort,
         place: int | None,
+        timeout_s: float,
     ) -> Outcome:
         fragment = Fragment.of(pieces, settings)
         request = Measure(
@@ -257,7 +331,7 @@ class Measurer:
             min_runs=effort.min_runs,
             hopeless_ms=effort.hopeless_ms,
         )
-        answer = self._worker(settings).ask(request, self.timeout_s)
+        answer = self._worker(settings).ask(request, timeout_s)
         match answer:
             case Measured():
                 return Measurement(**answer.model_dump(exclude={"verb"}))
@@ -274,9 +348,13 @@ class Measurer:
         told = answer.ms if isinstance(answer, NodeTimes) else {}
         return {"ms": [told.get(id_, 0.0) for id_ in ids] if told else []}
 
+    @staticmethod
+    def _alike(settings: RunSettings) -> RunSettings:
+        """How calls follow each other is no matter of the process: a worker serves all that differs in nothing else."""
+        return replace(settings, parallel=False, pipeline=None, max_error=None, verified=True)
+
     def _worker(self, settings: RunSettings) -> WorkerClient:
-        # How calls follow each other is no matter of the process: a worker serves all that differs in nothing else.
-        alike = replace(settings, parallel=False, pipeline=None, max_error=None, verified=True)
+        alike = self._alike(settings)
         if alike not in self._workers:
             environment = load_environment(self._engines, alike)
             self._workers[alike] = WorkerClient(self.folder, environment)

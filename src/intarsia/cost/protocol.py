@@ -223,9 +223,14 @@ class Written(Message):
 
 
 class Waited(Message):
-    """Answer to `Wait`."""
+    """Answer to `Wait`.
+
+    Attributes:
+        started_s: Seconds from the beginning of the process until it could be asked; 0 where nobody knows.
+    """
 
     verb: Literal["waited"] = "waited"
+    started_s: float = 0.0
 
 
 class Opened(Message):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -42,35 +43,43 @@ def reference_values(
     seed: int,
     teller: Target | None = None,
     watch: Watcher = unwatched,
+    machine: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Path:
     """The folder that holds the seeded inputs, the outputs and the named border values.
 
     What operators that neither ONNX defines nor the evaluator knows compute is taken from the engine of ``teller``. A
     model that the evaluator still cannot run has only its inputs there; what engines answer for it then goes unchecked,
     and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
+    ``machine`` is held while something is computed that was not before.
     """
     folder = cache / f"{graph.content_hash()}-{seed}"
     wanted = {*borders, *graph.outputs}
     if not wanted <= recorded_names(folder) or (rounds(graph) and not recorded_leeways(folder)):
-        feeds = graph_feeds(graph, seed)
-        record_values(folder, feeds)
-        try:
-            asked = teller is not None and untold_values(graph)
-            told = foreign_arrays(graph, teller, seed) if asked and teller is not None else {}
-            given = {name: told[name] for name in untold_values(graph) if name in told}
-            start = time.monotonic()
-            found = evaluate(graph, feeds, keep=borders, given=given)
-            record_values(folder, found)
-            leave_open(folder, graph, feeds, wanted, time.monotonic() - start, given, watch)
-        except IntarsiaError as error:
-            log.warning("the reference cannot run this model, so results go unchecked: %s", error)
+        with machine():
+            _compute(folder, graph, wanted, seed, teller, watch)
     _touch(folder)
     _prune(cache, KEEP_BYTES, keep=folder)
     return folder
 
 
+def _compute(
+    folder: Path, graph: Graph, names: Collection[str], seed: int, teller: Target | None, watch: Watcher
+) -> None:
+    feeds = graph_feeds(graph, seed)
+    record_values(folder, feeds)
+    try:
+        asked = teller is not None and untold_values(graph)
+        told = foreign_arrays(graph, teller, seed) if asked and teller is not None else {}
+        given = {name: told[name] for name in untold_values(graph) if name in told}
+        start = time.monotonic()
+        record_values(folder, evaluate(graph, feeds, keep=names, given=given))
+        leave_open(folder, graph, feeds, names, time.monotonic() - start, given, watch)
+    except IntarsiaError as error:
+        log.warning("the reference cannot run this model, so results go unchecked: %s", error)
+
+
 def perturbed_count(graph: Graph, seconds: float) -> int:
-    """How many evaluations more a graph is worth that takes so many seconds to compute: what it takes is no surprise."""
+    """How many more evaluations a graph is worth that takes so many seconds to compute."""
     if not rounds(graph):
         return 0
     return PERTURBED if seconds <= SLOW_S else 1

@@ -33,12 +33,16 @@ class Effort:
         min_runs: Runs that are made in any case.
         max_runs: Runs after which a window ends.
         hopeless_ms: Give up after the warm-up if one run takes longer.
+        until: Share of the compile's time behind which this is not begun any more.
+        is_needed: Whether it is done even where there is no time for it, since nothing could ship without.
     """
 
     seconds: float = 0.3
     min_runs: int = 7
     max_runs: int = 100
     hopeless_ms: float | None = None
+    until: float = 1.0
+    is_needed: bool = False
 
 
 Samples = tuple[tuple[float, ...], bool]

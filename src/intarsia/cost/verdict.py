@@ -58,6 +58,7 @@ class Verdict:
         profile_ms: For each contender, the milliseconds of its steps.
         transfers_ms: For each contender, the milliseconds of the transfers that are not inside an engine's call.
         errors: For each contender, its largest error against the reference.
+        allowed: For each contender, what the output with that error was allowed.
         failed: Contenders that did not make it, with stage and reason.
         is_void: Whether the control does not hold, or the duel did not come to its end: it shows nothing.
         left_ms: As ``rounds_ms``, for each contender that left because the first one beat it; of fewer rounds.
@@ -73,6 +74,7 @@ class Verdict:
     errors: Mapping[str, float | None]
     failed: Mapping[str, tuple[str, str]]
     is_void: bool
+    allowed: Mapping[str, float | None] = field(default_factory=dict)
     transfers_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     left_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     tails: Mapping[str, Tail] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.cost.deadline import process_age
 from intarsia.cost.memory import MemoryGauge
 from intarsia.cost.node_times import node_times
 from intarsia.cost.pace import Pace
@@ -84,8 +85,9 @@ PR_SET_PDEATHSIG = 1
 class Worker:
     """Answers requests about one saved graph."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, started_s: float = 0.0) -> None:
         self._folder = folder
+        self._started_s = started_s
         self._opened: Executor | None = None
         self._evaluated: Fragment | None = None
 
@@ -127,7 +129,7 @@ class Worker:
             case Write():
                 return self._write(request)
             case Wait():
-                return Waited()
+                return Waited(started_s=self._started_s)
             case Open():
                 return self._open(request)
             case Evaluate():
@@ -354,7 +356,7 @@ def main() -> None:
     """Answer requests until the parent closes the pipe."""
     die_with_parent()
     pipe = private_output()
-    worker = Worker(Path(sys.argv[1]))
+    worker = Worker(Path(sys.argv[1]), process_age())
     for line in sys.stdin:
         pipe.write(worker.answer(REQUEST.validate_json(line)).model_dump_json() + "\n")
         pipe.flush()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import psutil
@@ -39,9 +40,25 @@ class Workspace:
         teller: Target | None = None,
         watch: Watcher = unwatched,
     ) -> None:
-        """Save the graph, and have the reference's values for its inputs, outputs and borders at hand."""
+        """Save the graph, and have the reference's values at hand."""
+        self.save(graph)
+        self.compute_reference(graph, borders, seed, teller, watch)
+
+    def save(self, graph: Graph) -> None:
+        """Put the graph where workers find it."""
         graph.save(self.folder)
-        values = reference_values(self._store.folder / "reference", graph, borders, seed, teller, watch)
+
+    def compute_reference(
+        self,
+        graph: Graph,
+        borders: Collection[str],
+        seed: int,
+        teller: Target | None = None,
+        watch: Watcher = unwatched,
+        machine: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Have the reference's values for the graph's inputs, outputs and borders at hand; see `reference_values`."""
+        values = reference_values(self._store.folder / "reference", graph, borders, seed, teller, watch, machine)
         (self.folder / VALUES).symlink_to(values, target_is_directory=True)
 
     def keep_only(self, file: Path) -> None:

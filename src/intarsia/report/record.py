@@ -42,10 +42,12 @@ def compile_report(
     cached: int,
     surveyed: Mapping[str, Footprint] | None = None,
     remarks: Sequence[str] = (),
+    announced: tuple[float, str] | None = None,
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
-    ``surveyed`` are the footprints of plans that did not race, ``remarks`` what is to be known of the comparison.
+    ``surveyed`` are the footprints of plans that did not race, ``remarks`` what is to be known of the comparison;
+    ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(surveyed or {}), **verdict.footprints}
@@ -98,6 +100,8 @@ def compile_report(
         "atoms": [] if collage is None else atoms_json(job.problem.atoms, rivals),
         "search": {
             "seconds": round(seconds, 3),
+            "announced_s": None if announced is None else announced[0],
+            "announced_because": None if announced is None else announced[1],
             "measured": measured,
             "cached": cached,
             "atoms": 0 if collage is None else collage.atoms,

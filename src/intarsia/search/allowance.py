@@ -7,6 +7,8 @@ from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
+from intarsia.backends import registry
+from intarsia.cost.duel import SETTLED_SETS
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure
@@ -14,8 +16,11 @@ from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.rough import NO_ROUGH, RoughPlans, RoughSearch, starting_points
 from intarsia.search.rough_record import accuracy_key, from_json, rough_key, to_json
-from intarsia.search.unseen import Accuracy, Samples, measured
+from intarsia.search.unseen import FEWEST, UNSEEN, Accuracy, Samples, measured
 
+INPUT_MS = 20.0
+"""What making, writing and reading an input takes beside running it."""
+RACERS = 3
 _ACCURACY = TypeAdapter(Accuracy)
 
 
@@ -46,13 +51,19 @@ class Allowance:
         if stored is not None:
             measurer.cached += 1
             return from_json(stored, problem.threads, problem.settings.max_error)
+        time = measurer.time
+        time.keep(self._judging_s(self._exact[0], FEWEST) + self._racing_s())
         plans = RoughSearch(problem, measurer, self._samples, self._watch).run(self._exact)
+        time.keep(self._judging_s(self._exact[0], FEWEST) if plans.found else 0.0)
         measurer.measured += 1
         measurer.store.put("rough", key, to_json(plans), measurer.provenance)
         return plans
 
     def judge(self, plan: Candidate) -> Accuracy | None:
         """What a plan is off by on inputs that decided nothing; ``None`` where no error is allowed.
+
+        Where the time does not do for all inputs, they are fewer; for a plan in fp32 ``None`` where it does for none,
+        and for one in less than fp32, which must not ship unjudged, an error that does not hold.
 
         Raises:
             BackendError: An engine failed.
@@ -66,10 +77,36 @@ class Allowance:
         if stored is not None:
             measurer.cached += 1
             return _ACCURACY.validate_python(stored)
-        self._watch(Progress(stage="accuracy", note=f"{plan.label} on unseen inputs"))
-        found = measured(measurer, self._samples, plan, exact, allowed)
+        count = self._inputs(plan)
+        if count < FEWEST:
+            return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None
+        self._watch(Progress(stage="unseen inputs", note=plan.label))
+        found = measured(measurer, self._samples, plan, exact, allowed, count)
         if isinstance(found, Failure):
             raise failure_error(plan.partitions[0], found)
         measurer.measured += 1
         measurer.store.put("accuracy", key, asdict(found), measurer.provenance)
         return found
+
+    def _inputs(self, plan: Candidate) -> int:
+        """On how many inputs there is time to judge a plan."""
+        time = self._measurer.time
+        time.keep(0.0)
+        for count in (UNSEEN, UNSEEN // 2, FEWEST):
+            question = {"judged": plan.name, "inputs": count}
+            if time.may_race(question, self._judging_s(plan, count)):
+                return count
+        return 0
+
+    def _judging_s(self, plan: Candidate, count: int) -> float:
+        """Seconds in which a plan and the one in fp32 answer so many inputs."""
+        several = (plan, self._exact[0])
+        engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
+        runs_ms = sum(each.total_ms or 0.0 for each in several) + 2 * INPUT_MS
+        return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
+
+    def _racing_s(self) -> float:
+        """Seconds of a race between the best plan in fp32 and one in less."""
+        best = self._exact[0]
+        engines = {registry.engine_of(part.target) for part in best.partitions}
+        return SETTLED_SETS * self._measurer.time.set_s([engines] * RACERS, [best.total_ms or 0.0] * RACERS)

@@ -10,7 +10,6 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.cost.answers import failure_of
 from intarsia.cost.client import WorkerClient
-from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Open, Opened
@@ -31,7 +30,10 @@ class Built:
 
 
 class Builder:
-    """Writes candidates' artifacts, each once, in the processes that measured: their engines are loaded."""
+    """Writes candidates' artifacts, each once, in the processes that measured: their engines are loaded.
+
+    Nothing is timed here, so a compile that measured nothing does not wait for another one.
+    """
 
     def __init__(self, measurer: Measurer, watch: Watcher, prefix: str = "finalist") -> None:
         self._measurer = measurer
@@ -43,9 +45,25 @@ class Builder:
         """The artifact, or why there is none."""
         if candidate.name not in self._built:
             self._watch(Progress(stage="build", done=len(self._built), note=candidate.name))
-            with machine_lock(self._watch):
+            with self._measurer.turn():
                 self._built[candidate.name] = self._write(candidate)
         return self._built[candidate.name]
+
+    def checked(self, candidate: Candidate) -> Path | None:
+        """The artifact, if it was built here for a race, where a fresh process loaded and checked it."""
+        built = self._built.get(candidate.name)
+        return built.path if isinstance(built, Built) else None
+
+    def written(self, candidate: Candidate) -> Path:
+        """The artifact, unopened.
+
+        Raises:
+            BackendError: It cannot be built.
+        """
+        built = self.build(candidate)
+        if isinstance(built, Failure):
+            raise failure_error(candidate.partitions[0], built)
+        return built.path
 
     def opened(self, candidate: Candidate) -> tuple[Path, Opened]:
         """The artifact, and what a fresh process finds that loads and checks it.
@@ -55,7 +73,7 @@ class Builder:
         """
         engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
         environment = load_environment(engines, candidate.settings)
-        with machine_lock(self._watch), WorkerClient(self._measurer.folder, environment) as worker:
+        with self._measurer.turn(), WorkerClient(self._measurer.folder, environment) as worker:
             worker.start()  # while it starts, the artifact is built
             built = self.build(candidate)
             if isinstance(built, Failure):

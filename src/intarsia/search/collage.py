@@ -25,7 +25,7 @@ from intarsia.graph.work import work
 from intarsia.partition import Capability, Partition, coarser
 from intarsia.search.edge_costs import HOPELESS, EdgeCosts, Known
 from intarsia.search.lazy import LazyPaths
-from intarsia.search.predict import predict
+from intarsia.search.predict import NoTimeError, predict
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.profiles import profiles
 from intarsia.search.refine import finer
@@ -126,7 +126,7 @@ class CollageSearch:
         """Search until no cell is worth splitting and the best mix is measured throughout, or the time is over."""
         while True:
             # First on what engines tell themselves, before anything is measured of the others.
-            self._solve_all(Deadline(EARLY * (deadline.seconds - deadline.spent)))
+            self._solve_all(deadline.part(EARLY * deadline.left))
             if self._measure_cells(deadline):
                 self._solve_all(deadline)
             stops = self._finer()
@@ -154,7 +154,8 @@ class CollageSearch:
 
     def _solve_all(self, deadline: Deadline) -> None:
         for host in (None, *self._hosts()):
-            self._solve(host, deadline)
+            if not deadline.is_over() or host is None:
+                self._solve(host, deadline)
 
     def _solve(self, host: Target | None, deadline: Deadline) -> None:
         """Build the best plans as wholes, called in turn or inside the session of ``host``, and learn from each."""
@@ -168,7 +169,7 @@ class CollageSearch:
             self._tried.add((host, partitions))
             self._switches.update(edge.start for edge in path.edges[1:])
             found = self._measure_whole(path, partitions, host)
-            if found is None:
+            if found is None or deadline.is_over():
                 return
             self._costs.correct(path.cost, found, len(path.edges) - 1, host)
 
@@ -229,7 +230,7 @@ class CollageSearch:
         costs = candidate.predicted_ms
         if settings.embed or settings.parallel:
             # If a part fails alone: it ran in the whole, so it may race, and stays predicted as it runs in turn.
-            with suppress(BackendError, MismatchError):
+            with suppress(BackendError, MismatchError, NoTimeError):
                 costs = predict(self._measurer, candidate.partitions, settings)
         known = [ms for ms in costs if ms is not None]
         if len(known) < len(costs):

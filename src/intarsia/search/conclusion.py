@@ -29,6 +29,7 @@ class Conclusion(StrEnum):
     FAILED = "failed"
     NO_RIVAL = "no rival"
     NO_SINGLE = "no single engine"
+    NO_TIME = "no time"
     GIVEN = "given"
     INTERRUPTED = "interrupted"
 

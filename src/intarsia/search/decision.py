@@ -16,16 +16,16 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from intarsia.backends import registry
 from intarsia.cost.deadline import Deadline
-from intarsia.cost.duel import Contender, Effort, duel
-from intarsia.cost.lock import machine_lock
+from intarsia.cost.duel import SETTLED_SETS, Contender, Effort, duel
 from intarsia.cost.measure import Measurer, judging_facts, run_facts
 from intarsia.cost.progress import Watcher
-from intarsia.cost.record import Failure, Key
+from intarsia.cost.record import Failure, Key, Measurement
 from intarsia.cost.statistics import Interval
 from intarsia.cost.store import Store
 from intarsia.cost.verdict import Verdict
-from intarsia.errors import MismatchError
+from intarsia.errors import BackendError, MemoryLimitError, MismatchError
 from intarsia.graph import Graph
 from intarsia.graph.rounding import rounds
 from intarsia.graph.stages import has_stages
@@ -46,11 +46,17 @@ MAX_SINGLES = 4
 MAX_MIXES = 2
 DUEL_SHARE = 0.05
 """Share of the budget that one set of rounds may take."""
-FULL_DUEL_S = 20.0
+FULL_DUEL_S = 40.0
 """Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""
+PAIR = 2
 DUEL = 3
 """Part of every key: raised when a duel is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
+NO_RACE = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
+"""Where there was no time to compare anything side by side."""
+UNRACED = "not compared side by side: there was no time"
+WRITING_S = 0.3
+"""What writing an artifact takes."""
 Judge = Callable[[Candidate], Accuracy | None]
 
 
@@ -155,15 +161,22 @@ def decide(
     limit = problem.settings.max_memory
     rivals = [*rough.candidates, *mixes]
 
+    raced: list[Sequence[Candidate]] = []
+
     def race(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
-        return _verdict(
-            problem, measurer, builder, field, wanted.name if wanted else None, deadline, watch, again=again
-        )
+        keep = wanted.name if wanted else None
+        several = field if raced else _that_fit(problem, measurer, field, keep)
+        raced.append(several)
+        return _verdict(problem, measurer, builder, several, keep, deadline, watch, again=again)
 
     mixed = [wanted] if wanted else mixes
     verdict = side_by_side(singles, mixed, race, rough.candidates)
     if verdict.is_replayed and not _decides(verdict) and not deadline.is_over():
-        verdict = side_by_side(singles, mixed, partial(race, again=True), rough.candidates)
+        raced.clear()
+        anew = side_by_side(singles, mixed, partial(race, again=True), rough.candidates)
+        verdict = verdict if anew is NO_RACE else anew
+    if verdict is NO_RACE:
+        return _unraced(problem, measurer, singles, wanted, watch, rough, judge)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
@@ -172,15 +185,22 @@ def decide(
         settle = partial(choose, rivals, best_single, verdict, limit)
         choice, accuracy = _settled(problem, measurer, singles, rough, settle, judge)
     chosen = choice.plan
-    artifact, opened = builder.opened(chosen)
-    check_last(chosen.name, opened.memory.peak, limit)
+    artifact, error, allowed = (
+        builder.checked(chosen),
+        verdict.errors.get(chosen.name),
+        verdict.allowed.get(chosen.name),
+    )
+    if artifact is None or chosen.name not in verdict.rounds_ms:
+        artifact, opened = builder.opened(chosen)
+        check_last(chosen.name, opened.memory.peak, limit)
+        error, allowed = opened.error, opened.allowed
     return Decision(
         chosen=chosen,
         artifact=artifact,
         best_single=best_single,
         verdict=verdict,
-        error=opened.error,
-        allowed=opened.allowed,
+        error=error,
+        allowed=allowed,
         reason=choice.reason,
         conclusion=choice.conclusion,
         accuracy=accuracy,
@@ -270,6 +290,8 @@ def side_by_side(
         again = [each for each in field if each.name in verdict.raced]
         field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
         before, verdict = verdict, race(field)
+        if verdict is NO_RACE:
+            return before
         verdict = replace(
             verdict,
             failed={**before.failed, **verdict.failed},
@@ -294,11 +316,14 @@ def _verdict(
     The first of the field is the one to beat.
     """
     effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
-    with machine_lock(watch):
-        key, stored = _kept(measurer.store, partial(_duel_key, problem.graph, field, keep, effort))
-        if stored is not None and (_decides(stored) or not again):
-            measurer.cached += 1
-            return stored
+    key, stored = _kept(measurer.store, partial(_duel_key, problem.graph, field, keep, effort))
+    if stored is not None and (_decides(stored) or not again):
+        measurer.cached += 1
+        return stored
+    question = _question(field, again=stored is not None)
+    if not field or not measurer.time.may_race(question, _race_s(problem, measurer, field, 1)):
+        return NO_RACE
+    with measurer.machine():
         contenders = []
         failed = {}
         compile_s = {}
@@ -311,7 +336,10 @@ def _verdict(
                 contenders.append(Contender(name=candidate.name, path=built.path, plan=plan))
                 compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
-        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, deadline)
+        end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_race)
+        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
+        if not verdict.rounds_ms and not failed and not verdict.failed:
+            return NO_RACE
     verdict = replace(verdict, failed={**failed, **verdict.failed}, compile_s=compile_s)
     measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
     return verdict
@@ -331,6 +359,120 @@ def _kept(store: Store, key_of: Callable[[int], Key]) -> tuple[Key, Verdict | No
 def _decides(verdict: Verdict) -> bool:
     """Not if it is void; but where nobody ran, another duel would end alike."""
     return not verdict.is_void or not verdict.rounds_ms
+
+
+def _that_fit(
+    problem: Problem, measurer: Measurer, field: Sequence[Candidate], keep: str | None
+) -> Sequence[Candidate]:
+    """As many of the field as there is time for, the first in any case.
+
+    Those go first that are the least promising: engines alone that are not the best one, then mixes, the slowest first.
+    """
+    if measurer.time.is_endless:
+        return field
+    effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
+    single = {each.name for each in field if len(each.partitions) == 1 and not each.precisions}
+    ranked = sorted(field[1:], key=lambda each: (each.name != keep, each.name in single, _tuned_ms(each)))
+    chosen = [*field[:1], *ranked]
+    while len(chosen) > 1:
+        fitting = [each for each in field if each in chosen]
+        if measurer.store.get(_duel_key(problem.graph, fitting, keep, effort, 0)) is not None:
+            return fitting
+        question = {**_question(fitting), "sets": SETTLED_SETS}
+        if measurer.time.may_race(question, _race_s(problem, measurer, fitting, SETTLED_SETS)):
+            return fitting
+        if len(chosen) == PAIR:
+            break
+        chosen.pop()
+    return [each for each in field if each in chosen]
+
+
+def _question(field: Sequence[Candidate], *, again: bool = False) -> Mapping[str, object]:
+    return {"race": [each.name for each in field], **({"again": True} if again else {})}
+
+
+def _race_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate], sets: int) -> float:
+    """Seconds that so many sets of a race take, with the artifacts that are written for it."""
+    several = [*field, field[0]]
+    engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
+    own = measurer.time.set_s(
+        engines, [_tuned_ms(each) for each in several], _effort(problem.settings.budget_s).seconds
+    )
+    return WRITING_S * len(field) + sets * own
+
+
+def _unraced(
+    problem: Problem,
+    measurer: Measurer,
+    singles: Sequence[Candidate],
+    wanted: Candidate | None,
+    watch: Watcher,
+    rough: RoughPlans,
+    judge: Judge,
+) -> Decision:
+    """What ships where there was no time to compare: the plan that was asked for, or the best engine as measured alone.
+
+    Raises:
+        CompileError, LoadError, ExecutionError, MismatchError: No plan can be built, loaded and run, or is right.
+        MemoryLimitError: Every plan needs more memory than it may.
+    """
+    builder = Builder(measurer, watch)
+    plans = [wanted] if wanted else sorted(singles, key=_tuned_ms)
+    for number, plan in enumerate(plans, start=1):
+        try:
+            return _unraced_plan(problem, measurer, builder, singles, plan, wanted, rough, judge)
+        except (BackendError, MismatchError, MemoryLimitError):
+            if number == len(plans):
+                raise
+    raise AssertionError("there is a plan")
+
+
+def _unraced_plan(
+    problem: Problem,
+    measurer: Measurer,
+    builder: Builder,
+    singles: Sequence[Candidate],
+    plan: Candidate,
+    wanted: Candidate | None,
+    rough: RoughPlans,
+    judge: Judge,
+) -> Decision:
+    limit, reason = problem.settings.max_memory, UNRACED
+    if (fault := _stage_fault(problem, measurer, singles, plan)) is not None:
+        raise MismatchError(f"{plan.label} answers wrongly: {fault}")
+    known = _as_measured(measurer, plan) if limit is None else None
+    if known is not None and not measurer.time.may_race({"opened": plan.name}, _opening_s(measurer, plan)):
+        artifact, error, allowed = builder.written(plan), known.error, known.allowed
+        reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
+    else:
+        artifact, opened = builder.opened(plan)
+        check_last(plan.name, opened.memory.peak, limit)
+        error, allowed = opened.error, opened.allowed
+    return Decision(
+        chosen=plan,
+        artifact=artifact,
+        best_single=None if wanted else plan,
+        verdict=NO_RACE,
+        error=error,
+        allowed=allowed,
+        reason=reason,
+        conclusion=Conclusion.GIVEN if wanted else Conclusion.NO_TIME,
+        accuracy=judge(plan),
+        rough=rough,
+    )
+
+
+def _as_measured(measurer: Measurer, plan: Candidate) -> Measurement | None:
+    """What is known of a plan of one part from measuring it, if its answers were checked."""
+    if len(plan.partitions) > 1:
+        return None
+    known = measurer.cost(plan.partitions[0], plan.settings)
+    return known if isinstance(known, Measurement) and known.error is not None else None
+
+
+def _opening_s(measurer: Measurer, plan: Candidate) -> float:
+    """Seconds in which a fresh process opens a plan's artifact."""
+    return measurer.time.process_s + measurer.time.open_s({registry.engine_of(part.target) for part in plan.partitions})
 
 
 def _effort(budget_s: float) -> Effort:

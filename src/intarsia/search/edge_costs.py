@@ -14,6 +14,7 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.cost.statistics import Interval, median
+from intarsia.cost.timetable import NO_TIME
 from intarsia.partition import Capability, Intervals, Partition
 from intarsia.partition.partitioning import Places
 from intarsia.search.shortest_path import Edge
@@ -98,6 +99,7 @@ class EdgeCosts:
         self._switches: dict[tuple[Target, Target], list[float]] = defaultdict(list)
         self._correction: dict[Target | None, float] = defaultdict(float)
         self._failures: Counter[Target] = Counter()
+        self._is_out_of_time = False
         for target, outcome in wholes.items():
             self._count_failure(target, outcome)
         self._sum_up()
@@ -106,6 +108,11 @@ class EdgeCosts:
     def profiled(self) -> frozenset[Target]:
         """Targets whose shares are known without measuring cells."""
         return self._profiled
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether there was no time any more for something that was to be measured."""
+        return self._is_out_of_time
 
     @property
     def cells(self) -> int:
@@ -150,6 +157,8 @@ class EdgeCosts:
             hopeless = None if best == math.inf or self._hopeless is None else self._hopeless * best
             effort = replace(CELL_EFFORT, hopeless_ms=hopeless)
             outcome = self._measurer.cost(self._piece(start, end, target), self._settings, effort=effort)
+            if self._is_refused(outcome):
+                continue
             self._count_failure(target, outcome)
             self._alone[cell] = _interval(outcome)
             best = min(best, outcome.cost_ms)
@@ -217,6 +226,8 @@ class EdgeCosts:
         after = None if edge.after is None else self._piece(edge.start - 1, edge.start, edge.after)
         piece = self._piece(edge.start, edge.end, edge.target)
         outcome = self._measurer.cost(piece, self._settings, after=after, effort=PIECE_EFFORT)
+        if self._is_refused(outcome):
+            return
         found = _interval(outcome)
         if edge.after is None:
             self._alone[edge.start, edge.end, edge.target] = found
@@ -279,6 +290,13 @@ class EdgeCosts:
 
     def _is_whole(self, edge: Edge[Target]) -> bool:
         return edge.end - edge.start == len(self.atoms)
+
+    def _is_refused(self, outcome: Outcome) -> bool:
+        """Whether there was no time to measure something; nothing is known of it then."""
+        if isinstance(outcome, Failure) and outcome.stage == NO_TIME:
+            self._is_out_of_time = True
+            return True
+        return False
 
     def _count_failure(self, target: Target, outcome: Outcome) -> None:
         if isinstance(outcome, Failure) and outcome.stage != "capability":

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from intarsia.backends import registry
 from intarsia.cost.record import Failure
+from intarsia.cost.timetable import NO_TIME
 from intarsia.search.first_look import STAGE
 from intarsia.search.problem import Problem
 from intarsia.search.singles import Single
@@ -36,7 +37,7 @@ def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str
     best_ms = min((single.outcome.cost_ms for single in singles), default=math.inf)
     for single in singles:
         if isinstance(single.outcome, Failure):
-            if single.outcome.stage == STAGE:
+            if single.outcome.stage in (STAGE, NO_TIME):
                 found[single.target] = f"left out of the search: {single.outcome.reason}"
             continue
         ms = single.outcome.cost_ms

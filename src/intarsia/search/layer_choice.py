@@ -6,7 +6,7 @@ are about independent, so their squares add up; what a sum promises is measured 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -61,7 +61,9 @@ class Chooser:
         inputs: Sequence[Path],
         patience_s: float,
         watch: Watcher = unwatched,
+        has_time: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._has_time = has_time
         self.layers = layers_of(graph, graph.nodes)
         self._inputs = tuple(inputs)
         self._watch = watch
@@ -85,7 +87,7 @@ class Chooser:
         steps = self._ordered(products)
         fits, fails = 0, len(steps)
         guess = _promised(steps, allowed)
-        while fits + 1 < fails:
+        while fits + 1 < fails and self._has_time():
             count = min(max(guess, fits + 1), fails - 1)
             if self._error(_taken(steps[:count])) <= allowed:
                 fits = count
@@ -118,6 +120,8 @@ class Chooser:
         if self._steps is None:
             steps: list[_Step] = []
             for number, layer in enumerate(products):
+                if not self._has_time():  # what was not looked at stays as it is
+                    break
                 self._watch(Progress(stage="accuracy", done=number, total=len(products), note=layer.node.id))
                 coarse, fine = (
                     self._error_of({layer.node.id: way}, self._inputs[:ONE_BY_ONE]) ** 2

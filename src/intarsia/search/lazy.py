@@ -58,7 +58,7 @@ class LazyPaths:
             if not unmeasured:
                 return path
             for edge in unmeasured:
-                if deadline.is_over():
+                if deadline.is_over() or self._costs.is_out_of_time:
                     return self._shortest(stops, lambda edge: self._costs.measured_cost(edge, host), self._most)
                 self._measure(edge)
 

@@ -10,6 +10,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.cost.timetable import NO_TIME
 from intarsia.errors import (
     BackendCrashError,
     BackendError,
@@ -31,12 +32,17 @@ _ERRORS: dict[str, type[BackendError]] = {
 }
 
 
+class NoTimeError(Exception):
+    """There was no time to measure a partition; nothing is wrong with it."""
+
+
 def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
     """Milliseconds of each partition of a plan that is run as its settings say.
 
     Raises:
         BackendError: An engine failed on a partition.
         MismatchError: A partition answers wrongly.
+        NoTimeError: There was no time for a partition.
     """
     told = predict_embedded if settings.embed else predict_parallel if settings.parallel else predict_in_turn
     return told(measurer, partitions, settings)
@@ -109,6 +115,8 @@ def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settin
 
 
 def _cost(outcome: Outcome, piece: Partition) -> float:
+    if isinstance(outcome, Failure) and outcome.stage == NO_TIME:
+        raise NoTimeError
     if isinstance(outcome, Failure):
         raise failure_error(piece, outcome)
     return outcome.cost_ms

@@ -12,6 +12,7 @@ from itertools import groupby
 
 from intarsia.cost.measure import INTERRUPTED
 from intarsia.cost.record import Failure
+from intarsia.cost.timetable import NO_TIME
 from intarsia.partition import Intervals, Partition
 from intarsia.search.collage import CollageResult
 from intarsia.search.entrants import left_out
@@ -203,7 +204,7 @@ class Rivals:
         if span is not None and any(self._costs.has_failed(target, *span) for target in self._variants[single.target]):
             return "failed on it"
         outcome = single.outcome
-        if isinstance(outcome, Failure) and outcome.stage not in ("capability", STAGE, INTERRUPTED):
+        if isinstance(outcome, Failure) and outcome.stage not in ("capability", STAGE, INTERRUPTED, NO_TIME):
             return f"failed on the whole model at {outcome.stage}: {outcome.reason}"
         if single.target in self._left_out:
             return self._left_out[single.target]

@@ -6,12 +6,11 @@ What decides (ranges, which layers, which plans) is measured on calibration inpu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
 from intarsia.config import RunSettings
-from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure
@@ -37,6 +36,11 @@ SLOWER = 1.25
 """A plan that takes so many times as long as the one in fp32 it was made of is dropped; less may be noise."""
 LEAST_REST = 0.05
 """Share of an error that is left beside a part of it which is as large."""
+TELLING = 4.0
+"""Of the time that the whole model takes, what it takes to find out what each layer costs, at least."""
+SHARE = 0.7
+"""Share of the time behind which nothing more is looked for."""
+OUT_OF_TIME = "there was no time to look for plans in less than fp32"
 _TRIES = 3
 _IN_TYPES = "its engines in less than fp32"
 _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
@@ -96,18 +100,36 @@ class RoughSearch:
         """
         if not layers_of(self._problem.graph, self._problem.graph.nodes):
             return RoughPlans(reason="no layer of the model computes faster in less than fp32")
-        with machine_lock(self._watch):
-            for target in self._tellers(exact):
-                try:
-                    with self._chooser(target) as chooser:
-                        return self._searched(exact, chooser)
-                except ExecutionError as error:
-                    reason = str(error)
+        with self._measurer.machine():
+            return self._told(exact)
+
+    def _told(self, exact: Sequence[Candidate]) -> RoughPlans:
+        """With the first engine that tells what layers cost."""
+        reason = ""
+        for target in self._tellers(exact):
+            if not self._fits_time(TELLING * self._whole_s([target])):
+                return RoughPlans(reason=reason or OUT_OF_TIME)
+            try:
+                with self._chooser(target) as chooser:
+                    return self._searched(exact, chooser)
+            except ExecutionError as error:
+                reason = str(error) if self._fits_time(0.0) else OUT_OF_TIME
         return RoughPlans(reason=reason)
+
+    def _fits_time(self, seconds: float) -> bool:
+        """Whether something that takes so long may begin; asked of the time alone, since all of this is kept as one."""
+        return self._measurer.time.fits(seconds, SHARE)
+
+    def _whole_s(self, targets: Iterable[Target]) -> float:
+        return self._measurer.time.whole_s({registry.engine_of(target) for target in targets})
 
     def _chooser(self, target: Target) -> Chooser:
         graph, folder = self._problem.graph, self._measurer.folder
-        return Chooser(graph, target, folder, self._samples.calibration, self._measurer.timeout_s, self._watch)
+        inputs, time = self._samples.calibration, self._measurer.time
+        patience_s = self._measurer.timeout_s
+        if not time.is_endless:
+            patience_s = min(patience_s, time.left / (1 + len(inputs)))
+        return Chooser(graph, target, folder, inputs, patience_s, self._watch, lambda: self._fits_time(0.0))
 
     def _tellers(self, exact: Sequence[Candidate]) -> list[Target]:
         """Engines that run the whole model, the fastest first; of those with two levels one."""
@@ -122,6 +144,9 @@ class RoughSearch:
         self._tried.clear()
         self._errors.clear()
         for plan in exact:
+            if not self._fits_time(self._plan_s(plan)):
+                self._dropped.append((plan.label, OUT_OF_TIME))
+                continue
             self._try_types(plan, chooser)
             for is_dynamic in (False, True):
                 self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
@@ -156,8 +181,12 @@ class RoughSearch:
         allowed = _rest(MARGIN * self._allowed, base)
         choice = chooser.choose(allowed)
         for _ in range(_TRIES):
+            if not self._fits_time(self._plan_s(plan)):
+                self._dropped.append((f"{plan.label}, {kind}", OUT_OF_TIME))
+                return
             if not choice.layers:
-                self._dropped.append((f"{plan.label}, {kind}", "no layer fits the error"))
+                why = "no layer fits the error" if self._fits_time(0.0) else OUT_OF_TIME
+                self._dropped.append((f"{plan.label}, {kind}", why))
                 return
             precision = choice.precision(dynamic=is_dynamic)
             cover = with_precision(self._problem.graph, Partitioning(partitions=partitions), precision)
@@ -171,6 +200,10 @@ class RoughSearch:
             # This engine rounds in other places than the one that told.
             choice = chooser.choose(allowed * allowed / _rest(rough.error, base))
         self._dropped.append((f"{plan.label}, {kind}", "its error stayed too large with fewer layers"))
+
+    def _plan_s(self, plan: Candidate) -> float:
+        """Seconds that a plan in less than fp32 takes until it is known."""
+        return 2 * self._whole_s(part.target for part in plan.partitions)
 
     def _fits(self, error: float) -> bool:
         return error <= self._allowed * (1 + MARGIN) / 2
@@ -202,6 +235,8 @@ class RoughSearch:
         """Of a plan on the calibration inputs; asked once, since its engines compile it for that."""
         key = (partitions, settings)
         if key not in self._errors:
+            if not self._fits_time(self._whole_s(part.target for part in partitions)):
+                return self._measurer.time.refusal()
             told = self._measurer.answers(partitions, settings, self._samples.calibration)
             self._errors[key] = told if isinstance(told, Failure) else worst(told, chooser.exact)
         return self._errors[key]

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from intarsia.backends import registry
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher, unwatched
@@ -29,6 +30,13 @@ SEARCH_SHARE = 0.4
 """Share of the budget after which no new piece is measured; the rest is for the final decision."""
 MIN_SEARCH_SHARE = 0.2
 """Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
+LAST_SHARE = 0.65
+"""Share of the budget behind which no piece is measured in any case: a mix that cannot race is of no use."""
+RACERS = 3
+"""Plans for whose race time is kept: the best engine twice, and a mix."""
+MOST_MS = 1e4
+RACES = 2
+"""Sets of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +137,28 @@ def _collage(
     stored = measurer.store.get(key)
     if stored is not None:
         return replace(from_json(job.problem, stored), is_replayed=True)
+    measurer.time.keep(_race_s(measurer, singles))
     mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
-    seconds = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
-    result = mixes.run(Deadline(seconds))
+    result = mixes.run(deadline.part(_search_s(measurer, deadline)))
+    measurer.time.keep(0.0)
     measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
     return result
+
+
+def _race_s(measurer: Measurer, singles: Sequence[Single]) -> float:
+    """Seconds that a race between the best engine and a mix needs."""
+    best = min(singles, key=lambda single: single.outcome.cost_ms)
+    engine = registry.engine_of(best.target)
+    ms = min(best.outcome.cost_ms, MOST_MS)
+    return RACES * measurer.time.set_s([{engine}] * RACERS, [ms] * RACERS)
+
+
+def _search_s(measurer: Measurer, deadline: Deadline) -> float:
+    """Seconds for the search of mixes: its share, but no more than is left beside the decision."""
+    own = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
+    if measurer.time.is_endless:
+        return own
+    return min(own, LAST_SHARE * deadline.seconds - deadline.spent, measurer.time.left)
 
 
 def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candidate | None:

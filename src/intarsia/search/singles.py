@@ -31,6 +31,10 @@ TOLERATED = 2.0
 """Where no engine could be shown to be right: those ship whose error is within so many times the smallest."""
 OUT_OF_REACH = 1.5
 """Options that are this many times slower than others of their engine are not tried with its other spin policy."""
+FIRST_SHARE = 0.65
+"""Share of the time behind which no more engines are measured."""
+MORE_SHARE = 0.45
+"""Share of the time behind which no more settings of an engine are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,24 +64,56 @@ def tune_singles(
 ) -> tuple[Single, ...]:
     """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
 
-    Those that compile slowly come last, and what a first look speaks against is not measured; see `first_look`.
+    First each with its first settings, so that where time is short all are known a little; then with the others, the
+    fastest first. Those that compile slowly come last, and what a first look speaks against is not measured; see
+    `first_look`. The first engine that works is measured even if there is no time for it: something has to ship.
     """
-    best_ms = math.inf
     look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
-    singles: list[Single] = []
-    count = len(problem.targets)
-    for number, target in enumerate(sorted(problem.targets, key=look.wants)):
-        known_ms = best_ms if best_ms < math.inf else None
-        watch(Progress(stage="engines", done=number, total=count, best_ms=known_ms, note=str(target)))
-        against = look.verdict(target, _best(singles)) if look.wants(target) else None
-        if against is None:
-            single = _tune(problem, measurer, target, HOPELESS * best_ms)
-        else:
-            single = Single(target=target, outcome=against)
-        best_ms = min(best_ms, single.outcome.cost_ms)
-        singles.append(single)
-    watch(Progress(stage="engines", done=count, total=count, best_ms=best_ms if best_ms < math.inf else None))
-    return tuple(singles)
+    order = sorted(problem.targets, key=look.wants)
+    tunings = [_Tuning(problem, measurer, target) for target in order]
+    count = len(tunings)
+    against: dict[Target, Failure] = {}
+
+    def best_ms() -> float:
+        return min((tuning.best_ms for tuning in tunings), default=math.inf)
+
+    def tell(stage: str, done: int, total: int, note: str = "") -> None:
+        known_ms = best_ms() if best_ms() < math.inf else None
+        watch(Progress(stage=stage, done=done, total=total, best_ms=known_ms, note=note))
+
+    quick = [tuning for tuning in tunings if not look.wants(tuning.target)]
+    for number, tuning in enumerate(quick):
+        tell("engines", number, count, str(tuning.target))
+        is_needed = best_ms() == math.inf
+        tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=FIRST_SHARE, is_needed=is_needed))
+        if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
+            measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
+    by_speed = [tuning for tuning in sorted(quick, key=lambda each: each.best_ms) if tuning.has_more]
+    total = sum(tuning.more for tuning in by_speed)
+    for tuning in by_speed:
+        while tuning.has_more:
+            tell("settings", total - sum(each.more for each in by_speed), total, str(tuning.target))
+            tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=MORE_SHARE))
+    for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
+        tell("engines", number, count, str(tuning.target))
+        found = look.verdict(tuning.target, _best(each.single() for each in tunings[:number]))
+        if found is not None:
+            against[tuning.target] = found
+            continue
+        while tuning.has_more:
+            is_needed = best_ms() == math.inf
+            tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=FIRST_SHARE, is_needed=is_needed))
+    tell("engines", count, count)
+    return tuple(
+        Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
+        for tuning in tunings
+    )
+
+
+def first_settings(problem: Problem) -> tuple[RunSettings, ...]:
+    """Those with which engines are measured first: processes with them can be started ahead."""
+    takers = (target for target in problem.targets if not problem.refused(target))
+    return tuple(dict.fromkeys(next(iter(_settings(problem, target)))[1] for target in takers))
 
 
 def _best(singles: Iterable[Single]) -> Target | None:
@@ -98,7 +134,11 @@ def tune_unverified(
             found.append(single)
             continue
         watch(Progress(stage="engines", note=f"{single.target}, unverified"))
-        found.append(_tune(problem, measurer, single.target, math.inf, verified=False))
+        tuning = _Tuning(problem, measurer, single.target, verified=False)
+        while tuning.has_more:
+            is_needed = tuning.best_ms == math.inf
+            tuning.measure(math.inf, replace(EFFORT, until=MORE_SHARE, is_needed=is_needed))
+        found.append(tuning.single())
     errors = [single.outcome.error for single in found if not isinstance(single.outcome, Failure)]
     known = [error for error in errors if error is not None]
     most = TOLERATED * min(known, default=math.inf)
@@ -113,45 +153,84 @@ def answers_wrongly(single: Single) -> bool:
     return isinstance(single.outcome, Failure) and single.outcome.stage == "verify"
 
 
-def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: float, *, verified: bool = True) -> Single:
-    refused = problem.refused(target)
-    if refused:
-        node, reason = next(iter(refused.items()))
-        more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
-        return Single(target=target, outcome=Failure(stage="capability", reason=f"{node}: {reason}{more}"))
-    found: list[tuple[Outcome, Candidate]] = []
-    behind: set[Target] = set()
-    for variant, stated in _settings(problem, target):
-        if variant in behind:
-            continue
-        effort = replace(EFFORT, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
-        pieces = problem.whole(variant)
-        settings = stated if verified else replace(stated, verified=False)
-        outcome = _cost(measurer, pieces, settings, effort)
-        if problem.settings.max_error is not None and isinstance(outcome, Failure) and outcome.stage == "verify":
+class _Tuning:
+    """One engine: what was measured with which of its settings, and which are left."""
+
+    def __init__(self, problem: Problem, measurer: Measurer, target: Target, *, verified: bool = True) -> None:
+        self.target = target
+        self._verified = verified
+        self._problem = problem
+        self._measurer = measurer
+        self._found: list[tuple[Outcome, Candidate]] = []
+        self._behind: set[Target] = set()
+        refused = problem.refused(target)
+        self._left = [] if refused else list(_settings(problem, target))
+        self._refusal: Failure | None = None
+        if refused:
+            node, reason = next(iter(refused.items()))
+            more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
+            self._refusal = Failure(stage="capability", reason=f"{node}: {reason}{more}")
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are settings that were not measured."""
+        return bool(self._left)
+
+    @property
+    def more(self) -> int:
+        """How many there are."""
+        return len(self._left)
+
+    @property
+    def best_ms(self) -> float:
+        """What the best settings cost; infinite if none worked."""
+        return min((outcome.cost_ms for outcome, _ in self._found), default=math.inf)
+
+    def measure(self, hopeless_ms: float, effort: Effort) -> None:
+        """Measure with the next settings, if there are some."""
+        if not self._left:
+            return
+        variant, stated = self._left.pop(0)
+        settings = stated if self._verified else replace(stated, verified=False)
+        effort = replace(effort, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
+        pieces = self._problem.whole(variant)
+        outcome = _cost(self._measurer, pieces, settings, effort)
+        allowed = self._problem.settings.max_error
+        if allowed is not None and isinstance(outcome, Failure) and outcome.stage == "verify":
             # What the user allows at the outputs may be more than what rounding explains inside.
-            settings = replace(settings, max_error=problem.settings.max_error)
-            outcome = _cost(measurer, pieces, settings, effort)
-        hopeless_ms = min(hopeless_ms, HOPELESS * outcome.cost_ms)
-        if outcome.cost_ms > OUT_OF_REACH * min((known.cost_ms for known, _ in found), default=math.inf):
-            behind.add(variant)
-        costs = shared_out(outcome.cost_ms, [total_work(problem.graph, piece.nodes) for piece in pieces])
-        found.append(
-            (
-                outcome,
-                Candidate(
-                    name=f"{variant}, spin {settings.spin.value}",
-                    label=str(target),
-                    partitions=pieces,
-                    settings=settings,
-                    predicted_ms=costs,
-                ),
-            )
+            settings = replace(settings, max_error=allowed)
+            outcome = _cost(self._measurer, pieces, settings, effort)
+        if outcome.cost_ms > OUT_OF_REACH * self.best_ms:
+            self._behind.add(variant)
+        self._left = [(target, spin) for target, spin in self._left if target not in self._behind]
+        weights = [total_work(self._problem.graph, piece.nodes) for piece in pieces]
+        plan = Candidate(
+            name=f"{variant}, spin {settings.spin.value}",
+            label=str(self.target),
+            partitions=pieces,
+            settings=settings,
+            predicted_ms=shared_out(outcome.cost_ms, weights),
         )
-    found.sort(key=lambda pair: pair[0].cost_ms)
-    working = [(outcome, candidate) for outcome, candidate in found if not isinstance(outcome, Failure)]
-    single = Single(target=target, outcome=found[0][0], candidates=tuple(candidate for _, candidate in working))
-    return _with_right_stages(problem, measurer, single, working) if working and verified else single
+        self._found.append((outcome, plan))
+
+    def single(self) -> Single:
+        """What is known of the engine."""
+        if self._refusal is not None:
+            return Single(target=self.target, outcome=self._refusal)
+        found, working = self._ranked()
+        return Single(target=self.target, outcome=found[0][0], candidates=tuple(plan for _, plan in working))
+
+    def checked(self) -> Single:
+        """What is known of the engine, less the settings with which it rounds wrongly."""
+        single = self.single()
+        if not single.candidates or not self._verified:
+            return single
+        return _with_right_stages(self._problem, self._measurer, single, self._ranked()[1])
+
+    def _ranked(self) -> tuple[list[tuple[Outcome, Candidate]], list[tuple[Outcome, Candidate]]]:
+        """All that was measured, the fastest first, and of these what works."""
+        found = sorted(self._found, key=lambda pair: pair[0].cost_ms)
+        return found, [pair for pair in found if not isinstance(pair[0], Failure)]
 
 
 def _cost(measurer: Measurer, pieces: tuple[Partition, ...], settings: RunSettings, effort: Effort) -> Outcome:

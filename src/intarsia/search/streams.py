@@ -15,8 +15,10 @@ from intarsia.config import Pipeline, RunSettings
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
+from intarsia.cost.record import Failure
 from intarsia.cost.sampling import Effort
 from intarsia.cost.statistics import median
+from intarsia.cost.timetable import NO_TIME
 from intarsia.graph.work import work
 from intarsia.partition import Partition
 from intarsia.search.planning import Compilation
@@ -103,6 +105,8 @@ def choose_stream(
         fastest = option if fastest is None else min(fastest, option, key=rates.ms)
     if fastest is None:
         return StreamChoice(candidate=None, reason="there is one thread, so requests run one after another")
+    if rates.is_out_of_time:
+        return StreamChoice(candidate=None, reason="there was no time to try every way to drive a stream")
     gains = [rates.ms(best, trial) / rates.ms(fastest, trial) for trial in range(1, TRIALS + 1)]
     if not min(gains) > 1.0:
         return StreamChoice(candidate=None, reason="no pipeline is faster than one request after another")
@@ -149,11 +153,14 @@ class _Rates:
         self._measurer = measurer
         self._watch = watch
         self._best = math.inf
+        self.is_out_of_time = False
 
     def ms(self, candidate: Candidate, trial: int = 0) -> float:
         """Of this plan, driven as its settings say; infinite if it fails."""
         effort = replace(EFFORT, hopeless_ms=HOPELESS * self._best) if self._best < math.inf else EFFORT
-        found = self._measurer.cost_of_stream(candidate.partitions, candidate.settings, effort, trial).cost_ms
+        outcome = self._measurer.cost_of_stream(candidate.partitions, candidate.settings, effort, trial)
+        self.is_out_of_time |= isinstance(outcome, Failure) and outcome.stage == NO_TIME
+        found = outcome.cost_ms
         self._best = min(self._best, found)
         self._watch(Progress(stage="stream", best_ms=self._best, note=candidate.name))
         return found

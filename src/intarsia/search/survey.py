@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
+from intarsia.backends import registry
 from intarsia.cost.footprint import Footprint
-from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure, Key
@@ -35,7 +35,7 @@ def survey(
         watch: Told of each.
 
     Returns:
-        By the name of the plan; nothing of one that fails at this.
+        By the name of the plan; nothing of one that fails at this, or that there is no time for.
     """
     builder = Builder(measurer, watch, prefix="surveyed")
     found: dict[str, Footprint] = {}
@@ -43,18 +43,20 @@ def survey(
     for number, candidate in enumerate(due):
         watch(Progress(stage="survey", done=number, total=len(due), note=candidate.label))
         key = _key(problem, candidate)
-        with machine_lock(watch):
-            stored = measurer.store.get(key)
-            if stored is None:
-                try:
-                    found[candidate.name] = _weighed(builder, candidate)
-                except (BackendError, MismatchError):
-                    continue
-                measurer.measured += 1
-                measurer.store.put("footprint", key, asdict(found[candidate.name]), measurer.provenance)
-            else:
-                measurer.cached += 1
-                found[candidate.name] = _FOOTPRINT.validate_python(stored)
+        stored = measurer.store.get(key)
+        if stored is not None:
+            measurer.cached += 1
+            found[candidate.name] = _FOOTPRINT.validate_python(stored)
+            continue
+        if not measurer.time.may_race({"survey": candidate.name}, _expected_s(measurer, candidate)):
+            continue
+        with measurer.machine():
+            try:
+                found[candidate.name] = _weighed(builder, candidate)
+            except (BackendError, MismatchError):
+                continue
+            measurer.measured += 1
+            measurer.store.put("footprint", key, asdict(found[candidate.name]), measurer.provenance)
     return found
 
 
@@ -62,6 +64,11 @@ def _is_due(single: Single, known: Collection[str]) -> bool:
     if isinstance(single.outcome, Failure) or not single.outcome.is_complete:
         return False
     return not any(candidate.name in known for candidate in single.candidates)
+
+
+def _expected_s(measurer: Measurer, candidate: Candidate) -> float:
+    engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
+    return measurer.time.process_s + measurer.time.whole_s(engines)
 
 
 def _weighed(builder: Builder, candidate: Candidate) -> Footprint:

@@ -14,7 +14,8 @@ def test_json_is_the_comparison(fakes: Fakes, folder: Path) -> None:
     done = invoke("compare", "m.onnx", "--threads", "1", "--shape", "N=2", "--max-error", "0.01", "--json")
     assert json.loads(done.stdout) == COMPARISON
     settings = {"target": None, "threads": 1, "budget": 60.0, "store": None, "shapes": {"N": 2}, "max_memory": None}
-    assert fakes.calls == [(Path("m.onnx"), {**settings, "max_error": 0.01, "strict": False, "progress": unwatched})]
+    told = {**settings, "max_error": 0.01, "strict": False, "progress": unwatched, "began": None}
+    assert fakes.calls == [(Path("m.onnx"), told)]
 
 
 def test_the_recommendation_closes_the_table(fakes: Fakes, folder: Path) -> None:

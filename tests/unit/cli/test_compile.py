@@ -37,6 +37,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "max_error": 0.05,
                 "strict": True,
                 "progress": unwatched,
+                "began": None,
             },
         )
     ]
@@ -62,6 +63,7 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "max_error": None,
         "strict": False,
         "progress": unwatched,
+        "began": None,
     }
     assert (folder / "m.intarsia").exists()
 

@@ -112,6 +112,7 @@ def _done(rounds: Mapping[str, Sequence[float]]) -> _Set:
         footprints={},
         profile={name: ((ms[-1],), ()) for name, ms in named.items()},
         errors=dict.fromkeys(named, 0.0),
+        allowed={},
         failed={},
     )
 

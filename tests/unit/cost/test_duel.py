@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -52,6 +53,7 @@ def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
         footprints={},
         profile={name: ((ms[-1],), ()) for name, ms in named.items()},
         errors=dict.fromkeys(named, 0.0),
+        allowed={},
         failed={failed: ("crash", "SIGSEGV")} if failed else {},
     )
 
@@ -134,6 +136,12 @@ def test_one_lost_set_of_four_is_forgiven() -> None:
     assert not found.wins_everywhere("c", "a")
 
 
+def ticking(seconds: float) -> Deadline:
+    """A deadline whose clock goes on by five seconds whenever it is looked at: a set takes ten, or fifteen."""
+    moments = count(0, 5)
+    return Deadline(seconds, clock=lambda: float(next(moments)))
+
+
 def run(
     monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str, effort: Effort = EFFORT, deadline: Deadline = NO_END
 ) -> tuple[Verdict, list[list[str]], list[int]]:
@@ -185,26 +193,33 @@ def test_a_set_is_added_where_one_is_faster_but_not_everywhere(monkeypatch: pyte
     assert not found.is_faster("b", "a")
 
 
-@pytest.mark.parametrize(("seconds", "count"), [(0.0, 2), (1e9, 3)])
-def test_behind_the_deadline_two_sets_do_where_nothing_leads(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, count: int
+@pytest.mark.parametrize(("seconds", "sets"), [(5.0, 1), (25.0, 2), (1e9, 3)])
+def test_no_set_is_begun_that_would_end_behind_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, sets: int
 ) -> None:
     calm = one_set(a=[10.0] * 9, b=[10.1] * 9, control=[10.0] * 9)
-    found, ran, _ = run(monkeypatch, [calm] * 5, "a", "b", effort=THOROUGH, deadline=Deadline(seconds))
-    assert len(ran) == count
-    assert not found.is_void
+    found, ran, _ = run(monkeypatch, [calm] * 5, "a", "b", effort=THOROUGH, deadline=ticking(seconds))
+    assert len(ran) == sets
+    assert found.is_void is (sets < 2)
 
 
-def test_what_leads_at_the_deadline_has_to_win_all_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_won_both_sets_before_the_deadline_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
-    found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=Deadline(0.0))
-    assert len(ran) == 3
+    found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=ticking(25.0))
+    assert len(ran) == 2
     assert found.is_faster("b", "a")
+
+
+def test_of_one_set_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
+    found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=ticking(5.0))
+    assert len(ran) == 1
+    assert not found.is_faster("b", "a")
 
 
 def test_a_control_that_is_out_at_the_deadline_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
     noisy = one_set(a=[12.0] * 3, control=[10.0] * 3)
-    found, ran, _ = run(monkeypatch, [noisy] * 4, "a", deadline=Deadline(0.0))
+    found, ran, _ = run(monkeypatch, [noisy] * 4, "a", deadline=ticking(25.0))
     assert len(ran) == 2
     assert found.is_void
 

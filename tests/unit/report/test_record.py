@@ -180,7 +180,8 @@ def test_the_prediction_against_what_was_measured() -> None:
 def test_the_search_and_its_absence() -> None:
     search = report()["search"]
     assert search == {
-        "seconds": 1.235, "measured": 7, "cached": 3, "atoms": 2, "candidates": 0, "finished": False,
+        "seconds": 1.235, "announced_s": None, "announced_because": None,
+        "measured": 7, "cached": 3, "atoms": 2, "candidates": 0, "finished": False,
         "interrupted": False, "control_void": False, "void_reason": None, "replayed": False, "race_replayed": False,
         "unmeasured": [{"target": "mnn", "atoms": [0, 1]}],
         "control": {"median": 1.0, "low": 1.0, "high": 1.0},

@@ -11,6 +11,7 @@ from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Key, Measurement, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.cost.timetable import Timetable
 from intarsia.partition import Capability, Partition
 from intarsia.search import Problem
 from intarsia.target import Target
@@ -56,6 +57,7 @@ class FakeMeasurer:
         self._telling = telling
         self._embedded_ms = switch_ms + surprise_ms if embedded_ms is None else embedded_ms
         self.store = MemoryStore(Path())
+        self.time = Timetable()
         self.provenance: Mapping[str, str] = {}
         self.measured = 0
         self.asked: list[tuple[str, int]] = []

@@ -12,6 +12,7 @@ import pytest
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.progress import unwatched
+from intarsia.cost.timetable import Timetable
 from intarsia.search.allowance import Allowance
 from intarsia.search.problem import Candidate
 from intarsia.search.rough import Rough, RoughPlans
@@ -31,6 +32,7 @@ class Telling:
         self.graph = SimpleNamespace(outputs=("y", "z"))
         self.store = MemoryStore(folder)
         self.measured = self.cached = 0
+        self.time = Timetable()
         self.provenance: dict[str, Any] = {}
         self._off = off
         self.asked = 0

@@ -13,6 +13,7 @@ from intarsia.cost.deadline import NO_END
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
 from intarsia.cost.progress import unwatched
+from intarsia.cost.timetable import Timetable
 from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import MismatchError
 from intarsia.partition import Partition
@@ -55,7 +56,8 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         footprints=dict.fromkeys(rounds, small),
     )
     built = SimpleNamespace(
-        opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, allowed=1e-3, memory=small.memory[0]))
+        checked=lambda _: None,
+        opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, allowed=1e-3, memory=small.memory[0])),
     )
     monkeypatch.setattr(decision, "Builder", lambda *_: built)
     monkeypatch.setattr(decision, "_verdict", lambda *_, again: verdict)
@@ -65,7 +67,7 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         return Accuracy(max_error=0.01, inputs=32, worst=worst, mean=worst)
 
     rough = RoughPlans(found=(Rough(candidate=faster, error=0.0), Rough(candidate=fast, error=0.0)))
-    measurer: Any = None
+    measurer: Any = SimpleNamespace(time=Timetable())
     problem = chain_problem(1, [Target("reference")])
     return decision.decide(problem, measurer, [single], [], wanted, NO_END, unwatched, rough, judge)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from intarsia.cost.progress import unwatched
 from intarsia.cost.protocol import Opened
 from intarsia.cost.record import Failure
 from intarsia.cost.store import Store
+from intarsia.cost.timetable import Timetable
 from intarsia.errors import LoadError
 from intarsia.search import survey as module
 from intarsia.search.problem import Candidate
@@ -70,6 +72,7 @@ def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
     Openings.asked = []
     measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0, provenance={})
+    measurer.time, measurer.machine = Timetable(), nullcontext
     singles = [RACED, SURVEYED, HOPELESS, FAILED, BROKEN, OTHER_SETTINGS]
     for times in (1, 2):
         found = survey(PROBLEM, cast("Measurer", measurer), singles, {"onnxruntime", "raced"}, unwatched)
