@@ -19,7 +19,15 @@ from intarsia.cost.recorded import VALUES, recorded_values
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
-from intarsia.errors import ConfigError, IntarsiaError, Interrupted, MissingStageError, PlanError
+from intarsia.errors import (
+    BackendError,
+    ConfigError,
+    InputError,
+    IntarsiaError,
+    Interrupted,
+    MissingStageError,
+    PlanError,
+)
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
@@ -29,7 +37,7 @@ from intarsia.report.sizes import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, write_buckets
 from intarsia.runtime.leeway import remark
 from intarsia.search import Compilation, Request, plan_compilation
-from intarsia.search.ends import check_ends
+from intarsia.search.ends import EndFault, check_ends
 from intarsia.search.search import search
 from intarsia.search.singles import first_settings
 from intarsia.search.survey import survey as survey_engines
@@ -204,30 +212,80 @@ def _compiled_for_sizes(
 ) -> CompiledModel:
     """One search for each bucket, with its share of the budget, and one artifact of all.
 
-    A part of the time is kept to check the ends of each bucket; what a bucket leaves over is the others'.
+    A part of the time is kept to check the ends of each bucket; what a bucket leaves over is the others'. A plan that
+    fails at an end of its bucket is searched for again without an engine of it.
     """
     settings = replace(request.search, budget_s=(1 - ENDS_SHARE) * request.search.budget_s / len(buckets))
-    parts: list[tuple[Bucket, Artifact]] = []
+    own = [replace(request, search=settings, shapes={**(request.shapes or {}), **ranges}) for ranges in buckets]
+    told = Counting(progress, deadline)
+
+    def time_for(several: int) -> Deadline:
+        return deadline.share(max(0.0, (deadline.left - ENDS_SHARE * deadline.seconds) / several), settings.budget_s)
+
     with ExitStack() as held, _without_best():
-        for number, ranges in enumerate(buckets):
-            seconds = (deadline.left - ENDS_SHARE * deadline.seconds) / (len(buckets) - number)
-            own_time = deadline.share(max(seconds, 0.0), settings.budget_s)
-            note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
-            own = replace(request, search=settings, shapes={**(request.shapes or {}), **ranges})
-            artifact = held.enter_context(_compiled(own, records, noted(progress, note), own_time)).artifact
-            sizes = {name: range_.middle for name, range_ in ranges.items()}
-            parts.append((Bucket(ranges=ranges, sizes=sizes, plan=artifact.plan), artifact))
-        work = Workspace(records)
-        try:
-            path, graph = work.folder / "sizes.intarsia", parts[-1][1].graph()
-            write_buckets(path, graph, [(bucket, artifact.build()) for bucket, artifact in parts])
-            told = Counting(progress, deadline)
-            check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, told)
-            attach_report(path, report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts]))
-            return CompiledModel(Artifact(path), on_close=work.remove)
-        except BaseException:
+        parts = [
+            _part(each, ranges, records, progress, held, time_for(len(buckets) - number))
+            for number, (each, ranges) in enumerate(zip(own, buckets, strict=True))
+        ]
+        retries: dict[int, Iterator[Request]] = {}
+        while True:
+            work = Workspace(records)
+            try:
+                path, graph = work.folder / "sizes.intarsia", parts[-1][1].graph()
+                write_buckets(path, graph, [(bucket, artifact.build()) for bucket, artifact in parts])
+                fault = check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, told)
+                if fault is None:
+                    attach_report(path, report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts]))
+                    return CompiledModel(Artifact(path), on_close=work.remove)
+            except BaseException:
+                work.remove()
+                raise
             work.remove()
-            raise
+            place = fault.place
+            tries = retries.setdefault(place, _without_engines(own[place], parts[place][0].plan.engines, fault.reason))
+            parts[place] = _next_part(tries, fault, buckets[place], records, progress, held, time_for(1))
+
+
+def _part(
+    request: Request, ranges: Ranges, records: Store, progress: Watcher, held: ExitStack, deadline: Deadline
+) -> tuple[Bucket, Artifact]:
+    """One bucket's search; its artifact is there until ``held`` is closed."""
+    note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
+    artifact = held.enter_context(_compiled(request, records, noted(progress, note), deadline)).artifact
+    sizes = {name: range_.middle for name, range_ in ranges.items()}
+    return Bucket(ranges=ranges, sizes=sizes, plan=artifact.plan), artifact
+
+
+def _without_engines(request: Request, engines: Iterable[str], reason: str) -> Iterator[Request]:
+    """The search without each engine of a plan that failed, then without all of them; none where a plan was given."""
+    names = tuple(dict.fromkeys(engines))
+    if request.search.partition == "manual":
+        return
+    for barred in dict.fromkeys([*((name,) for name in names), names]):
+        yield replace(request, barred={name: f"{name} {reason}" for name in barred})
+
+
+def _next_part(
+    tries: Iterator[Request],
+    fault: EndFault,
+    ranges: Ranges,
+    records: Store,
+    progress: Watcher,
+    held: ExitStack,
+    deadline: Deadline,
+) -> tuple[Bucket, Artifact]:
+    """The first of these searches that finds a plan.
+
+    Raises:
+        BackendError: None does, and an engine failed at an end of the bucket.
+        MismatchError: None does, and the plan answers wrongly there.
+    """
+    for request in tries:
+        try:
+            return _part(request, ranges, records, progress, held, deadline)
+        except (BackendError, InputError, MissingStageError):
+            continue
+    raise fault.error
 
 
 @contextmanager

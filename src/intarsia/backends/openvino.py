@@ -31,6 +31,7 @@ from intarsia.backends.memory import writable
 from intarsia.backends.node_facts import words
 from intarsia.backends.openvino_late import Late
 from intarsia.backends.openvino_mends import mended
+from intarsia.backends.openvino_open import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
 from intarsia.backends.wheel import installed
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
@@ -106,10 +107,15 @@ class OpenVinoBackend(Backend):
             evidence="Unsupported data type: int4",
         ),
         Gap(
-            what="values whose shape changes with the data",
+            what="values whose shape changes with what other values hold",
             why=GapReason.NOT_IMPLEMENTED,
-            evidence="it refuses dynamic ranks, and with open dimensions a transformer that ran at length 1 first "
-            "answers every other length wrongly from then on; onnxruntime takes these nodes",
+            evidence="it refuses dynamic ranks; sizes of inputs may be open, and onnxruntime takes these nodes",
+        ),
+        Gap(
+            what="fusing attention and chains of small operators where sizes are open",
+            why=GapReason.UPSTREAM,
+            evidence="SNIPPETS_MODE in 2026.4.1: a softmax between two products that first ran at length 1 is wrong at "
+            "every length from 16 on; switched off there",
         ),
         Gap(
             what="DFT, STFT, Col2Im[more than two dimensions], DynamicQuantizeLinear",
@@ -147,6 +153,10 @@ class OpenVinoBackend(Backend):
         """Version and presence of the wheel; the engine itself is not loaded."""
         return installed("openvino", self.extra)
 
+    def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
+        """The limit of what oneDNN keeps for sizes that it has seen."""
+        return ENVIRONMENT
+
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""
         return openvino_rules.refusal(node, graph)
@@ -155,10 +165,15 @@ class OpenVinoBackend(Backend):
         """Convert once, to see that it can be done; the plug-in compiles while it loads, faster than it imports."""
         outside = all(weight.dtype in _SHAREABLE for weight in model.weights.values())
         weights = tuple(w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES)
-        deciding = openvino_shapes.deciding_inputs(model)
+        is_open = bool(model.graph.sizes)
+        deciding = () if is_open else openvino_shapes.deciding_inputs(model)
         with guard(CompileError, _NAME):
             content = model.to_bytes(weights="inputs" if outside else "inline", small_bytes=_SMALL_BYTES)
-            left = _left([value.name for value in model.inputs], _core().read_model(content), len(weights))
+            converted = _core().read_model(content)
+            left = _left([value.name for value in model.inputs], converted, len(weights))
+            is_open = is_open and (converted.is_dynamic() or _has_open(model))
+            if is_open:
+                check_ranks(converted)
         return EngineArtifact(
             files={"model.onnx": content},
             weights=weights,
@@ -167,7 +182,8 @@ class OpenVinoBackend(Backend):
                 "outputs": signature_rows(model.outputs),
                 "deciding": list(deciding),
                 "left": left,
-                "late": bool(deciding) or any(value.shape is None for value in (*model.inputs, *model.outputs)),
+                "late": not model.graph.sizes and (bool(deciding) or _has_open(model)),
+                "open": is_open,
             },
         )
 
@@ -179,12 +195,20 @@ class OpenVinoBackend(Backend):
         settings: RunSettings,
     ) -> Executable:
         """Read the model, put constants over the mapped weights, compile for this machine."""
-        properties, meta = _properties(target, settings), artifact.meta
+        meta = artifact.meta
+        properties = _properties(target, settings, meta)
         if meta["late"]:
             own = {name: weights[name] for name in artifact.weights}
             return Late(meta, partial(_specialise, artifact, own, properties))
+        is_open = _is_open(meta)
+        if is_open:
+            settle()
         compiled, held = _compiled_model(artifact, weights, properties)
-        return _Compiled(compiled, meta, held)
+        if not is_open:
+            return _Compiled(compiled, meta, held)
+        with guard(LoadError, _NAME):
+            model, more = _read(artifact, weights) if thread_count(target, settings) == 1 else (None, ())
+        return Open(compiled, meta, (*held, *more), None if model is None else SizeGuide(model))
 
     def kernel_times(
         self,
@@ -200,7 +224,9 @@ class OpenVinoBackend(Backend):
             return None
         from intarsia.backends.openvino_profile import COUNTERS, primitive_times
 
-        compiled, held = _compiled_model(artifact, weights, {**_properties(target, settings), **COUNTERS})
+        compiled, held = _compiled_model(
+            artifact, weights, {**_properties(target, settings, artifact.meta), **COUNTERS}
+        )
         inputs = [writable(feeds[name]) for name in artifact.meta["left"]]
         times = primitive_times(compiled, inputs, runs)
         del held
@@ -219,7 +245,7 @@ class OpenVinoBackend(Backend):
         options = folder / "options.json"
         content = {
             "device": "CPU",
-            "properties": _properties(target, settings),
+            "properties": _properties(target, settings, artifact.meta),
             "inputs": artifact.meta["left"],
             "outputs": [value.name for value in model.outputs],
         }
@@ -284,7 +310,15 @@ def _core() -> Any:
     return _engine().Core()
 
 
-def _properties(target: Target, settings: RunSettings) -> dict[str, Any]:
+def _is_open(meta: Mapping[str, Any]) -> bool:
+    return bool(meta.get("open", False))  # artifacts from before OpenVINO took open sizes do not say
+
+
+def _has_open(model: SubModel) -> bool:
+    return any(value.shape is None for value in (*model.inputs, *model.outputs))
+
+
+def _properties(target: Target, settings: RunSettings, meta: Mapping[str, Any]) -> dict[str, Any]:
     threads = thread_count(target, settings)
     return {
         "INFERENCE_NUM_THREADS": threads,
@@ -295,6 +329,7 @@ def _properties(target: Target, settings: RunSettings) -> dict[str, Any]:
         "INFERENCE_PRECISION_HINT": target["inference-precision"],
         # Quantising activations behind our back is for the user to ask for.
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+        **(PROPERTIES if _is_open(meta) else {}),
     }
 
 

@@ -11,7 +11,7 @@ from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from intarsia.backends import openvino_shapes
+from intarsia.backends import openvino_shapes, openvino_sizes
 from intarsia.backends.node_facts import (
     Case,
     first_reason,
@@ -76,7 +76,7 @@ def refusal(node: Node, graph: Graph) -> str | None:
             return f"openvino does not convert {op_type}, or computes it wrongly"
     return (
         _empty(node, graph)
-        or openvino_shapes.refusal(node, graph)
+        or (openvino_sizes if graph.sizes else openvino_shapes).refusal(node, graph)
         or _integers(node, graph)
         or first_reason(_CASES, node, graph)
     )
@@ -107,7 +107,8 @@ def _integers(node: Node, graph: Graph) -> str | None:
     dtype = input_dtype(node, graph, 0)
     if dtype is None or not dtype.startswith(("int", "uint")):
         return None
-    if node.op_type in _THROUGH_FLOAT and not (node.op_type in _EXACT_IF_NARROW and dtype in _NARROW):
+    is_exact = dtype in _NARROW or all(openvino_sizes.is_size(name, graph) for name in node.inputs[:1])
+    if node.op_type in _THROUGH_FLOAT and not (node.op_type in _EXACT_IF_NARROW and is_exact):
         return f"openvino computes {node.op_type} on integers in float32"
     return None
 
@@ -123,6 +124,8 @@ def _conv(node: Node, graph: Graph) -> str | None:
 def _pool(node: Node, graph: Graph) -> str | None:
     if has_window_in_padding(node, graph):
         return f"openvino's {node.op_type} with ceil_mode keeps a window that starts in the padding"
+    if node.attributes.get("ceil_mode", 0) and graph.values[node.inputs[0]].shape is None:
+        return f"openvino's {node.op_type} with ceil_mode may keep a window in the padding, as sizes are open"
     return None
 
 

@@ -1,8 +1,8 @@
 """Shapes that depend on what values hold: which nodes OpenVINO is given then, and which inputs decide.
 
-The CPU plug-in takes no open ranks, and may answer wrongly where lengths change between calls (see the gaps). So a
-model is compiled for each content of the inputs that decide over shapes, and these had better change seldom: they come
-from small inputs of the whole model, not from its data.
+The CPU plug-in takes no open ranks. So a model is compiled for each content of the inputs that decide over shapes, and
+these had better change seldom: they come from small inputs of the whole model, not from its data. Where sizes of the
+inputs are open, `openvino_sizes` decides instead.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ DECIDING: Mapping[str, tuple[int, ...]] = MappingProxyType(
 )
 """Operator -> positions of the inputs whose content decides over shapes or axes."""
 
-_COUNTED = words("Compress NonMaxSuppression NonZero Unique")
+COUNTED = words("Compress NonMaxSuppression NonZero Unique")
 """Operators with as many results as they find in their data."""
-_OF_SHAPE = words("Shape Size")
+OF_SHAPE = words("Shape Size")
 """Operators that look at the shape of their input only."""
 _OF_FIRST = words("CastLike")
 """Operators that look at the type of their second input only."""
-_BY_POINTER = ("bfloat", "float8")
+BY_POINTER = ("bfloat", "float8")
 """Beginnings of the names of types that numpy lacks."""
 _SMALL = 64
 """Elements of a scalar or list among the inputs that is taken for axes, sizes or the like, and not for data."""
@@ -83,7 +83,7 @@ def refusal(node: Node, graph: Graph) -> str | None:
     facts = _facts(graph)
     for name in filter(None, (*node.reads, *node.outputs)):
         value = graph.values[name]
-        if value.shape is None and str(value.dtype).startswith(_BY_POINTER):
+        if value.shape is None and str(value.dtype).startswith(BY_POINTER):
             return f"openvino hands out {value.dtype} by pointer only, and the shape of {name} is not known before"
     for name in node.reads:
         if name in facts.open:
@@ -105,7 +105,7 @@ def deciding_inputs(model: SubModel) -> tuple[str, ...]:
             continue
         found.add(name)
         node = producers.get(name)
-        to_do += () if node is None else _contents_read(node)
+        to_do += () if node is None else contents_read(node)
     return tuple(value.name for value in model.inputs if value.name in found)
 
 
@@ -115,9 +115,9 @@ def _deciding(node: Node) -> Iterator[tuple[int, str]]:
             yield position, node.inputs[position]
 
 
-def _contents_read(node: Node) -> tuple[str, ...]:
+def contents_read(node: Node) -> tuple[str, ...]:
     """The values whose content its results depend on."""
-    if node.op_type in _OF_SHAPE:
+    if node.op_type in OF_SHAPE:
         return ()
     return node.inputs[:1] if node.op_type in _OF_FIRST else node.reads
 
@@ -147,15 +147,15 @@ def _collected(graph: Graph) -> _Facts:
 
 
 def _has_known_contents(node: Node, contents: set[str], unknown: set[str]) -> bool:
-    if node.has_subgraph or node.op_type in _COUNTED:
+    if node.has_subgraph or node.op_type in COUNTED:
         return False
-    if node.op_type in _OF_SHAPE:
+    if node.op_type in OF_SHAPE:
         return node.inputs[0] not in unknown
-    return contents.issuperset(_contents_read(node))
+    return contents.issuperset(contents_read(node))
 
 
 def _has_open_shapes(node: Node, contents: set[str], unknown: set[str]) -> bool:
-    if node.has_subgraph or node.op_type in _COUNTED:
+    if node.has_subgraph or node.op_type in COUNTED:
         return True
     if contents.issuperset(node.reads):
         return False

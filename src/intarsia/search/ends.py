@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from intarsia.cost.client import WorkerClient
@@ -14,6 +15,7 @@ from intarsia.cost.record import Failure
 from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
+from intarsia.errors import BackendError, MismatchError
 from intarsia.graph import Graph
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.runtime import Bucket
@@ -23,18 +25,30 @@ from intarsia.search.predict import failure_error
 PATIENCE_S = 120.0
 
 
-def check_ends(path: Path, graph: Graph, buckets: Sequence[Bucket], records: Store, seed: int, watch: Watcher) -> None:
-    """Run an artifact at both ends of each of its buckets, and compare with the reference.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndFault:
+    """What is wrong at an end of a bucket.
 
-    Raises:
-        BackendError: An engine failed at a size.
-        MismatchError: A plan answers wrongly at a size.
+    Attributes:
+        place: The bucket's position.
+        error: As a compile ends with that insists on the plan.
+        reason: In a few words, with the size.
     """
+
+    place: int
+    error: BackendError | MismatchError
+    reason: str
+
+
+def check_ends(
+    path: Path, graph: Graph, buckets: Sequence[Bucket], records: Store, seed: int, watch: Watcher
+) -> EndFault | None:
+    """Run an artifact at both ends of each of its buckets, and compare with the reference; the first fault, if any."""
     engines = {name for bucket in buckets for name in bucket.plan.engines}
     environment = load_environment(engines, buckets[-1].plan.settings)
-    ends = [(bucket, sizes) for bucket in buckets for sizes in _ends(bucket)]
+    ends = [(place, bucket, sizes) for place, bucket in enumerate(buckets) for sizes in _ends(bucket)]
     with tempfile.TemporaryDirectory() as name, WorkerClient(Path(name), environment) as worker:
-        for number, (bucket, sizes) in enumerate(ends):
+        for number, (place, bucket, sizes) in enumerate(ends):
             watch(Progress(stage="check sizes", done=number, total=len(ends), note=str(bucket)))
             at = graph.with_metadata({SIZES_KEY: dump_sizes(sizes)})
             values = reference_values(records.folder / "reference", at, (), seed)
@@ -46,7 +60,10 @@ def check_ends(path: Path, graph: Graph, buckets: Sequence[Bucket], records: Sto
             if isinstance(answer, Failed):
                 stated = ", ".join(f"{name}={size}" for name, size in sizes.items())
                 failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}")
-                raise failure_error(bucket.plan.partitions[0], failure)
+                error = failure_error(bucket.plan.partitions[0], failure)
+                kind = "answers wrongly" if isinstance(error, MismatchError) else "fails"
+                return EndFault(place=place, error=error, reason=f"{kind} at {stated}")
+    return None
 
 
 def _ends(bucket: Bucket) -> Iterator[Mapping[str, int]]:

@@ -50,7 +50,7 @@ from intarsia.partition import (
 from intarsia.runtime import thread_budget
 from intarsia.search.missing import missing_engines, missing_stages
 from intarsia.search.problem import Problem
-from intarsia.search.team import Engine, Team, absence, leaves, present, tells, with_custom_ops
+from intarsia.search.team import Engine, Team, absence, leaves, present, tells, with_custom_ops, without
 from intarsia.target import Target, VirtualDevice
 
 MAX_ATOMS = 64
@@ -71,6 +71,7 @@ class Request:
         threads: Threads that compute at one time.
         shapes: What binds the model's symbolic dimensions. One with a range stays open; it is planned at the middle.
         custom_ops: Paths of libraries with operators of their own, for every target that takes such.
+        barred: Names of engines that take no part, with the reason: each failed at a size that it had to serve.
     """
 
     model: Any
@@ -81,6 +82,7 @@ class Request:
     threads: int | None = None
     shapes: Shapes | None = None
     custom_ops: tuple[str, ...] = ()
+    barred: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +152,8 @@ def plan_compilation(request: Request) -> Compilation:
     graph = load_model(request.model, request.shapes)
     run = _run_settings(request)
     config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
-    described = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
+    stated = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
+    described = without(stated, request.barred)
     graph, teller = _typed(graph, request, described)
     wishes = _wishes(graph, request)
     devices = _device_plan(graph, config, wishes)
@@ -166,10 +169,16 @@ def plan_compilation(request: Request) -> Compilation:
         ways=_ways(run, request.plan),
         origin=_origin(request),
         devices=devices,
-        absent={str(target): why for target in leaves(described) if (why := absence(target)) is not None},
+        absent={str(target): why for target in leaves(stated) if (why := _absence(target, request)) is not None},
         missing=tuple(dict.fromkeys(missing)),
         teller=teller,
     )
+
+
+def _absence(target: Target, request: Request) -> str | None:
+    """Why a target takes no part."""
+    barred = request.barred and request.barred.get(registry.engine_of(target))
+    return barred or absence(target)
 
 
 def atoms_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]:

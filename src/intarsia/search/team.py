@@ -5,7 +5,7 @@ Nested configurations stay as they are; whether what is absent matters is for `i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -79,6 +79,17 @@ def present(engines: Iterable[Engine]) -> tuple[Engine, ...]:
         if isinstance(engine, Target):
             found += [engine] if absence(engine) is None else []
         elif inner := present(engine.engines):
+            found.append(replace(engine, engines=inner))
+    return tuple(found)
+
+
+def without(engines: Iterable[Engine], barred: Collection[str]) -> tuple[Engine, ...]:
+    """Those that no barred engine runs; a nested configuration with what is left of it."""
+    found: list[Engine] = []
+    for engine in engines:
+        if isinstance(engine, Target):
+            found += [] if barred and registry.engine_of(engine) in barred else [engine]
+        elif inner := without(engine.engines, barred):
             found.append(replace(engine, engines=inner))
     return tuple(found)
 
