@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.complete import complete_target
-from intarsia.cli.console import print_json, print_table, progress_line
+from intarsia.cli.console import print_json, print_table, print_text, progress_line
 from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
 from intarsia.errors import ExecutionError
 from intarsia.report.reasons import NOTHING, megabytes, ms
@@ -110,7 +110,7 @@ def _print(report: Mapping[str, Any]) -> None:
     control = report["control"]
     if control is not None:
         void = "; it is off by more than 2 %, or the sets did not agree: take no figure for good" * report["is_void"]
-        click.echo(
+        print_text(
             f"\n{report['rounds']} rounds in {report['processes']} sets of processes; the baseline against itself: "
             f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f}){void}"
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_table
+from intarsia.cli.console import print_table, print_text
 from intarsia.report.reasons import NOTHING, ms
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     rows = [tuple(column.show(plan) for column in columns) for plan in timed]
     numbers = [column.header for column in columns if column.is_number]
     print_table([column.header for column in columns], rows, numbers=numbers)
-    click.echo(_legend(timed))
+    print_text(_legend(timed))
     if len(mixes) > len(shown):
         click.echo(f"{len(mixes) - len(shown)} more mixes (--verbose)")
     failures = [*_failures(report)]
     if failures:
         click.echo()
-        print_table(("not timed", ""), failures, one_line=not verbose)
+        print_table(("not timed", ""), failures)
 
 
 def _legend(timed: Sequence[Json]) -> str:
@@ -152,9 +152,9 @@ _MORE = (
 def print_judgement(judgement: Judgement, baseline: Path | None) -> None:
     """What came of each limit; nothing where there are none."""
     if judgement.differences:
-        click.echo(f"\n{baseline} cannot be compared with:")
+        print_text(f"\n{baseline} cannot be compared with:")
         for difference in judgement.differences:
-            click.echo(f"  {difference}")
+            print_text(difference, indent="  ")
         return
     if not judgement.findings:
         return

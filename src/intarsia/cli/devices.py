@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table
+from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, long_option
 
 HOST = "cpu"
@@ -28,13 +28,13 @@ def devices(as_json: bool, verbose: bool) -> None:
         return
     machine, cores = report["machine"], report["cores"]
     click.echo(f"{machine['cpu']}, {machine['architecture']}, {machine['system']}")
-    click.echo(f"{_threads(cores)}; {report['memory_bytes'] / 2**30:.1f} GiB of memory\n")
+    print_text(f"{_threads(cores)}; {report['memory_bytes'] / 2**30:.1f} GiB of memory\n")
     found = report["devices"]
     print_table(("device", "name", "engines"), [(each["device"], each["name"], _served_by(each)) for each in found])
     for reason in report["absent"].values():
-        click.echo(reason)
+        print_text(reason)
     for each in found if verbose else ():
-        click.echo(f"\n{each['device']}: {each['target']}")
+        print_text(f"\n{each['device']}: {each['target']}")
 
 
 def _report() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from intarsia.cli.buckets import print_buckets
-from intarsia.cli.console import print_table
+from intarsia.cli.console import print_table, print_text
 from intarsia.report.reasons import (
     NOTHING,
     about_ms,
@@ -42,7 +42,7 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
-    print_table(header, [*rows, *_failures(report)], numbers=header[1:3], one_line=not verbose)
+    print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
 
 
 def _single_row(single: Json, best: str | None) -> Row:
@@ -98,13 +98,13 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     print_plans(report, verbose=verbose)
     click.echo()
     for line in decision(report):
-        click.echo(line)
+        print_text(line)
     click.echo()
     _print_parts(report["partitions"], verbose=verbose)
     _print_transfers(report.get("transfers", ()), verbose=verbose)
     click.echo()
     for line in figures(report):
-        click.echo(line)
+        print_text(line)
     if verbose:
         _print_rivals(report["partitions"])
         _print_atoms(report)
@@ -129,12 +129,12 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
         if number in shown
     ]
     header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, "runner-up")
-    print_table(header, rows, numbers=_FIGURES, one_line=not verbose)
+    print_table(header, rows, numbers=_FIGURES)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
         click.echo(f"{len(parts) - len(shown)} more parts, {percent(rest)} together (--verbose)")
     if any(part.get("runners_up") for part in parts):
-        click.echo("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
+        print_text("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
 
 
 def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
@@ -155,7 +155,7 @@ def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
     ]
     header = ("transfer", "way", "part", "read by", "bytes", "took")
     click.echo()
-    print_table(header, rows, numbers=header[4:], one_line=not verbose)
+    print_table(header, rows, numbers=header[4:])
     if len(shown) < len(transfers):
         click.echo(f"{len(transfers) - len(shown)} more transfers (--verbose)")
 
@@ -189,5 +189,5 @@ def _print_atoms(report: Json) -> None:
         rows.append((str(number), str(atom["nodes"]), *costs, f"{atom['first']} … {atom['last']}"))
     click.echo()
     for place in report["openings"]:
-        click.echo(opening(place))
+        print_text(opening(place))
     print_table(("atom", "nodes", *targets, ""), rows, numbers=("nodes", *targets))

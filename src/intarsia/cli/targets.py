@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table
+from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import SpecError
 
@@ -87,9 +87,9 @@ def _print_everything(data: Mapping[str, Any]) -> None:
         for kind in data["kinds"]
     ]
     print_table(("kind", "level", "device", "served by, or serves", "meaning"), rows)
-    click.echo(f"\naliases: {', '.join(data['aliases'])}")
+    print_text(f"\naliases: {', '.join(data['aliases'])}")
     vendors = ", ".join(f"{vendor}/* ({count})" for vendor, count in data["tags"].items())
-    click.echo(f"\n{sum(data['tags'].values())} tags: {vendors}")
+    print_text(f"\n{sum(data['tags'].values())} tags: {vendors}")
 
 
 def _level(kind: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ def _level(kind: Mapping[str, Any]) -> str:
 
 def _print_kind(data: Mapping[str, Any]) -> None:
     kind = data["kind"]
-    click.echo(f"{kind['name']}: {kind['meaning']}\n")
+    print_text(f"{kind['name']}: {kind['meaning']}\n")
     facts = {
         "level": _level(kind),
         "device": kind["device_type"],
@@ -108,13 +108,13 @@ def _print_kind(data: Mapping[str, Any]) -> None:
     }
     for name, text in facts.items():
         if text:
-            click.echo(f"{name:<11}{text}")
+            print_text(f"{name:<11}{text}", later=" " * 11)
     click.echo()
     options = kind["options"]
     rows = [(each["name"], each["type"], each["default"], each["unit"], each["meaning"]) for each in options]
     print_table(("option", "type", "default", "unit", "meaning"), rows)
     if options:
-        click.echo(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
+        print_text(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
 
 
 def _search(pattern: str) -> dict[str, Any]:
@@ -182,9 +182,9 @@ def _target(target: Target) -> dict[str, Any]:
 
 
 def _print_explained(data: Mapping[str, Any]) -> None:
-    click.echo(f"{data['level']}: {data['text']}")
+    print_text(f"{data['level']}: {data['text']}")
     for target in data["targets"]:
-        click.echo("" if data["level"] == "target" else f"\n{target['text']}")
+        print_text("" if data["level"] == "target" else f"\n{target['text']}")
         fields = [field for field in target["fields"] if field["name"] != "features"]
         print_table(("field", "value", "from"), [(each["name"], each["value"], _from(each)) for each in fields])
         _print_remarks(target["fields"])
@@ -209,4 +209,4 @@ def _print_remarks(fields: Iterable[Mapping[str, Any]]) -> None:
     if remarks:
         click.echo()
     for name, text in remarks.items():
-        click.echo(f"{name}: {text}")
+        print_text(f"{name}: {text}")
