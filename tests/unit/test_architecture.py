@@ -20,6 +20,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
 ORDER = (
     "errors",
     "files",
+    "wording",
     "spec",
     "target",
     "config",

@@ -14,6 +14,7 @@ from intarsia.cli.console import print_json, print_table, print_text, progress_l
 from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
 from intarsia.errors import ExecutionError
 from intarsia.report.reasons import NOTHING, megabytes, ms
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.search.contest import Contest
@@ -111,7 +112,8 @@ def _print(report: Mapping[str, Any]) -> None:
     if control is not None:
         void = "; it is off by more than 2 %, or the sets did not agree: take no figure for good" * report["is_void"]
         print_text(
-            f"\n{report['rounds']} rounds in {report['processes']} sets of processes; the baseline against itself: "
+            f"\n{counted(report['rounds'], 'round')} in {counted(report['processes'], 'set')} of processes; "
+            f"the baseline against itself: "
             f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f}){void}"
         )
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.console import print_table, print_text
+from intarsia.cli.tables import failed
 from intarsia.report.reasons import NOTHING, ms
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.report.baseline import Finding, Judgement
@@ -47,7 +49,7 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     print_table([column.header for column in columns], rows, numbers=numbers)
     print_text(_legend(timed))
     if len(mixes) > len(shown):
-        click.echo(f"{len(mixes) - len(shown)} more mixes (--verbose)")
+        click.echo(f"{counted(len(mixes) - len(shown), 'more mix', 'more mixes')} (--verbose)")
     failures = [*_failures(report)]
     if failures:
         click.echo()
@@ -60,7 +62,7 @@ def _legend(timed: Sequence[Json]) -> str:
     calls = [plan["calls"] for plan in timed if plan.get("calls") and plan.get("p99_ms") is not None]
     if calls:
         fewest, most = min(calls), max(calls)
-        notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {fewest} calls")
+        notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {counted(fewest, 'call')}")
     if any(not plan.get("raced", True) for plan in timed):
         notes.append("~ timed at another moment than the rest, not in turns with it")
     said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
@@ -72,15 +74,9 @@ def _failures(report: Json) -> Iterator[tuple[str, str]]:
         failure = plan.get("failure")
         if failure is None:
             continue
-        repro = f"; repro: {failure['repro']}" if failure.get("repro") else ""
-        stage = failure["stage"] if failure["stage"] in _NO_FAILURES else f"failed at {failure['stage']}"
-        yield plan.get("target") or plan["name"], f"{stage}: {failure['reason']}{repro}"
+        yield plan.get("target") or plan["name"], failed(failure)
     for absent in report.get("absent", ()):
         yield absent["target"], f"absent: {absent['reason']}"
-
-
-_NO_FAILURES = ("first look", "memory")
-"""What a first look speaks against, or a limit, has not failed."""
 
 
 def _name(plan: Json) -> str:

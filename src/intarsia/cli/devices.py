@@ -10,6 +10,7 @@ import click
 
 from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, long_option
+from intarsia.wording import counted
 
 HOST = "cpu"
 
@@ -89,9 +90,9 @@ def _served_by(device: Mapping[str, Any]) -> str:
 
 def _threads(cores: Mapping[str, Any]) -> str:
     budget = cores["budget"]
-    bounds = [f"{cores['shown']} logical cores"]
+    bounds = [counted(cores["shown"], "logical core")]
     if cores["affinity"] != cores["shown"]:
         bounds.append(f"affinity to {cores['affinity']}")
     if cores["quota"] is not None:
-        bounds.append(f"a quota of {cores['quota']:g} CPUs")
-    return f"{budget} {'thread' if budget == 1 else 'threads'} for us: {', '.join(bounds)}"
+        bounds.append(f"a quota of {counted(cores['quota'], 'CPU')}")
+    return f"{counted(budget, 'thread')} for us: {', '.join(bounds)}"

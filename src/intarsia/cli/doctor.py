@@ -11,6 +11,7 @@ from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import BackendUnavailableError
+from intarsia.wording import counted
 
 
 @click.command(short_help="Show which engines are usable.")
@@ -38,7 +39,7 @@ def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
         facts = {"architecture": machine.architecture, "cpu": machine.cpu, "cores": machine.cores}
         print_json({"machine": facts | {"isa": list(machine.isa)}, "engines": engines})
     else:
-        click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us\n")
+        click.echo(f"{machine.cpu}, {machine.architecture}, {counted(machine.cores, 'thread')} for us\n")
         print_table(("engine", "usable", "version", "runs on", ""), [_row(engine) for engine in engines])
     if not any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines):
         context.exit(BackendUnavailableError.exit_code)

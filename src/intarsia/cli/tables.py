@@ -22,10 +22,18 @@ from intarsia.report.reasons import (
     standing,
     switches,
 )
+from intarsia.wording import counted
 
 MOST_MIXES = 3
 MOST_PARTS = 8
 """Rows before the rest is only counted, so that all fits one screen."""
+_NO_FAILURES = {
+    "capability": "refused",
+    "first look": "first look",
+    "interrupted": "interrupted",
+    "memory": "memory",
+}
+"""How it is told that a stage ended it which is no failure of the engine."""
 _FIGURES = ("nodes", "predicted", "measured", "share", "switch")
 _HOST = "cpu"
 """The device of which nothing is said as long as all parts are there."""
@@ -40,7 +48,7 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     timed = sorted((p for p in (*report["singles"], *shown) if "latency_ms" in p), key=lambda plan: plan["latency_ms"])
     rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report["best_single"]) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
-        rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
+        rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
 
@@ -79,15 +87,18 @@ def _speed(plan: Json) -> str:
     return NOTHING if speed is None else f"{speed:.2f}"
 
 
+def failed(failure: Json) -> str:
+    """Why a plan has no figure. Not all of it is a failure: some engines refuse, some were not even tried."""
+    stage = _NO_FAILURES.get(failure["stage"], f"failed at {failure['stage']}")
+    repro = f"; repro: {failure['repro']}" if failure.get("repro") else ""
+    return f"{stage}: {failure['reason']}{repro}"
+
+
 def _failures(report: Json) -> Iterator[Row]:
     for single in report["singles"]:
         failure = single.get("failure")
         if failure is not None:
-            repro = f"; repro: {failure['repro']}" if failure["repro"] else ""
-            # What a first look speaks against, or what was not measured before an interruption, has not failed.
-            has_failed = failure["stage"] not in ("first look", "interrupted")
-            stage = f"failed at {failure['stage']}" if has_failed else failure["stage"]
-            yield single["target"], NOTHING, NOTHING, f"{stage}: {failure['reason']}{repro}"
+            yield single["target"], NOTHING, NOTHING, failed(failure)
     for absent in report.get("absent", ()):
         yield absent["target"], NOTHING, NOTHING, f"absent: {absent['reason']}"
 
@@ -132,7 +143,7 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     print_table(header, rows, numbers=_FIGURES)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
-        click.echo(f"{len(parts) - len(shown)} more parts, {percent(rest)} together (--verbose)")
+        click.echo(f"{counted(len(parts) - len(shown), 'more part')}, {percent(rest)} together (--verbose)")
     if any(part.get("runners_up") for part in parts):
         print_text("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
 
@@ -157,7 +168,7 @@ def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
     click.echo()
     print_table(header, rows, numbers=header[4:])
     if len(shown) < len(transfers):
-        click.echo(f"{len(transfers) - len(shown)} more transfers (--verbose)")
+        click.echo(f"{counted(len(transfers) - len(shown), 'more transfer')} (--verbose)")
 
 
 def _costliest(parts: Sequence[Json]) -> set[int]:

@@ -13,6 +13,7 @@ import click
 from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import SpecError
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.target import Target
@@ -89,7 +90,7 @@ def _print_everything(data: Mapping[str, Any]) -> None:
     print_table(("kind", "level", "device", "served by, or serves", "meaning"), rows)
     print_text(f"\naliases: {', '.join(data['aliases'])}")
     vendors = ", ".join(f"{vendor}/* ({count})" for vendor, count in data["tags"].items())
-    print_text(f"\n{sum(data['tags'].values())} tags: {vendors}")
+    print_text(f"\n{counted(sum(data['tags'].values()), 'tag')}: {vendors}")
 
 
 def _level(kind: Mapping[str, Any]) -> str:

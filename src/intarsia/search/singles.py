@@ -13,6 +13,7 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.partition.capability import refusal_text
 from intarsia.search.first_look import FirstLook
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.sharing import shared_out, total_work
@@ -78,9 +79,8 @@ def _best(singles: Iterable[Single]) -> Target | None:
 def _tune(problem: Problem, measurer: Measurer, target: Target, hopeless_ms: float) -> Single:
     refused = problem.refused(target)
     if refused:
-        node, reason = next(iter(refused.items()))
-        more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
-        return Single(target=target, outcome=Failure(stage="capability", reason=f"{node}: {reason}{more}"))
+        reason = refusal_text(refused, len(problem.graph.nodes))
+        return Single(target=target, outcome=Failure(stage="capability", reason=reason))
     found: list[tuple[Outcome, Candidate]] = []
     behind: set[Target] = set()
     for variant, settings in _settings(problem, target):

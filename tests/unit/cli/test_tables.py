@@ -19,7 +19,7 @@ def test_the_fastest_comes_first_and_failures_last(capsys: pytest.CaptureFixture
     assert "1.22  1 switch; 1.19 to 1.24" in lines[1]
     assert "best single engine" in lines[2]
     assert "-optimization-level=all" in lines[3]
-    assert "failed at capability: gru_1: no GRU" in lines[4]
+    assert "refused: no GRU (gru_1)" in lines[4]
     assert "failed at crash: signal 11; repro: /cache/repro/odd.py" in lines[5]
     assert "absent: no backend drives 'tensorrt' yet" in lines[6]
 
