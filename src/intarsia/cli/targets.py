@@ -58,7 +58,7 @@ def _answer(what: str) -> Answer:
     try:
         return _explained(what), _print_explained
     except SpecError:
-        found = _search(f"*{what}*") if is_one_word else {"found": []}
+        found = _search(f"*{what}*", what) if is_one_word else {"found": []}
         if not found["found"]:
             raise
         return found, _print_found
@@ -118,8 +118,10 @@ def _print_kind(data: Mapping[str, Any]) -> None:
         print_text(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
 
 
-def _search(pattern: str) -> dict[str, Any]:
+def _search(pattern: str, word: str = "") -> dict[str, Any]:
+    """What has a name of this pattern; or, where nothing has, the tags that have a word in them, separators aside."""
     import intarsia.config  # noqa: F401 - its levels have tags too, and add themselves
+    from intarsia.spec.likeness import tags_with
     from intarsia.target import ALIASES, LEVELS, Target, list_tags
 
     found = [
@@ -132,7 +134,11 @@ def _search(pattern: str) -> dict[str, Any]:
         for name, alias in ALIASES.items()
         if fnmatchcase(name, pattern)
     ]
-    for name, tag in list_tags(pattern).items():
+    tags = list_tags(pattern)
+    if word and not found and not tags:
+        every = list_tags()
+        tags = {name: every[name] for name in tags_with(word, every)}
+    for name, tag in tags.items():
         for label, variant in ((name, ""), *((f"{name}:{variant}", variant) for variant in tag.variants)):
             chosen = tag.chosen(variant)
             level = "" if chosen is None else chosen.level
