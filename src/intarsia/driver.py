@@ -16,7 +16,7 @@ from intarsia.cost.deadline import Deadline
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher, noted, unwatched
-from intarsia.cost.store import Store, default_store
+from intarsia.cost.store import Store, open_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, IntarsiaError, Interrupted, MissingStageError, PlanError
@@ -116,7 +116,7 @@ def compile(
         custom_ops=_libraries(custom_ops),
     )
     ranges = ranges_of(shapes or {})
-    records = Store(Path(store) if store is not None else default_store())
+    records = open_store(store)
     if not ranges:
         return _compiled(request, records, progress)
     return _compiled_for_sizes(request, all_buckets(ranges), records, progress)

@@ -58,9 +58,9 @@ def tune(
     if not (models or source or destination or is_listed or clear):
         raise click.UsageError("name a MODEL, or one of --import, --export, --list and --clear", context)
     from intarsia.cost.records_file import export_records, import_records
-    from intarsia.cost.store import Store, default_store
+    from intarsia.cost.store import open_store
 
-    records = Store(store or default_store())
+    records = open_store(store)
     report: Json = {"store": str(records.path)}
     if clear:
         report["removed"] = _cleared(records, models, asks=not yes)

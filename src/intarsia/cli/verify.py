@@ -59,7 +59,7 @@ def verify(
     Exits with 5 if an output is further off than its dtype allows, and with 6 if that engine is faster here; with -o,
     a plan with that engine alone is written then instead. --input and --seed may be given more than once.
     """
-    from intarsia.cost.store import Store, default_store
+    from intarsia.cost.store import open_store
     from intarsia.runtime import Artifact
     from intarsia.search.retiming import retime
     from intarsia.search.verification import verify_artifact
@@ -67,7 +67,7 @@ def verify(
     opened, seeds = Artifact(artifact), seeds or (UNSEEN_SEED,)
     feeds = read_feeds(dict(inputs))
     with progress_line() as progress:
-        checks = verify_artifact(opened, Store(store or default_store()), seeds, feeds, progress)
+        checks = verify_artifact(opened, open_store(store), seeds, feeds, progress)
         is_right = all(check.is_right for check in checks)
         timing = retime(opened, seeds[0], progress) if is_right else None
         is_slower = timing is not None and timing.is_slower

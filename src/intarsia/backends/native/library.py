@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 from intarsia.errors import CompileError
+from intarsia.files import cache_folder
 
 _FOLDER = Path(__file__).parent
 _COMPILERS = ("g++", "clang++", "c++")
@@ -141,4 +140,4 @@ def _place(compiler: tuple[str, ...]) -> Path:
     facts = program.stat()
     key = repr((fingerprint(), str(program), facts.st_size, facts.st_mtime_ns, compiler[1:], _flags()))
     name = f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.so"
-    return Path(platformdirs.user_cache_dir("intarsia")) / "native" / name
+    return cache_folder() / "native" / name
