@@ -69,7 +69,7 @@ SINGLES: list[dict[str, Any]] = [
     },
     {"target": "mnn", "tuned": "mnn", "spin": "call", "latency_ms": 19.4, "speed": 1.0, "max_rel_error": 3.0e-6}
     | _figures((19.1, 20.0), 210, 180, compile_s=1.2, cold_s=(0.38, 0.42)),
-    {"target": "ncnn", "failure": {"stage": "capability", "reason": "gru_1: no GRU", "repro": None}},
+    {"target": "ncnn", "failure": {"stage": "capability", "reason": "no GRU (gru_1)", "repro": None}},
     {"target": "odd", "failure": {"stage": "crash", "reason": "signal 11", "repro": "/cache/repro/odd.py"}},
 ]
 MACHINE = {"cpu": "A CPU", "architecture": "x86_64", "cores": 2, "system": "Linux", "isa": ["avx2"]}
@@ -110,7 +110,7 @@ PARTITIONS: list[dict[str, Any]] = [
         "share": 0.256,
         "switch_ms": 0.31,
         "runners_up": [{"target": "mnn", "ms": 8.3, "is_measured": False, "plan_ms": 3.9}],
-        "not_chosen": [{"target": "ncnn", "reason": "refused: gru_1: no GRU"}, CRASHED],
+        "not_chosen": [{"target": "ncnn", "reason": "refused: no GRU (gru_1)"}, CRASHED],
     },
 ]
 SEARCH: dict[str, Any] = {
@@ -178,7 +178,7 @@ ALONE: dict[str, Any] = REPORT | {
             "runners_up": [
                 {"target": "onnxruntime -optimization-level=all", "ms": 21.6, "is_measured": True, "plan_ms": 2.4}
             ],
-            "not_chosen": [{"target": "ncnn", "reason": "refused: gru_1: no GRU"}, CRASHED],
+            "not_chosen": [{"target": "ncnn", "reason": "refused: no GRU (gru_1)"}, CRASHED],
         }
     ],
     "openings": [

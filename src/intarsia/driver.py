@@ -16,7 +16,7 @@ from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Counting, Progress, Watcher, noted, unwatched
 from intarsia.cost.recorded import VALUES, recorded_values
-from intarsia.cost.store import Store, default_store
+from intarsia.cost.store import Store, open_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import (
@@ -139,7 +139,7 @@ def compile(
     )
     ranges = ranges_of(shapes or {})
     with _as_interrupted():
-        records = Store(Path(store) if store is not None else default_store())
+        records = open_store(store)
         if not ranges:
             return _compiled(request, records, progress, deadline)
         return _compiled_for_sizes(request, all_buckets(ranges), records, progress, deadline)

@@ -70,5 +70,5 @@ def test_it_is_measured_beside_the_others(away: str, model: Path, tmp_path: Path
     report = intarsia(*line, "-o", tmp_path / "model.intarsia")
     singles = {single["target"]: single for single in report["singles"]}
     assert singles["reference"]["latency_ms"]
-    assert singles[away]["failure"]["reason"] == "Softmax_1: away has no Softmax"
+    assert singles[away]["failure"]["reason"] == "away has no Softmax (Softmax_1)"
     assert report["search"]["measured"] > 1

@@ -25,7 +25,7 @@ from intarsia.report.reasons import ms
 RECORDED = sorted((Path(__file__).parent / "reports").glob("*.json"))
 PLAN_CELLS = 6
 """Of a row of the page's table of all plans."""
-Json = dict[str, Any]
+Json = Mapping[str, Any]
 
 
 @pytest.fixture(params=RECORDED, ids=lambda path: path.stem)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from intarsia.files import replace_file
+from intarsia.files import _of_this_process, cache_folder, replace_file, temporary_cache
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -22,3 +26,50 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         replace_file(tmp_path / "nowhere" / "f", b"new")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where temporary files go."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    _of_this_process.cache_clear()
+    yield folder
+    _of_this_process.cache_clear()
+
+
+def test_the_cache_is_the_user_s(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cache_folder() == tmp_path / "cache" / "intarsia"
+    assert cache_folder().is_dir()
+
+
+def test_a_cache_that_cannot_be_written_to_is_left(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    found = cache_folder()
+    assert found.parent == temporary
+    assert stat.S_IMODE(found.stat().st_mode) == 0o700
+    assert cache_folder() == found
+
+
+def test_without_a_home_nothing_is_written_beside_the_model(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: f"~/.cache/{name}")
+    assert cache_folder().parent == temporary
+    assert not (tmp_path / "~").exists()
+
+
+def test_a_folder_that_others_may_write_to_is_not_trusted(temporary: Path) -> None:
+    planted = temporary / f"intarsia-{os.getuid()}"
+    planted.mkdir()
+    planted.chmod(0o777)
+    found = temporary_cache()
+    assert found != planted
+    assert found.parent == temporary
+    assert temporary_cache() == found

@@ -13,6 +13,7 @@ from intarsia.backends.lowering.interpreter import Interpreter, Kernel, Tensor
 from intarsia.backends.lowering.program import INPUT, LEAVES, Instruction, Program
 from intarsia.backends.node_facts import words
 from intarsia.errors import CompileError
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ def lack(each: Instruction, reads: Sequence[Instruction]) -> str | None:
 def _lack_of_shape(each: Instruction, reads: Sequence[Instruction]) -> str | None:
     ranks = [len(read.shape) for read in reads if read.name == INPUT or read.name not in LEAVES]
     if any(not 1 <= rank <= _MOST_RANK for rank in (len(each.shape), *ranks)):
-        return f"{each.name} over {len(each.shape)} dimensions"
+        return f"{each.name} over {counted(len(each.shape), 'dimension')}"
     if not prod(each.shape) or not all(prod(read.shape) for read in reads):
         return f"{each.name} of nothing"
     if each.name in ("conv", "take") and (reads[1].name not in LEAVES or reads[1].name == INPUT):
@@ -63,7 +64,7 @@ def _lack_of_shape(each: Instruction, reads: Sequence[Instruction]) -> str | Non
     told = each.attributes
     if each.name.startswith("pool"):
         if set(told["dilations"]) != {1} or not 3 <= len(each.shape) <= _MOST_RANK:
-            return f"{each.name} with gaps, or over {len(each.shape) - 2} dimensions"
+            return f"{each.name} with gaps, or over {counted(len(each.shape) - 2, 'dimension')}"
         padding = zip(told["before"], told["after"], told["kernel"], strict=True)
         if any(max(before, after) >= size for before, after, size in padding):
             return f"{each.name} whose padding is as wide as its window"

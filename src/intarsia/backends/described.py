@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from intarsia.partition.capability import Capability
 from intarsia.partition.groups import DEQUANTIZE, QUANTIZE, fused_groups
 from intarsia.partition.region import boundaries
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Value
@@ -92,7 +93,7 @@ def _refusal(graph: Graph, ids: list[str], table: OperatorTable) -> str | None:
             legal = " or ".join(sorted(table.dtypes))
             return f"{legal} values, and {value.name!r} is {value.dtype or 'untyped'}"
         if _rank(value) > table.max_rank:
-            return f"values of up to {table.max_rank} dimensions, and {value.name!r} has {_rank(value)}"
+            return f"values of up to {counted(table.max_rank, 'dimension')}, and {value.name!r} has {_rank(value)}"
     return None
 
 

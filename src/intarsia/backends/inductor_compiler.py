@@ -15,13 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import platformdirs
-
 from intarsia.backends.base import Signature
 from intarsia.backends.lowering.interpreter import Tensor
 from intarsia.backends.native import library as native
+from intarsia.files import cache_folder
 
-_FOLDER = Path(platformdirs.user_cache_dir("intarsia")) / "inductor"
+_FOLDER = cache_folder() / "inductor"
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {
         "TORCHINDUCTOR_CACHE_DIR": str(_FOLDER),

@@ -12,6 +12,7 @@ from intarsia.backends.litert_elements import Writer
 from intarsia.backends.litert_moves import WRITERS as MOVES
 from intarsia.backends.litert_moves import padded
 from intarsia.backends.lowering.program import Instruction
+from intarsia.wording import counted
 
 SAME, VALID = 0, 1
 """Values of the schema's ``Padding``."""
@@ -70,7 +71,7 @@ def _conv(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     if each.dtype != "float32":
         raise NoKernelError(f"convolution of {each.dtype}")
     if not 3 <= x.rank <= 4:
-        raise NoKernelError(f"convolution over {x.rank - 2} dimensions")
+        raise NoKernelError(f"convolution over {counted(x.rank - 2, 'dimension')}")
     window, groups = _flat_window(each.attributes), each.attributes["groups"]
     image, kernel = _as_image(d, x), _as_image(d, w)
     out = _two(each.shape[2:], 1)
@@ -115,7 +116,7 @@ def _conv_transpose(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, w = reads
     rank, told = x.rank, each.attributes
     if not 3 <= rank <= 5 or each.dtype != "float32":
-        raise NoKernelError(f"transposed convolution of {each.dtype} over {rank - 2} dimensions")
+        raise NoKernelError(f"transposed convolution of {each.dtype} over {counted(rank - 2, 'dimension')}")
     if told["groups"] != 1 or any(apart != 1 for apart in told["dilations"]):
         return _by_convolution(d, each, reads)
     strides = [*[1] * (4 - rank), *told["strides"]]
@@ -198,7 +199,7 @@ def _pool_sum(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
 
 def _pool(d: Draft, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
     if not 3 <= x.rank <= 5:
-        raise NoKernelError(f"pool over {x.rank - 2} dimensions")
+        raise NoKernelError(f"pool over {counted(x.rank - 2, 'dimension')}")
     if any(apart != 1 for apart in each.attributes["dilations"]):
         raise NoKernelError("pool with dilations")
     if x.rank == 5:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from intarsia.backends.litert_draft import Draft, Operator
 from intarsia.backends.node_facts import words
+from intarsia.wording import counted
 
 _SINGLE = words("float32")
 _HALF = words("float16 float32")
@@ -86,7 +87,7 @@ def _missing_rank(draft: Draft, each: Operator) -> str | None:
     most = _MOST_DIMENSIONS.get(each.name, rank)
     if any(tensor.dtype == "float16" for tensor in touched):
         most = min(most, _MOST_IN_HALF)
-    return None if rank <= most else f"litert has no {each.name} over {rank} dimensions"
+    return None if rank <= most else f"litert has no {each.name} over {counted(rank, 'dimension')}"
 
 
 def _missing_type(draft: Draft, each: Operator) -> str | None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from intarsia.wording import counted
+
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
@@ -95,7 +97,7 @@ def _value_refusal(node: Node, graph: Graph, support: Support) -> str | None:
             if value.dtype not in dtypes:
                 return f"MNN's {node.op_type} takes no {value.dtype} ({name})"
             if value.shape is not None and len(value.shape) > support.max_rank:
-                return f"{name} has more than {support.max_rank} dimensions"
+                return f"{name} has more than {counted(support.max_rank, 'dimension')}"
             if value.shape is not None and prod(value.shape) == 0:
                 return f"MNN takes no empty tensor ({name})"
     return None

@@ -6,11 +6,8 @@ import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import platformdirs
 
 from intarsia.backends.base import (
     Availability,
@@ -32,6 +29,7 @@ from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.node_facts import words
 from intarsia.backends.wheel import installed
 from intarsia.errors import LoadError
+from intarsia.files import cache_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +83,7 @@ class TinygradBackend(LoweredBackend):
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Its own compiler and device whatever the user's shell names, our cache, and no processes beside ours."""
-        folder = Path(platformdirs.user_cache_dir("intarsia")) / _NAME
+        folder = cache_folder() / _NAME
         return {
             "CC": None, "DEV": _DEVICE, "CACHEDB": str(folder / "cache.db"), "PARALLEL": "0", "NUM_CPU_THREADS": "1"
         }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from intarsia.backends.lowering.interpreter import Kernel, Tensor
 from intarsia.backends.lowering.program import Instruction
 from intarsia.backends.node_facts import words
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +41,7 @@ def lack(engine: str, each: Instruction, reads: Sequence[Instruction], known: fr
     if each.name in _FLOAT_ONLY and each.dtype not in _FLOATS:
         return f"{engine} has no {each.name} of {each.dtype}"
     if each.name.startswith(("conv", "pool")) and not 3 <= len(reads[0].shape) <= 5:
-        return f"{engine} has no {each.name} over {len(reads[0].shape) - 2} dimensions"
+        return f"{engine} has no {each.name} over {counted(len(reads[0].shape) - 2, 'dimension')}"
     if 0 in each.shape or any(0 in read.shape for read in reads):
         return None if prod(each.shape) == 0 else f"{engine} is not asked for a {each.name} of nothing"
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _NAME = "winograd"
 _NOTHING = "no 3x3 stride-1 convolution to replace"
+_NOT_BLOCKED = "ONNX Runtime's own optimised model computes no 3x3 stride-1 convolution in its blocked layout"
 _LIBRARY = "libintarsia_winograd.so"
 _LOADER = "loader.py"
 _SAVED = (onnxruntime_saved.MODEL, onnxruntime_saved.WEIGHTS)
@@ -79,8 +80,9 @@ class WinogradBackend(Backend):
 
     def capability(self, graph: Graph, target: Target) -> Capability:
         """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice."""
-        if not any(_fits(node, graph) for node in graph.nodes):
-            return Capability(refusals={node.id: _NOTHING for node in graph.nodes})
+        lack = _lack(graph)
+        if lack is not None:
+            return Capability(refusals={node.id: lack for node in graph.nodes})
         return super().capability(graph, target)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
@@ -163,22 +165,42 @@ def _replaced(must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
 
     done = substitute(content, library.block())
     if must and not done.replaced:
-        raise CompileError(_NAME, _NOTHING)
+        raise CompileError(_NAME, _NOT_BLOCKED)
     return done.content, {}
 
 
-def _fits(node: Node, graph: Graph) -> bool:
-    """Whether ONNX Runtime computes this node in its blocked layout, and we can instead."""
-    from intarsia.graph.substitute import fits
+def _lack(graph: Graph) -> str | None:
+    """Why no convolution can be replaced, by what is in the way of the one that comes nearest; ``None`` if one can."""
+    furthest, reason = -1, _NOTHING
+    for node in graph.nodes:
+        if node.op_type != "Conv" or node.domain not in {"", "ai.onnx"}:
+            continue
+        obstacles = tuple(_obstacles(node, graph))
+        passed = next((place for place, each in enumerate(obstacles) if each is not None), None)
+        if passed is None:
+            return None
+        if passed > furthest:
+            furthest, reason = passed, obstacles[passed] or _NOTHING
+    return reason
 
-    if node.op_type != "Conv" or node.domain not in {"", "ai.onnx"} or node.inputs[1] not in graph.weights:
-        return False
-    weight = graph.weights[node.inputs[1]]
-    return (
-        weight.dtype == "float32"
-        and is_constant(node, graph, 2)
-        and fits(weight.shape, node.attributes, library.block())
-    )
+
+def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
+    """For each thing that ours needs of a convolution, one after the other, what this one has instead of it."""
+    from intarsia.graph.substitute import fits, is_three_by_three, pads_by_one
+
+    weight, block = graph.values[node.inputs[1]], library.block()
+    shape = weight.shape or ()
+    yield None if is_three_by_three(shape, node.attributes) else _NOTHING
+    groups = node.attributes.get("group", 1)
+    yield None if groups == 1 else f"its 3x3 stride-1 convolutions are in {groups} groups, and ours takes one"
+    yield None if pads_by_one(node.attributes) else "its 3x3 stride-1 convolutions are not padded by one on each side"
+    channels = " to ".join(map(str, shape[1::-1]))
+    is_blocked = fits(shape, node.attributes, block)
+    yield None if is_blocked else f"its 3x3 stride-1 convolutions, as {channels} channels, are no multiple of {block}"
+    is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
+    yield None if is_single else f"it computes in float32 only, and the 3x3 stride-1 convolutions are {weight.dtype}"
+    has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)
+    yield (None if has_constants else "weights of its 3x3 stride-1 convolutions are computed, and ours need constants")
 
 
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:

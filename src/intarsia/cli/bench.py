@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.complete import complete_target
-from intarsia.cli.console import print_json, print_table, progress_line
+from intarsia.cli.console import print_json, print_table, print_text, progress_line
 from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
 from intarsia.errors import ExecutionError
 from intarsia.report.reasons import NOTHING, megabytes, ms
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.search.contest import Contest
@@ -108,8 +109,9 @@ def _print(report: Mapping[str, Any]) -> None:
     control = report["control"]
     if control is not None:
         void = "; the machine was too noisy, so nothing is shown" * report["is_void"]
-        click.echo(
-            f"\n{report['rounds']} rounds in {report['processes']} sets of processes; the baseline against itself: "
+        print_text(
+            f"\n{counted(report['rounds'], 'round')} in {counted(report['processes'], 'set')} of processes; "
+            f"the baseline against itself: "
             f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f}){void}"
         )
 

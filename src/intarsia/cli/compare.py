@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from intarsia.cli.comparison import print_comparison, print_judgement
-from intarsia.cli.console import began, print_json, progress_line
+from intarsia.cli.console import began, print_json, print_text, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
 from intarsia.files import replace_file
@@ -78,7 +78,7 @@ def compare(
         print_json(report | ({"judgement": judgement.json()} if wanted else {}))
     else:
         print_comparison(report, verbose=verbose)
-        click.echo(f"\n{report['recommendation']}")
+        print_text(f"\n{report['recommendation']}")
         print_judgement(judgement, baseline)
     context.exit(judgement.outcome.exit_code)
 

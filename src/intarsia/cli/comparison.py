@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_table
+from intarsia.cli.console import print_table, print_text
+from intarsia.cli.tables import failed
 from intarsia.report.ranking import has_raced, ranked
 from intarsia.report.reasons import NOTHING, ms
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.report.baseline import Finding, Judgement
@@ -46,13 +48,13 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     rows = [tuple(column.show(plan) for column in columns) for plan in timed]
     numbers = [column.header for column in columns if column.is_number]
     print_table([column.header for column in columns], rows, numbers=numbers)
-    click.echo(_legend(timed))
+    print_text(_legend(timed))
     if len(mixes) > len(shown):
-        click.echo(f"{len(mixes) - len(shown)} more mixes (--verbose)")
+        click.echo(f"{counted(len(mixes) - len(shown), 'more mix', 'more mixes')} (--verbose)")
     failures = [*_failures(report)]
     if failures:
         click.echo()
-        print_table(("not timed", ""), failures, one_line=not verbose)
+        print_table(("not timed", ""), failures)
 
 
 def _legend(timed: Sequence[Json]) -> str:
@@ -61,7 +63,7 @@ def _legend(timed: Sequence[Json]) -> str:
     calls = [plan["calls"] for plan in timed if plan.get("calls") and plan.get("p99_ms") is not None]
     if calls:
         fewest, most = min(calls), max(calls)
-        notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {fewest} calls")
+        notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {counted(fewest, 'call')}")
     if not all(map(has_raced, timed)):
         notes.append("~ timed apart, at another moment than the rest")
     said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
@@ -73,15 +75,9 @@ def _failures(report: Json) -> Iterator[tuple[str, str]]:
         failure = plan.get("failure")
         if failure is None:
             continue
-        repro = f"; repro: {failure['repro']}" if failure.get("repro") else ""
-        stage = failure["stage"] if failure["stage"] in _NO_FAILURES else f"failed at {failure['stage']}"
-        yield plan.get("target") or plan["name"], f"{stage}: {failure['reason']}{repro}"
+        yield plan.get("target") or plan["name"], failed(failure)
     for absent in report.get("absent", ()):
         yield absent["target"], f"absent: {absent['reason']}"
-
-
-_NO_FAILURES = ("first look", "memory", "no time")
-"""What a first look speaks against, or a limit, or what there was no time for, has not failed."""
 
 
 def _name(plan: Json) -> str:
@@ -153,9 +149,9 @@ _MORE = (
 def print_judgement(judgement: Judgement, baseline: Path | None) -> None:
     """What came of each limit; nothing where there are none."""
     if judgement.differences:
-        click.echo(f"\n{baseline} cannot be compared with:")
+        print_text(f"\n{baseline} cannot be compared with:")
         for difference in judgement.differences:
-            click.echo(f"  {difference}")
+            print_text(difference, indent="  ")
         return
     if not judgement.findings:
         return

@@ -27,7 +27,7 @@ PLAN_SUFFIX = ".plan.yaml"
 @click.command("compile", cls=MachineCommand, short_help="Find the fastest mix of engines and write it.")
 @click.argument("model", type=FILE)
 @with_options(*search_options)
-@click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The artifact. [default: MODEL with suffix {SUFFIX}]")
+@click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The artifact. [default: ./MODEL{SUFFIX}]")
 @json_option
 @long_option
 def compile_(
@@ -106,7 +106,12 @@ def _is_finished(out: Path) -> bool:
 
 def _destination(model: Path, output: Path | None) -> Path:
     """Checked before the minutes are spent, not after."""
-    out = output or model.with_suffix(SUFFIX)
+    if model.suffix == SUFFIX:
+        raise click.UsageError(
+            f"{model} is an artifact, compiled already: intarsia run {model} runs it, "
+            f"intarsia explain {model} shows its plan"
+        )
+    out = output or Path(model.name).with_suffix(SUFFIX)
     wrong = None
     if out.is_dir():
         wrong = "it is a folder"

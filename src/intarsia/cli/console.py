@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -22,6 +23,10 @@ QUIET = "intarsia.quiet"
 LINE_S = 5.0
 PIPE_WIDTH = 200
 """Columns where there is no terminal to ask: wide enough for target texts with several options."""
+MARK = "^"
+"""What points at a place of the line above."""
+UNKNOWN_WIDTH = 80
+"""Columns of a terminal that does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +58,59 @@ def print_json(value: Mapping[str, Any]) -> None:
     click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
-def print_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = (), one_line: bool = False
-) -> None:
-    """Columns on stdout; those named in ``numbers`` are set flush right. A row too long is folded, or cut."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def screen_width(stream: TextIO) -> int | None:
+    """The columns of the terminal that a stream goes to; ``None`` where it is none."""
+    if not stream.isatty():
+        return None
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdigit() and int(stated) > 0:
+        return int(stated)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or UNKNOWN_WIDTH
+    except (OSError, ValueError):
+        return UNKNOWN_WIDTH
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in header:
-        table.add_column(name, justify="right" if name in numbers else "left", overflow="fold", no_wrap=name in numbers)
-    for row in rows:
-        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") if one_line else cell for cell in row))
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False, highlight=False)
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
+    """Columns on stdout, folded at blanks where they are too wide; those named in ``numbers`` are set flush right."""
+    from intarsia.cli.layout import table_bands
+
+    for number, band in enumerate(table_bands(header, list(rows), numbers, screen_width(sys.stdout) or PIPE_WIDTH)):
+        if number:
+            click.echo()
+        for line in band.header:
+            click.secho(line, bold=True)
+        for line in band.rows:
+            click.echo(line)
+
+
+def print_text(text: str, indent: str = "", later: str | None = None) -> None:
+    """Sentences on stdout. Each line is folded at blanks where it is wider than the terminal; a pipe has it whole.
+
+    Args:
+        text: One line or several.
+        indent: What stands before each line.
+        later: What stands before each line that goes on from the one above it, if that is something else.
+    """
+    from intarsia.cli.layout import folded
+
+    width = screen_width(sys.stdout)
+    for line in text.split("\n"):
+        click.echo(f"{indent}{line}" if width is None else "\n".join(folded(line, width, indent, later)))
+
+
+def print_remark(text: str) -> None:
+    """Sentences on stderr, folded as by `print_text`, but for a line that has a mark under it."""
+    from intarsia.cli.layout import folded
+
+    width = screen_width(sys.stderr)
+    lines = text.split("\n")
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if width is None or set(below.strip()) == {MARK}:
+            click.echo(line, err=True)
+            continue
+        words = line.lstrip(" ")
+        click.echo("\n".join(folded(words, width, line[: len(line) - len(words)])), err=True)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table
+from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, long_option
+from intarsia.wording import counted
 
 HOST = "cpu"
 
@@ -28,13 +29,13 @@ def devices(as_json: bool, verbose: bool) -> None:
         return
     machine, cores = report["machine"], report["cores"]
     click.echo(f"{machine['cpu']}, {machine['architecture']}, {machine['system']}")
-    click.echo(f"{_threads(cores)}; {report['memory_bytes'] / 2**30:.1f} GiB of memory\n")
+    print_text(f"{_threads(cores)}; {report['memory_bytes'] / 2**30:.1f} GiB of memory\n")
     found = report["devices"]
     print_table(("device", "name", "engines"), [(each["device"], each["name"], _served_by(each)) for each in found])
     for reason in report["absent"].values():
-        click.echo(reason)
+        print_text(reason)
     for each in found if verbose else ():
-        click.echo(f"\n{each['device']}: {each['target']}")
+        print_text(f"\n{each['device']}: {each['target']}")
 
 
 def _report() -> dict[str, Any]:
@@ -89,9 +90,9 @@ def _served_by(device: Mapping[str, Any]) -> str:
 
 def _threads(cores: Mapping[str, Any]) -> str:
     budget = cores["budget"]
-    bounds = [f"{cores['shown']} logical cores"]
+    bounds = [counted(cores["shown"], "logical core")]
     if cores["affinity"] != cores["shown"]:
         bounds.append(f"affinity to {cores['affinity']}")
     if cores["quota"] is not None:
-        bounds.append(f"a quota of {cores['quota']:g} CPUs")
-    return f"{budget} {'thread' if budget == 1 else 'threads'} for us: {', '.join(bounds)}"
+        bounds.append(f"a quota of {counted(cores['quota'], 'CPU')}")
+    return f"{counted(budget, 'thread')} for us: {', '.join(bounds)}"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
 
+from intarsia.backends.base import Availability
 from intarsia.cli.complete import complete_target
-from intarsia.cli.console import print_json, print_table
+from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import BackendUnavailableError
+from intarsia.target import Target
+from intarsia.wording import counted
 
 
 @click.command(short_help="Show which engines are usable.")
@@ -26,31 +31,72 @@ from intarsia.errors import BackendUnavailableError
 def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
     """Show which engines are usable here, on which devices, and how to mend what is not.
 
-    Exits with 3 if none but the reference is usable. The hardware itself is shown by devices.
+    With --target those are shown that serve it, and whether they compile for it here. Exits with 3 if none but the
+    reference does. The hardware itself is shown by devices.
     """
     from intarsia.backends.registry import devices, names, probe, undriven_names
     from intarsia.runtime import this_machine
 
-    asked = (*names(), *undriven_names()) if target is None else _named(target)
-    engines = [{"name": name} | asdict(probe(name)) | {"devices": list(devices(name))} for name in asked]
+    if target is None:
+        asked = [(name, probe(name)) for name in (*names(), *undriven_names())]
+    else:
+        asked = list(_serving(target))
+    engines = [{"name": name} | asdict(found) | {"devices": list(devices(name))} for name, found in asked]
+    is_usable = any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines)
     machine = this_machine()
     if as_json:
         facts = {"architecture": machine.architecture, "cpu": machine.cpu, "cores": machine.cores}
         print_json({"machine": facts | {"isa": list(machine.isa)}, "engines": engines})
     else:
-        click.echo(f"{machine.cpu}, {machine.architecture}, {machine.cores} threads for us\n")
-        print_table(("engine", "usable", "version", "runs on", ""), [_row(engine) for engine in engines])
-    if not any(engine["usable"] and not _is_reference(engine["name"]) for engine in engines):
+        click.echo(f"{machine.cpu}, {machine.architecture}, {counted(machine.cores, 'thread')} for us\n")
+        if engines:
+            print_table(("engine", "usable", "version", "runs on", ""), [_row(engine) for engine in engines])
+        if target is not None:
+            print_text(f"\n{_conclusion(target, engines, is_usable=is_usable)}")
+    if not is_usable:
         context.exit(BackendUnavailableError.exit_code)
 
 
-def _named(target: str) -> list[str]:
-    """The engines that targets name; what stands for whichever engine serves it names none."""
-    from intarsia.backends.registry import engine_of
+def _serving(text: str) -> Iterator[tuple[str, Availability]]:
+    """The engines that targets name or that serve the devices they name, and whether each compiles for them here."""
+    from intarsia.backends.registry import engine_of, names, probe, undriven_names
+    from intarsia.config import CompilationConfig, engines
+    from intarsia.search.team import absence
+
+    seen = set()
+    for target in CompilationConfig.of(text).flatten():
+        is_named = target.kind.is_external
+        serving = (target,) if is_named else engines(CompilationConfig.of([target]), names(), stand_ins=True)
+        for each in serving:
+            if not isinstance(each, Target) or not each.kind.is_external:
+                continue  # the device itself, which no engine serves
+            name = engine_of(each)
+            if name in seen:
+                continue
+            seen.add(name)
+            is_driven = each.kind.name in (*names(), *undriven_names())
+            found = probe(name) if is_driven else Availability(usable=False, reason=absence(each))
+            lack = absence(each) if found.usable else None
+            yield name, found if lack is None else replace(found, usable=False, reason=lack)
+
+
+def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool) -> str:
+    """What was looked at, and what can be done where nothing here compiles for it."""
     from intarsia.config import CompilationConfig
 
-    targets = CompilationConfig.of(target).flatten()
-    return list(dict.fromkeys(engine_of(each) for each in targets if each.kind.is_external))
+    targets = CompilationConfig.of(text).flatten()
+    told = ", ".join(target.text(tags=False) for target in targets)
+    looked = f"looked at: {told}"
+    if is_usable:
+        return looked
+    if not engines:
+        return f"{looked}\nno engine that Intarsia knows compiles for it"
+    if all(target.kind.is_external for target in targets):
+        return f"{looked}\nnone of it can be used here"
+    return (
+        f"{looked}\nnothing here compiles for it. Compile on that machine itself, where no --target is needed; or see "
+        f"by 'intarsia compile MODEL --target {shlex.quote(text)}' how the model would be divided by priority alone"
+    )
 
 
 def _is_reference(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json
+from intarsia.cli.console import print_json, print_text
 from intarsia.cli.options import FILE, json_option, long_option
 from intarsia.cli.tables import print_outcome
 
@@ -33,7 +33,7 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool) -> None:
         print_json(report)
         return
     versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
-    click.echo(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
+    print_text(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
     print_outcome(report, verbose=verbose)
 
 

@@ -12,11 +12,17 @@ from intarsia.cli.options import FILE, json_option, verbose_option
 
 @click.command(short_help="Write an engine's native files.")
 @click.argument("artifact", type=FILE)
-@click.argument("folder", metavar="DIR", type=FILE)
+@click.argument("folder", metavar="[DIR]", type=FILE, required=False)
 @json_option
 @verbose_option
-def export(artifact: Path, folder: Path, as_json: bool) -> None:
-    """Write the engine's native files and options of a single-engine ARTIFACT into DIR."""
+def export(artifact: Path, folder: Path | None, as_json: bool) -> None:
+    """Write the engine's native files and options of a single-engine ARTIFACT into DIR.
+
+    Without DIR they go into a folder of the artifact's name, in the working directory.
+    """
+    folder = folder or Path(artifact.stem)
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(f"cannot write into {folder}: it is a file; name a folder behind the artifact")
     from intarsia.runtime import Artifact, CompiledModel
     from intarsia.runtime import export as write
 

@@ -20,7 +20,7 @@ from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
 from intarsia.cli.completion import completion
 from intarsia.cli.config import config
-from intarsia.cli.console import Began, Stopped, print_json
+from intarsia.cli.console import Began, Stopped, print_json, print_remark
 from intarsia.cli.devices import devices
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
@@ -109,7 +109,7 @@ def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
     code, message = _judge(error)
     if verbose:
         click.echo("".join(traceback.format_exception(error)), err=True)
-    click.echo(message if code == Stopped.exit_code else f"error: {message}", err=True)
+    print_remark(message if code == Stopped.exit_code else f"error: {message}")
     if as_json:
         facts: dict[str, object] = {"type": type(error).__name__, "message": message, "exit_code": code}
         if code == Stopped.exit_code:
@@ -159,7 +159,7 @@ class _Stderr(logging.Handler):
     """Writes to whatever standard error is at the moment: while progress is drawn, that writes above it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(self.format(record), err=True)
+        print_remark(self.format(record))
 
 
 class _Line(logging.Formatter):
@@ -176,4 +176,4 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     del category, filename, lineno, file, line  # where in our code a warning arose is nothing to the user
-    click.echo(f"warning: {message}", err=True)
+    print_remark(f"warning: {message}")

@@ -25,7 +25,7 @@ RANDOM_SEED = 0
 
 @click.command(short_help="Write an artifact's report as one HTML page.")
 @click.argument("source", metavar="ARTIFACT|REPORT.json", type=FILE)
-@click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The page. [default: ARTIFACT with suffix {SUFFIX}]")
+@click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The page. [default: ./ARTIFACT{SUFFIX}]")
 @click.option("--run", is_flag=True, help="Also run the artifact on random inputs, and show what each part takes now.")
 @json_option
 @verbose_option
@@ -34,7 +34,7 @@ def report(source: Path, output: Path | None, run: bool, as_json: bool) -> None:
 
     Of a report alone (what compile --json prints) it shows everything but the graph.
     """
-    out = output or source.with_suffix(SUFFIX)
+    out = output or Path(source.name).with_suffix(SUFFIX)
     if out.exists() and source.exists() and out.samefile(source):
         raise click.UsageError(f"cannot write {out}: it is the artifact itself; name another file with -o")
     page, nodes, run_ms = _of_report(source, run) if _is_json(source) else _of_artifact(source, run)

@@ -13,6 +13,7 @@ from intarsia.cli.console import print_json, print_table
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
 from intarsia.report.reasons import ms
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +107,9 @@ def _print(report: Mapping[str, Any]) -> None:
             each["name"],
             f"{each['dtype']}[{','.join(map(str, each['shape']))}]",
             *(f"{each[figure]:.4g}" if figure in each else "" for figure in ("min", "mean", "max")),
-            f"{each['not_finite']} values are not finite" if "not_finite" in each else each.get("file", ""),
+            f"{counted(each['not_finite'], 'value is', 'values are')} not finite"
+            if "not_finite" in each
+            else each.get("file", ""),
         )
         for each in report["outputs"]
     ]

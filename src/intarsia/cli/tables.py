@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from intarsia.cli.buckets import print_buckets
-from intarsia.cli.console import print_table
+from intarsia.cli.console import print_table, print_text
 from intarsia.report.needs import needs_told
 from intarsia.report.ranking import has_raced, ranked
 from intarsia.report.reasons import (
@@ -24,10 +24,19 @@ from intarsia.report.reasons import (
     standing,
     switches,
 )
+from intarsia.wording import counted
 
 MOST_MIXES = 3
 MOST_PARTS = 8
 """Rows before the rest is only counted, so that all fits one screen."""
+_NO_FAILURES = {
+    "capability": "refused",
+    "first look": "first look",
+    "interrupted": "interrupted",
+    "memory": "memory",
+    "no time": "no time",
+}
+"""How it is told that a stage ended it which is no failure of the engine."""
 _FIGURES = ("nodes", "predicted", "measured", "share", "switch")
 _HOST = "cpu"
 """The device of which nothing is said as long as all parts are there."""
@@ -42,9 +51,9 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     timed = ranked((*report["singles"], *shown))
     rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report["best_single"]) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
-        rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
+        rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
-    print_table(header, [*rows, *_failures(report)], numbers=header[1:3], one_line=not verbose)
+    print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
 
 
 def _single_row(single: Json, best: str | None) -> Row:
@@ -85,15 +94,18 @@ def _speed(plan: Json) -> str:
     return NOTHING if speed is None else f"{speed:.2f}"
 
 
+def failed(failure: Json) -> str:
+    """Why a plan has no figure. Not all of it is a failure: some engines refuse, some were not even tried."""
+    stage = _NO_FAILURES.get(failure["stage"], f"failed at {failure['stage']}")
+    repro = f"; repro: {failure['repro']}" if failure.get("repro") else ""
+    return f"{stage}: {failure['reason']}{repro}"
+
+
 def _failures(report: Json) -> Iterator[Row]:
     for single in report["singles"]:
         failure = single.get("failure")
         if failure is not None:
-            repro = f"; repro: {failure['repro']}" if failure["repro"] else ""
-            # What a first look speaks against, or what there was no time for, has not failed.
-            has_failed = failure["stage"] not in ("first look", "interrupted", "no time")
-            stage = f"failed at {failure['stage']}" if has_failed else failure["stage"]
-            yield single["target"], NOTHING, NOTHING, f"{stage}: {failure['reason']}{repro}"
+            yield single["target"], NOTHING, NOTHING, failed(failure)
     for absent in report.get("absent", ()):
         yield absent["target"], NOTHING, NOTHING, f"absent: {absent['reason']}"
 
@@ -104,13 +116,13 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     print_plans(report, verbose=verbose)
     click.echo()
     for line in (*decision(report), *needs_told(report)):
-        click.echo(line)
+        print_text(line)
     click.echo()
     _print_parts(report["partitions"], verbose=verbose)
     _print_transfers(report.get("transfers", ()), verbose=verbose)
     click.echo()
     for line in figures(report):
-        click.echo(line)
+        print_text(line)
     if verbose:
         _print_rivals(report["partitions"])
         _print_atoms(report)
@@ -135,12 +147,12 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
         if number in shown
     ]
     header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, "runner-up")
-    print_table(header, rows, numbers=_FIGURES, one_line=not verbose)
+    print_table(header, rows, numbers=_FIGURES)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
-        click.echo(f"{len(parts) - len(shown)} more parts, {percent(rest)} together (--verbose)")
+        click.echo(f"{counted(len(parts) - len(shown), 'more part')}, {percent(rest)} together (--verbose)")
     if any(part.get("runners_up") for part in parts):
-        click.echo("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
+        print_text("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
 
 
 def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
@@ -161,9 +173,9 @@ def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
     ]
     header = ("transfer", "way", "part", "read by", "bytes", "took")
     click.echo()
-    print_table(header, rows, numbers=header[4:], one_line=not verbose)
+    print_table(header, rows, numbers=header[4:])
     if len(shown) < len(transfers):
-        click.echo(f"{len(transfers) - len(shown)} more transfers (--verbose)")
+        click.echo(f"{counted(len(transfers) - len(shown), 'more transfer')} (--verbose)")
 
 
 def _costliest(parts: Sequence[Json]) -> set[int]:
@@ -195,5 +207,5 @@ def _print_atoms(report: Json) -> None:
         rows.append((str(number), str(atom["nodes"]), *costs, f"{atom['first']} … {atom['last']}"))
     click.echo()
     for place in report["openings"]:
-        click.echo(opening(place))
+        print_text(opening(place))
     print_table(("atom", "nodes", *targets, ""), rows, numbers=("nodes", *targets))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table
+from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import SpecError
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.target import Target
@@ -57,7 +58,7 @@ def _answer(what: str) -> Answer:
     try:
         return _explained(what), _print_explained
     except SpecError:
-        found = _search(f"*{what}*") if is_one_word else {"found": []}
+        found = _search(f"*{what}*", what) if is_one_word else {"found": []}
         if not found["found"]:
             raise
         return found, _print_found
@@ -87,9 +88,9 @@ def _print_everything(data: Mapping[str, Any]) -> None:
         for kind in data["kinds"]
     ]
     print_table(("kind", "level", "device", "served by, or serves", "meaning"), rows)
-    click.echo(f"\naliases: {', '.join(data['aliases'])}")
+    print_text(f"\naliases: {', '.join(data['aliases'])}")
     vendors = ", ".join(f"{vendor}/* ({count})" for vendor, count in data["tags"].items())
-    click.echo(f"\n{sum(data['tags'].values())} tags: {vendors}")
+    print_text(f"\n{counted(sum(data['tags'].values()), 'tag')}: {vendors}")
 
 
 def _level(kind: Mapping[str, Any]) -> str:
@@ -98,7 +99,7 @@ def _level(kind: Mapping[str, Any]) -> str:
 
 def _print_kind(data: Mapping[str, Any]) -> None:
     kind = data["kind"]
-    click.echo(f"{kind['name']}: {kind['meaning']}\n")
+    print_text(f"{kind['name']}: {kind['meaning']}\n")
     facts = {
         "level": _level(kind),
         "device": kind["device_type"],
@@ -108,17 +109,19 @@ def _print_kind(data: Mapping[str, Any]) -> None:
     }
     for name, text in facts.items():
         if text:
-            click.echo(f"{name:<11}{text}")
+            print_text(f"{name:<11}{text}", later=" " * 11)
     click.echo()
     options = kind["options"]
     rows = [(each["name"], each["type"], each["default"], each["unit"], each["meaning"]) for each in options]
     print_table(("option", "type", "default", "unit", "meaning"), rows)
     if options:
-        click.echo(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
+        print_text(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
 
 
-def _search(pattern: str) -> dict[str, Any]:
+def _search(pattern: str, word: str = "") -> dict[str, Any]:
+    """What has a name of this pattern; or, where nothing has, the tags that have a word in them, separators aside."""
     import intarsia.config  # noqa: F401 - its levels have tags too, and add themselves
+    from intarsia.spec.likeness import tags_with
     from intarsia.target import ALIASES, LEVELS, Target, list_tags
 
     found = [
@@ -131,7 +134,11 @@ def _search(pattern: str) -> dict[str, Any]:
         for name, alias in ALIASES.items()
         if fnmatchcase(name, pattern)
     ]
-    for name, tag in list_tags(pattern).items():
+    tags = list_tags(pattern)
+    if word and not found and not tags:
+        every = list_tags()
+        tags = {name: every[name] for name in tags_with(word, every)}
+    for name, tag in tags.items():
         for label, variant in ((name, ""), *((f"{name}:{variant}", variant) for variant in tag.variants)):
             chosen = tag.chosen(variant)
             level = "" if chosen is None else chosen.level
@@ -182,9 +189,9 @@ def _target(target: Target) -> dict[str, Any]:
 
 
 def _print_explained(data: Mapping[str, Any]) -> None:
-    click.echo(f"{data['level']}: {data['text']}")
+    print_text(f"{data['level']}: {data['text']}")
     for target in data["targets"]:
-        click.echo("" if data["level"] == "target" else f"\n{target['text']}")
+        print_text("" if data["level"] == "target" else f"\n{target['text']}")
         fields = [field for field in target["fields"] if field["name"] != "features"]
         print_table(("field", "value", "from"), [(each["name"], each["value"], _from(each)) for each in fields])
         _print_remarks(target["fields"])
@@ -209,4 +216,4 @@ def _print_remarks(fields: Iterable[Mapping[str, Any]]) -> None:
     if remarks:
         click.echo()
     for name, text in remarks.items():
-        click.echo(f"{name}: {text}")
+        print_text(f"{name}: {text}")

@@ -16,6 +16,7 @@ from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, measuring_options, seed_option, verbose_option, with_options
 from intarsia.errors import IntarsiaError
 from intarsia.report.reasons import NOTHING, ms
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.cost.store import Store
@@ -57,9 +58,9 @@ def tune(
     if not (models or source or destination or is_listed or clear):
         raise click.UsageError("name a MODEL, or one of --import, --export, --list and --clear", context)
     from intarsia.cost.records_file import export_records, import_records
-    from intarsia.cost.store import Store, default_store
+    from intarsia.cost.store import open_store
 
-    records = Store(store or default_store())
+    records = open_store(store)
     report: Json = {"store": str(records.path)}
     if clear:
         report["removed"] = _cleared(records, models, asks=not yes)
@@ -86,7 +87,11 @@ def _named(settings: Mapping[str, Any]) -> Json:
 
 
 def _cleared(records: Store, models: Sequence[Path], *, asks: bool) -> int:
-    what = f"the records made for {', '.join(map(str, models))}" if models else f"all {records.count()} records"
+    what = (
+        f"the records made for {', '.join(map(str, models))}"
+        if models
+        else f"all of {counted(records.count(), 'record')}"
+    )
     if asks and sys.stdin.isatty():
         click.confirm(f"remove {what} from {records.path}?", abort=True, err=True)
     # Records from a file know a model by its name alone.
@@ -109,7 +114,7 @@ def _tuned(report: Json, models: Sequence[Path], settings: Json) -> list[Intarsi
                     failures.append(found)
                 rows.append({"model": str(model)} | _row(found))
     except KeyboardInterrupt:
-        done = f"{len(rows)} of {len(models)} models are done"
+        done = f"{len(rows)} of {counted(len(models), 'model is', 'models are')} done"
         raise Stopped(f"interrupted: {done}; the same command goes on where this stopped") from None
     return failures
 
@@ -156,14 +161,14 @@ def _listed(records: Store) -> list[Json]:
 
 def _print(report: Json, destination: Path | None) -> None:
     if "removed" in report:
-        click.echo(f"removed {report['removed']} records from {report['store']}")
+        click.echo(f"removed {counted(report['removed'], 'record')} from {report['store']}")
     if "added" in report:
-        click.echo(f"added {report['added']} records to {report['store']}")
+        click.echo(f"added {counted(report['added'], 'record')} to {report['store']}")
     if "models" in report:
         header = ("model", "measured", "from the store", "ms", "ships", "")
         print_table(header, [_cells(row) for row in report["models"]], numbers=header[1:4])
     if "exported" in report:
-        click.echo(f"wrote {report['exported']} records to {destination}")
+        click.echo(f"wrote {counted(report['exported'], 'record')} to {destination}")
     if "records" in report:
         _print_records(report["records"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table, progress_line
+from intarsia.cli.console import print_json, print_table, print_text, progress_line
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, store_option, verbose_option
 from intarsia.errors import MismatchError
@@ -59,7 +59,7 @@ def verify(
     Exits with 5 if an output is further off than its dtype allows, and with 6 if that engine is faster here; with -o,
     a plan with that engine alone is written then instead. --input and --seed may be given more than once.
     """
-    from intarsia.cost.store import Store, default_store
+    from intarsia.cost.store import open_store
     from intarsia.runtime import Artifact
     from intarsia.search.retiming import retime
     from intarsia.search.verification import verify_artifact
@@ -67,7 +67,7 @@ def verify(
     opened, seeds = Artifact(artifact), seeds or (UNSEEN_SEED,)
     feeds = read_feeds(dict(inputs))
     with progress_line() as progress:
-        checks = verify_artifact(opened, Store(store or default_store()), seeds, feeds, progress)
+        checks = verify_artifact(opened, open_store(store), seeds, feeds, progress)
         is_right = all(check.is_right for check in checks)
         timing = retime(opened, seeds[0], progress) if is_right else None
         is_slower = timing is not None and timing.is_slower
@@ -125,11 +125,11 @@ def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
 
 def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     engines = ", ".join(f"{name} {version}" for name, version in report["engines"].items())
-    click.echo(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds; {engines}")
+    print_text(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds; {engines}")
     for change in report["changed_engines"]:
-        click.echo(f"rebuilt in memory, since {change}")
+        print_text(f"rebuilt in memory, since {change}")
     for remark in report["remarks"]:
-        click.echo(remark)
+        print_text(remark)
     rows = []
     for check in report["checks"]:
         for found in check["outputs"]:
@@ -140,9 +140,9 @@ def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     click.echo()
     print_table(("inputs", "output", "error", "allowed", ""), rows, numbers=("error", "allowed"))
     for guilty in filter(None, (check["guilty"] for check in report["checks"])):
-        click.echo(f"\n{guilty}")
+        print_text(f"\n{guilty}")
     if timing is not None:
-        click.echo(f"\n{_told(timing)}")
+        print_text(f"\n{_told(timing)}")
         if report["written"] is not None:
             click.echo(f"wrote {report['written']}, with that engine alone")
         elif timing.is_slower:

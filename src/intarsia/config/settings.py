@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from intarsia.wording import counted
+
 
 class Spin(StrEnum):
     """What an engine's idle threads may do. A setting of the plan, since they take cores from the *next* engine."""
@@ -42,11 +44,12 @@ class Pipeline:
     def fault(self, steps: int, budget: int | None = None) -> str | None:
         """Why a plan of so many steps cannot be driven like this, on so many threads if that is told."""
         if len(self.stages) != len(self.threads):
-            return f"{len(self.stages)} stages cannot have the threads of {len(self.threads)}: give one number for each"
+            stages = counted(len(self.stages), "stage")
+            return f"{stages} cannot have the threads of {len(self.threads)}: give one number for each"
         if sum(self.stages) != steps:
-            return f"its stages have {sum(self.stages)} partitions together, the plan has {steps}"
+            return f"its stages have {counted(sum(self.stages), 'partition')} together, the plan has {steps}"
         if budget is not None and self.busy > budget:
-            return f"its stages have {self.busy} threads together, the plan has {budget}"
+            return f"its stages have {counted(self.busy, 'thread')} together, the plan has {budget}"
         return None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import platformdirs
-
 from intarsia.cost.record import Key
 from intarsia.errors import ConfigError
+from intarsia.files import cache_folder, own_cache, temporary_cache
+
+log = logging.getLogger(__name__)
 
 SCHEMA = 1
+STORE = "records.sqlite"
+_OTHER = "; name another with --store"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS record (
     key TEXT PRIMARY KEY,        -- digest of the facts
@@ -60,7 +65,33 @@ class Record:
 
 def default_store() -> Path:
     """The store in the user's cache folder."""
-    return Path(platformdirs.user_cache_dir("intarsia")) / "records.sqlite"
+    return own_cache() / STORE
+
+
+def open_store(named: str | os.PathLike[str] | None = None) -> Store:
+    """The store that somebody named, else the user's; where that one cannot be used, a temporary one, with a warning.
+
+    Raises:
+        ConfigError: The named one cannot be used.
+    """
+    if named is not None:
+        return Store(Path(named))
+    path = default_store()
+    try:
+        if cache_folder() != path.parent:
+            raise ConfigError(f"{path.parent} cannot be written to")
+        store = Store(path)
+        store.folder.mkdir(exist_ok=True)
+    except (ConfigError, OSError) as error:
+        reason = str(error).removesuffix(_OTHER)
+        store = Store(temporary_cache() / STORE)
+        log.warning(
+            "%s; measurements are kept in %s instead, which may not last; --store, or store= in Python, names another "
+            "place",
+            reason,
+            store.path,
+        )
+    return store
 
 
 class Store:
@@ -78,7 +109,7 @@ class Store:
                 db.executescript(_TABLES)
                 db.execute(f"PRAGMA user_version={SCHEMA}")
         except (sqlite3.DatabaseError, OSError) as error:
-            raise ConfigError(f"{path}: not a usable record store ({error}); name another with --store") from error
+            raise ConfigError(f"{path}: not a usable record store ({error}){_OTHER}") from error
 
     @property
     def folder(self) -> Path:

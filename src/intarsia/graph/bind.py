@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from intarsia.errors import ModelError
 from intarsia.graph.ranges import SizeRange
+from intarsia.wording import counted
 
 Shapes = Mapping[str, tuple[int, ...] | int | str | SizeRange]
 """``{"input": (1, 3, 224, 224)}`` states a whole shape, ``{"N": 1}`` a named dimension wherever it occurs, and
@@ -73,7 +74,9 @@ def _unify(value: ir.Value, shape: tuple[int, ...], dims: dict[str, int]) -> Non
         value.shape = ir.Shape(shape)
         return
     if len(declared) != len(shape):
-        raise ModelError(f"input {value.name!r} has {len(declared)} dimensions {declared}, but {_text(shape)} is given")
+        raise ModelError(
+            f"input {value.name!r} has {counted(len(declared), 'dimension')} {declared}, but {_text(shape)} is given"
+        )
     for axis, (own, given) in enumerate(zip(declared, shape, strict=True)):
         if isinstance(own, int):
             known: int | None = own

@@ -15,6 +15,7 @@ from intarsia.errors import ModelError
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
 
+_ZIP = b"PK\x03\x04"
 _SMALL = 1024
 """Bytes up to which external data is read into memory: shapes and axes, which inference must see."""
 
@@ -83,6 +84,11 @@ def _parse(content: bytes, where: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(content)
     except DecodeError as error:
+        if content.startswith(_ZIP):
+            raise ModelError(
+                f"{where} is a zip file, not an ONNX model. Is it an artifact? Then it is compiled already: run it by "
+                "'intarsia run'. Did PyTorch save it? Then export it by torch.onnx.export"
+            ) from error
         raise ModelError(f"{where} is not an ONNX model, or is cut short: it does not parse") from error
     return proto
 

@@ -64,16 +64,24 @@ def fits(weights: tuple[int, ...], attributes: Mapping[str, Any], block: int) ->
     Both the standard ``Conv`` and the blocked one are described so; activations aside.
     """
     return (
-        len(weights) == 4
-        and weights[2:] == (3, 3)
+        is_three_by_three(weights, attributes)
         and all(channels % block == 0 for channels in weights[:2])
         and attributes.get("group", 1) == 1
-        and all(attributes.get(name) in (None, (), (1, 1)) for name in ("strides", "dilations"))
-        and _pads_by_one(attributes)
+        and pads_by_one(attributes)
     )
 
 
-def _pads_by_one(attributes: Mapping[str, Any]) -> bool:
+def is_three_by_three(weights: tuple[int, ...], attributes: Mapping[str, Any]) -> bool:
+    """Whether it is a convolution over two dimensions by 3x3, at every place."""
+    return (
+        len(weights) == 4
+        and weights[2:] == (3, 3)
+        and all(attributes.get(name) in (None, (), (1, 1)) for name in ("strides", "dilations"))
+    )
+
+
+def pads_by_one(attributes: Mapping[str, Any]) -> bool:
+    """Whether its results are as many as its inputs, with a row of zeros around them."""
     match attributes.get("auto_pad", "NOTSET"):
         case "NOTSET" | "":
             return attributes.get("pads") == (1, 1, 1, 1)

@@ -9,11 +9,11 @@ import json
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import platformdirs
 import xxhash
 
 from intarsia import __version__
@@ -21,6 +21,7 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig
 from intarsia.driver import Strategy, compile
 from intarsia.errors import ArtifactError, ConfigError
+from intarsia.files import cache_folder
 from intarsia.graph.bind import Shapes
 from intarsia.graph.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
@@ -36,8 +37,8 @@ _SUFFIX = ".intarsia"
 
 
 def default_cache() -> Path:
-    """The folder of artifacts in the user's cache folder."""
-    return Path(platformdirs.user_cache_dir("intarsia")) / "compiled"
+    """The folder of artifacts in the user's cache folder, or in a temporary one where that cannot be written to."""
+    return cache_folder() / "compiled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +94,17 @@ def compiled(source: str | os.PathLike[str] | bytes, settings: Settings) -> Comp
     found = _found(path)
     if found is not None:
         return found
-    with _compile(source, settings) as model:
+    with ExitStack() as held:
+        model = held.enter_context(_compile(source, settings))
         try:
             model.save(path)
         except OSError as error:
-            raise ConfigError(
-                f"{path}: a compiled model cannot be kept there ({error}); say cache=FOLDER, or cache=False for none"
-            ) from error
+            told = f"{path}: a compiled model cannot be kept there ({error}); say cache=FOLDER, or cache=False for none"
+            if settings.cache not in (None, True):
+                raise ConfigError(told) from error
+            log.warning("%s", told)
+            held.pop_all()
+            return model
     _tidy(folder, path)
     return CompiledModel(Artifact(path))
 

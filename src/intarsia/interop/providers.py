@@ -14,6 +14,7 @@ from intarsia.search.team import absence, leaves
 from intarsia.spec.problems import nearest
 from intarsia.target import Target
 from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
+from intarsia.wording import counted
 
 Provider = str | tuple[str, Mapping[str, Any]]
 """A name, or a name with options: those of the kind of target that the provider stands for."""
@@ -54,7 +55,9 @@ def chosen_providers(
             raise ConfigError("provider_options belong to providers: name these too")
         return {CPU_PROVIDER: {}}
     if options and len(options) != len(providers):
-        raise ConfigError(f"{len(options)} provider_options for {len(providers)} providers: give one for each, or none")
+        raise ConfigError(
+            f"{len(options)} provider_options for {counted(len(providers), 'provider')}: give one for each, or none"
+        )
     wanted: dict[str, Mapping[str, Any]] = {}
     for place, provider in enumerate(providers):
         name, own = (provider, {}) if isinstance(provider, str) else provider

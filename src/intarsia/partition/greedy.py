@@ -11,6 +11,7 @@ from intarsia.partition.groups import indivisible
 from intarsia.partition.partitioning import SHOWN, Partitioning, listing, merge_adjacent
 from intarsia.partition.quotient import members
 from intarsia.partition.region import maximal_regions
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
@@ -137,7 +138,7 @@ def _uncovered(
     for node in nodes:
         first_of.setdefault(node.op_type, node)
     examples = list(first_of.values())
-    lines = [f"no target takes {len(nodes)} of {len(graph.nodes)} nodes:"]
+    lines = [f"no target takes {len(nodes)} of {counted(len(graph.nodes), 'node')}:"]
     for node in examples[:SHOWN]:
         others = f" (and {counts[node.op_type] - 1} more {node.op_type})" if counts[node.op_type] > 1 else ""
         lines.append(f"  {node.op_type} {node.id!r}{others}")

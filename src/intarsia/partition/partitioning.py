@@ -20,6 +20,7 @@ from intarsia.partition.quotient import (
     strong_components,
 )
 from intarsia.target.rough import rough_type
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.config.precision import Precision
@@ -193,7 +194,8 @@ def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> lis
             labels[index_of[id_]] = number - 1
     missing = [node.id for node in graph.nodes if labels[node.index] < 0]
     if missing:
-        raise PlanError(f"{len(missing)} of {len(labels)} nodes are in no partition: {listing(missing)}; add them")
+        them = counted(len(labels), "node is", "nodes are")
+        raise PlanError(f"{len(missing)} of {them} in no partition: {listing(missing)}; add them")
     return labels
 
 

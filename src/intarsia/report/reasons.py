@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from intarsia.wording import counted
+
 NOTHING = "-"
 MOST_OPENINGS = 3
 BEFORE_THEY_WERE_KEPT = "it was compiled before runners-up were recorded: compile the model again to see them"
@@ -42,7 +44,7 @@ def decision(report: Json) -> Iterator[str]:
     openings = report["openings"]
     yield from map(opening, openings[:MOST_OPENINGS])
     if len(openings) > MOST_OPENINGS:
-        yield f"{len(openings) - MOST_OPENINGS} more places where another engine is faster (--verbose)"
+        yield f"{counted(len(openings) - MOST_OPENINGS, 'more place')} where another engine is faster (--verbose)"
     if not openings and not report["search"]["unmeasured"]:
         yield "no other engine would save as much as 0.5 % on any run of atoms, switches aside"
 
@@ -72,7 +74,7 @@ def accuracy(report: Json) -> Iterator[str]:
     if not found:
         return
     told = ", ".join(f"{name} {error:.2g} (mean {found['mean'][name]:.2g})" for name, error in found["worst"].items())
-    yield f"error on {found['inputs']} unseen inputs: {told}; {found['max_error']:g} is allowed"
+    yield f"error on {counted(found['inputs'], 'unseen input')}: {told}; {found['max_error']:g} is allowed"
 
 
 def figures(report: Json) -> Iterator[str]:
@@ -110,7 +112,9 @@ def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
     left: dict[int, list[str]] = defaultdict(list)
     for each in search.get("unmeasured", ()):
         left[len(each["atoms"])].append(each["target"])
-    told = "; ".join(f"{count} of {search['atoms']} atoms on {', '.join(several)}" for count, several in left.items())
+    told = "; ".join(
+        f"{count} of {counted(search['atoms'], 'atom')} on {', '.join(several)}" for count, several in left.items()
+    )
     yield _ended(search, budget_s) + (f"; not measured: {told}" if told else "")
 
 
@@ -156,7 +160,7 @@ def signed_ms(value: float) -> str:
 
 def switches(count: int) -> str:
     """So many switches."""
-    return f"{count} switch{'' if count == 1 else 'es'}"
+    return counted(count, "switch", "switches")
 
 
 def _predicted(report: Json) -> str:

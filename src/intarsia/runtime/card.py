@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.base import Signature
 from intarsia.errors import ArtifactError
+from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.runtime.model import CompiledModel
@@ -24,7 +25,7 @@ def as_text(model: CompiledModel) -> str:
     """``CompiledModel(net.onnx: 3 nodes on openvino; 2 threads; 1.2 ms; data float32[1,3] → y float32[1,9])``."""
     facts = _facts(model)
     values = " → ".join(", ".join(_listed(model, side)) for side in (model.inputs, model.outputs))
-    parts = (f"{facts['threads']} threads", facts.get("latency", ""), values)
+    parts = (counted(model.plan.settings.threads, "thread"), facts.get("latency", ""), values)
     return f"CompiledModel({facts['model']}: {'; '.join(filter(None, (facts['engines'], *parts)))})"
 
 
@@ -63,7 +64,7 @@ def _engines(model: CompiledModel) -> str:
     for partition in partitions:
         nodes[partition.target.kind.name] += len(partition.nodes)
     told = ", ".join(f"{count} node{'s' * (count != 1)} on {engine}" for engine, count in nodes.most_common())
-    parts = f" in {len(partitions)} partitions" if len(partitions) > 1 else ""
+    parts = f" in {counted(len(partitions), 'partition')}" if len(partitions) > 1 else ""
     sizes = f", for sizes of {model.buckets[-1]}" if model.buckets else ""
     return f"{told or 'no nodes'}{parts}{sizes}"
 

@@ -24,6 +24,8 @@ from intarsia.errors import ArtifactError
 ALIGNMENT = 4096
 _DIGEST = xxhash.xxh3_128().digest_size * 2
 _PREFIX = b"intarsia xxh3_128 "
+_MODEL_SUFFIX = ".onnx"
+_MODEL = b"\x08"  # the field that every ONNX file begins with, its version
 _LOCAL_HEADER = 30  # bytes of a zip local file header before name and extra field
 _ZIP64_EXTRA = 20  # bytes zipfile puts into the extra field of an entry opened with force_zip64
 _PADDING_ID = 0x4950  # an unregistered extra-field id
@@ -120,6 +122,10 @@ class Reader:
     def _check(self) -> None:
         tail = self._map[-_DIGEST - len(_PREFIX) :]
         if not tail.startswith(_PREFIX):
+            if self.path.suffix == _MODEL_SUFFIX or self._map[: len(_MODEL)] == _MODEL:
+                raise ArtifactError(
+                    f"{self.path}: an ONNX model, not an artifact; compile it first: intarsia compile {self.path}"
+                )
             raise ArtifactError(f"{self.path}: not an Intarsia artifact, or one cut short")
         with memoryview(self._map) as view, view[:-_DIGEST] as sealed:
             found = xxhash.xxh3_128(sealed).hexdigest().encode()

@@ -14,6 +14,7 @@ from intarsia.errors import PlanError
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
 from intarsia.runtime.plan import Plan
+from intarsia.wording import counted
 
 LOADER, RUN, FACTS, README = "loader.py", "run.py", "run.json", "README.md"
 _ABOUT = """\
@@ -41,7 +42,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
         )
     if len(model.plan.steps) != 1:
         raise PlanError(
-            f"{model.artifact.path}: the plan has {len(model.plan.steps)} partitions on "
+            f"{model.artifact.path}: the plan has {counted(len(model.plan.steps), 'partition')} on "
             f"{', '.join(model.plan.engines)}; only a plan of one partition can be exported "
             "(compile with --partition single to get one)"
         )

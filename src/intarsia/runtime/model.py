@@ -27,6 +27,7 @@ from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.stream import Stream, in_turn
 from intarsia.runtime.vm import VmExecutor
+from intarsia.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +222,7 @@ class CompiledModel:
             FeedError: As a call.
         """
         if runs < 1:
-            raise ConfigError(f"cannot profile {runs} runs: give at least 1")
+            raise ConfigError(f"cannot profile {counted(runs, 'run')}: give at least 1")
         executor = self.load()
         executor.feed(self.checked(feeds))
         executor.call()

@@ -22,6 +22,7 @@ from intarsia.cost.verdict import Verdict
 from intarsia.errors import ConfigError, NoCoverError
 from intarsia.graph import Graph
 from intarsia.partition import Partition
+from intarsia.partition.capability import refusal_text
 from intarsia.runtime import Artifact, plan_of
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.feeds import describe, graph_feeds
@@ -132,8 +133,8 @@ def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, numbe
     backend = registry.of(target)
     refused = backend.capability(graph, target).refusals
     if refused:
-        node, reason = next(iter(refused.items()))
-        raise NoCoverError(f"{str(target)!r} does not take the whole model: {node}: {reason}")
+        reason = refusal_text(refused, len(graph.nodes))
+        raise NoCoverError(f"{str(target)!r} does not take the whole model: {reason}")
     watch(Progress(stage="build", note=str(target)))
     spin = Spin.FREE if backend.traits.spins else Spin.CALL
     settings = RunSettings(threads=artifact.plan.settings.threads, spin=spin)

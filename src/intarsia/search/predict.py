@@ -24,6 +24,7 @@ from intarsia.partition import Partition
 from intarsia.runtime import main_places, plan_of
 from intarsia.runtime.sections import sections, step_settings
 from intarsia.search.sharing import shared_out, total_work
+from intarsia.wording import counted
 
 EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
 EMBEDDED_EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=40)
@@ -124,7 +125,7 @@ def _cost(outcome: Outcome, piece: Partition) -> float:
 
 def failure_error(piece: Partition, failure: Failure) -> BackendError | MismatchError:
     """A recorded failure as the error that a plan which insists on it ends with."""
-    where = f"{len(piece.nodes)} nodes from {piece.nodes[0]}"
+    where = f"{counted(len(piece.nodes), 'node')} from {piece.nodes[0]}"
     repro = f"; see it again with {failure.repro}" if failure.repro else ""
     if failure.stage == "verify":
         return MismatchError(f"{piece.target} answers wrongly on {where}: {failure.reason}{repro}")

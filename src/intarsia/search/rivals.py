@@ -14,6 +14,7 @@ from intarsia.cost.measure import INTERRUPTED
 from intarsia.cost.record import Failure
 from intarsia.cost.timetable import NO_TIME
 from intarsia.partition import Intervals, Partition
+from intarsia.partition.capability import refusal_text
 from intarsia.search.collage import CollageResult
 from intarsia.search.entrants import left_out
 from intarsia.search.first_look import STAGE
@@ -197,10 +198,9 @@ class Rivals:
 
     def _reason(self, single: Single, partition: Partition, span: Span | None) -> str:
         refusals = self._problem.refused(single.target)
-        refused = [id_ for id_ in partition.nodes if id_ in refusals]
+        refused = {id_: refusals[id_] for id_ in partition.nodes if id_ in refusals}
         if refused:
-            more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
-            return f"refused: {refused[0]}: {refusals[refused[0]]}{more}"
+            return f"refused: {refusal_text(refused, len(partition.nodes))}"
         if span is not None and any(self._costs.has_failed(target, *span) for target in self._variants[single.target]):
             return "failed on it"
         outcome = single.outcome

@@ -16,6 +16,7 @@ from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.cost.stage_check import StageCheck
 from intarsia.graph.stages import has_stages
+from intarsia.partition.capability import refusal_text
 from intarsia.search.first_look import FirstLook
 from intarsia.search.problem import Candidate, Problem
 from intarsia.search.sharing import shared_out, total_work
@@ -167,9 +168,7 @@ class _Tuning:
         self._left = [] if refused else list(_settings(problem, target))
         self._refusal: Failure | None = None
         if refused:
-            node, reason = next(iter(refused.items()))
-            more = f" (and {len(refused) - 1} more nodes)" if len(refused) > 1 else ""
-            self._refusal = Failure(stage="capability", reason=f"{node}: {reason}{more}")
+            self._refusal = Failure(stage="capability", reason=refusal_text(refused, len(problem.graph.nodes)))
 
     @property
     def has_more(self) -> bool:

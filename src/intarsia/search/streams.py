@@ -23,6 +23,7 @@ from intarsia.graph.work import work
 from intarsia.partition import Partition
 from intarsia.search.planning import Compilation
 from intarsia.search.problem import Candidate, Problem
+from intarsia.wording import counted
 
 _PIPELINE = "pipeline"
 """The executor that asks for streams."""
@@ -188,7 +189,7 @@ def _options(problem: Problem, measurer: Measurer, pool: Sequence[Candidate], de
 
 
 def _driven(candidate: Candidate, pipeline: Pipeline) -> Candidate:
-    each = f"{pipeline.lanes} lanes" if pipeline.lanes > 1 else f"{len(pipeline.stages)} stages"
+    each = counted(pipeline.lanes, "lane") if pipeline.lanes > 1 else counted(len(pipeline.stages), "stage")
     settings = replace(candidate.settings, embed=False, parallel=False, pipeline=pipeline)
     return replace(candidate, name=f"{candidate.name}, {each}", label=f"{candidate.label}, {each}", settings=settings)
 

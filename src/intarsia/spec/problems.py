@@ -84,9 +84,14 @@ class Problems:
         self.add(where.on(mark), f"mismatched quotes: {what}")
         return True
 
+    @property
+    def is_past_hints(self) -> bool:
+        """Whether so many were found that the next ones get no hint, as each takes time."""
+        return len(self._found) >= _MOST_HINTS
+
     def nearest(self, name: str, legal: Iterable[str], otherwise: str = "") -> str:
         """As `nearest`, for a problem about to be added; none behind so many others, as each takes time."""
-        return nearest(name, legal, otherwise) if len(self._found) < _MOST_HINTS else ""
+        return "" if self.is_past_hints else nearest(name, legal, otherwise)
 
     def raise_any(self) -> None:
         """Raise all that was found as one error.

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from intarsia.spec.aliases import Alias
-from intarsia.spec.problems import Problems, Where, shown, shown_name
+from intarsia.spec.likeness import did_you_mean, tag_near, tags_with
+from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
 from intarsia.spec.schema import Kind, Option
 from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
@@ -290,11 +291,23 @@ class SpecReader:
             return
         is_tag = tags_allowed and "/" in name  # no kind has one
         kinds, aliases = (list(level.kinds), list(level.aliases)) if kinds_allowed and not is_tag else ([], [])
-        tags = level.tags.similar(name) if tags_allowed else ()
         word = "tag" if is_tag or not kinds_allowed else f"{level.name} kind"
         listing = f"known are {', '.join(kinds)}" if kinds else ""
-        hint = self.problems.nearest(name, [*kinds, *aliases, *tags], listing)
+        hint = "" if self.problems.is_past_hints else self._meant(stem or name, [*kinds, *aliases], tags_allowed)
+        hint = hint or (f"; {listing}" if listing else "")
         self.problems.add(where, f"{word} {shown_name(name)} is not defined{hint}")
+
+    def _meant(self, name: str, names: Sequence[str], tags_allowed: bool) -> str:
+        """What a name may mean, as a hint: a word that is spelled nearly so, or tags of which it is a part."""
+        tags = self.level.tags if tags_allowed else ()
+        has_vendor = tags_allowed and "/" in name
+        similar = self.level.tags.similar(name) if tags_allowed else ()
+        return (
+            ("" if has_vendor else nearest(name, [*names, *similar]))
+            or did_you_mean(tags_with(name, tags), name)
+            or nearest(name, [*names, *similar])
+            or did_you_mean(tag_near(name, tags), name)
+        )
 
     def _alias(self, alias: Alias, where: Where) -> _Head | None:
         inner = SpecReader(self.level, self._resolving, self.problems)

@@ -103,8 +103,9 @@ def test_contradictions_are_told_before_anything_is_measured(
 
 
 def test_the_model_is_never_overwritten_by_default(fakes: Fakes, folder: Path) -> None:
-    (folder / "m.intarsia").touch()
-    done = invoke("compile", "m.intarsia")
+    (folder / "link.onnx").symlink_to("link.intarsia")
+    (folder / "link.intarsia").touch()
+    done = invoke("compile", "link.onnx")
     assert done.exit_code == 2
     assert "it is the model itself" in done.stderr
 
@@ -150,3 +151,19 @@ def test_where_nothing_was_measured_nothing_is_written(fakes: Fakes, folder: Pat
     done = invoke("compile", "m.onnx")
     assert (done.exit_code, list(folder.iterdir())) == (130, [])
     assert "nothing is written" in done.stderr
+
+
+def test_the_artifact_lands_in_the_working_directory(fakes: Fakes, folder: Path) -> None:
+    (folder / "models").mkdir()
+    done = invoke("compile", "models/net.v2.onnx")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.endswith("wrote net.v2.intarsia\n")
+    assert (folder / "net.v2.intarsia").is_file()
+    assert list((folder / "models").iterdir()) == []
+
+
+def test_an_artifact_is_not_compiled_again(fakes: Fakes, folder: Path) -> None:
+    done = invoke("compile", "m.intarsia")
+    assert done.exit_code == 2
+    assert "m.intarsia is an artifact, compiled already: intarsia run m.intarsia runs it" in done.stderr
+    assert fakes.calls == []

@@ -6,7 +6,17 @@ import json
 import click
 import pytest
 
-from intarsia.cli.console import PIPE_WIDTH, QUIET, print_json, print_table, progress_line
+from intarsia.cli import console
+from intarsia.cli.console import (
+    PIPE_WIDTH,
+    QUIET,
+    print_json,
+    print_remark,
+    print_table,
+    print_text,
+    progress_line,
+    screen_width,
+)
 from intarsia.cost.progress import Progress
 
 
@@ -39,6 +49,40 @@ def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_long_cell_is_folded_and_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(("target",), [("x" * (PIPE_WIDTH + 50),)])
     assert capsys.readouterr().out.count("x") == PIPE_WIDTH + 50
+
+
+def test_a_sentence_is_folded_on_a_terminal_and_whole_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence = "the best mix is faster " * 9
+    print_text(sentence.strip())
+    assert capsys.readouterr().out == f"{sentence.strip()}\n"
+    monkeypatch.setattr(console, "screen_width", lambda _: 60)
+    print_text(sentence.strip(), indent="  ")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert all(line.startswith("  ") for line in lines)
+    assert " ".join(" ".join(lines).split()) == sentence.strip()
+
+
+def test_a_line_with_a_mark_under_it_is_left_as_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "screen_width", lambda _: 20)
+    print_remark("error: it is wrong in this place:\n  mnn -precision=lo -threads=2\n      ^^^^^^^^^^")
+    assert capsys.readouterr().err.splitlines() == [
+        "error: it is wrong",
+        "in this place:",
+        "  mnn -precision=lo -threads=2",
+        "      ^^^^^^^^^^",
+    ]
+
+
+@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("", 80), ("wide", 80)])
+def test_the_width_of_a_terminal(columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert screen_width(Terminal()) == width  # a terminal that has no file descriptor to ask
+    assert screen_width(io.StringIO()) is None
 
 
 def test_progress_is_quiet_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

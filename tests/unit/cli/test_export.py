@@ -21,3 +21,17 @@ def test_a_mixed_plan_is_refused(fakes: Fakes, folder: Path) -> None:
     done = invoke("export", "m.intarsia", "out")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "error: the plan mixes mnn and onnxruntime\n"
+
+
+def test_without_a_folder_they_go_into_one_of_the_artifact_s_name(fakes: Fakes, folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "there" / "m.intarsia").touch()
+    assert invoke("export", "there/m.intarsia").stdout == "m/model.mnn\nm/options.json\n"
+
+
+def test_a_file_is_no_folder_to_write_into(fakes: Fakes, folder: Path) -> None:
+    for name in ("m.intarsia", "taken"):
+        (folder / name).touch()
+    done = invoke("export", "m.intarsia", "taken")
+    assert done.exit_code == 2
+    assert "cannot write into taken: it is a file" in done.stderr

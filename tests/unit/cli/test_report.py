@@ -71,3 +71,10 @@ def test_what_cannot_be_done_is_said(fakes: Fakes, folder: Path, arguments: list
     done = invoke("report", *arguments)
     assert done.exit_code == 2
     assert done.stderr.startswith(said)
+
+
+def test_the_page_lands_in_the_working_directory(fakes: Fakes, folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "there" / "m.intarsia").touch()
+    assert invoke("report", "there/m.intarsia").stdout == "wrote m.html\n"
+    assert (folder / "m.html").is_file()

@@ -101,3 +101,11 @@ def test_what_is_not_there_is_told(what: str, message: str) -> None:
     done = invoke("targets", what)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_a_word_without_separators_finds_its_tags() -> None:
+    done = invoke("targets", "raspberrypi4", "--json")
+    assert [each["name"] for each in json.loads(done.stdout)["found"]] == [
+        "raspberry-pi/4b-aarch64",
+        "raspberry-pi/4b-armhf",
+    ]

@@ -8,13 +8,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from intarsia.cost.record import Failure, Key, Measurement, from_json, to_json
-from intarsia.cost.store import Store
+from intarsia.cost.store import Store, open_store
 from intarsia.errors import ConfigError
 
 MEASURED = Measurement(samples_ms=(1.5, 2.0, 1.75), compile_s=0.1, load_s=0.2, error=1e-6)
@@ -73,7 +74,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from intarsia.cost.record import Key
-from intarsia.cost.store import Store
+from intarsia.cost.store import Store, open_store
 store = Store(Path(sys.argv[1]))
 print("ready", flush=True)
 for n in range(100000):
@@ -117,3 +118,59 @@ def test_a_store_that_is_named_from_here_is_found_from_anywhere(
     monkeypatch.chdir(tmp_path)
     store = Store(Path("r.sqlite"))
     assert (store.path, store.folder) == (tmp_path / "r.sqlite", tmp_path / "r.files")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_the_user_s_store_is_taken_where_it_can_be_used(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert open_store().path == tmp_path / "cache" / "intarsia" / "records.sqlite"
+    assert open_store(tmp_path / "named.sqlite").path == tmp_path / "named.sqlite"
+    assert caplog.records == []
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("cause", ["no folder", "damaged", "full"])
+def test_without_a_usable_cache_there_is_a_temporary_store_and_a_remark(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, cause: str
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    match cause:
+        case "no folder":
+            cache.touch()
+        case "damaged":
+            (cache / "intarsia").mkdir(parents=True)
+            (cache / "intarsia" / "records.sqlite").write_text("no database" * 99)
+        case "full":
+            opened = sqlite3.connect
+
+            def full(path: Path, *args: object, **settings: object) -> sqlite3.Connection:
+                if cache in Path(path).parents:
+                    raise sqlite3.OperationalError("database or disk is full")
+                return opened(path, *args, **settings)  # type: ignore[arg-type,call-overload]
+
+            monkeypatch.setattr(sqlite3, "connect", full)
+    store = open_store()
+    assert temporary in store.path.parents
+    store.put("piece", key(1), to_json(MEASURED), {})
+    assert store.count() == 1
+    [remark] = caplog.messages
+    assert str(cache / "intarsia") in remark
+    assert f"measurements are kept in {store.path} instead" in remark
+    assert remark.count("--store") == 1
+
+
+def test_a_store_that_somebody_named_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="not a usable record store"):
+        open_store(tmp_path / "file" / "records.sqlite")

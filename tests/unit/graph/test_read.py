@@ -115,3 +115,12 @@ def test_sparse_weights_become_dense(flat: bool) -> None:
 def test_a_model_in_memory_is_copied_before_it_is_changed() -> None:
     held = ir.from_proto(two_layers())
     assert read_model(held) is not held
+
+
+def test_a_zip_is_told_from_a_damaged_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.intarsia"
+    path.write_bytes(b"PK\x03\x04" + bytes(99))
+    with pytest.raises(
+        ModelError, match=r"is a zip file, not an ONNX model. Is it an artifact\? Then it is compiled already"
+    ):
+        read_model(path)

@@ -68,7 +68,7 @@ def test_a_single_engine_is_told_with_what_speaks_against_it() -> None:
     assert first == "chosen: mnn; no difference shown between the best mix and it (0.99 to 1.05 times as fast)"
     assert places == [opening(place) for place in ALONE["openings"]]
     many = ALONE | {"openings": ALONE["openings"] * 2}
-    assert list(decision(many))[-1] == "1 more places where another engine is faster (--verbose)"
+    assert list(decision(many))[-1] == "1 more place where another engine is faster (--verbose)"
 
 
 def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
@@ -82,7 +82,7 @@ def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
 def test_a_part_shows_its_first_rival_or_why_it_has_none() -> None:
     assert standing(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
     assert standing(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
-    assert standing(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: gru_1: no GRU"
+    assert standing(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
     assert standing({}) == "-"
 
 

@@ -87,3 +87,14 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
     with create(tmp_path / "x") as out:
         out.add("a", b"1")
     assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("net.onnx", b"\x08\x08"), ("net.onnx", b"torn"), ("net", b"\x08\x08\x12")]
+)
+def test_of_a_model_it_says_that_it_is_to_be_compiled_first(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(
+        ArtifactError, match=rf"an ONNX model, not an artifact; compile it first: intarsia compile .*{name}"
+    ):
+        Reader(tmp_path / name)

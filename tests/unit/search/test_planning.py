@@ -144,14 +144,14 @@ def test_what_only_an_absent_engine_takes_is_planned_for_it() -> None:
     odd = model(
         [helper.make_node("Odd", ["x"], ["y"], "odd", domain="far.away")], [info("x")], [info("y")], domains=FAR
     )
-    with pytest.raises(NoCoverError, match="no target takes 1 of 1 nodes"):
+    with pytest.raises(NoCoverError, match="no target takes 1 of 1 node"):
         plan_compilation(Request(model=odd, target="reference"))
-    with pytest.raises(NoCoverError, match="no target takes 1 of 1 nodes"):
+    with pytest.raises(NoCoverError, match="no target takes 1 of 1 node"):
         plan_compilation(Request(model=odd, target="tensorrt -base=cuda, reference"))
     job = plan_compilation(Request(model=odd, target="triton -base=cuda, reference"))
     assert job.missing == (
         "no backend drives 'triton' yet",
-        "of the engines that are here, no target takes 1 of 1 nodes",
+        "of the engines that are here, no target takes 1 of 1 node",
     )
     assert parts(job) == [("triton -base=cuda", ("odd",), None)]
 

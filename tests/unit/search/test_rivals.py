@@ -54,7 +54,7 @@ def single(target: Target, tuned: Target, ms: float) -> Single:
 SINGLES = (
     single(ORT, TUNED, 12.0),
     single(MNN, MNN, 11.0),
-    Single(target=NCNN, outcome=Failure(stage="capability", reason="n5: no n5")),
+    Single(target=NCNN, outcome=Failure(stage="capability", reason="no n5 (n5)")),
     Single(target=ODD, outcome=Failure(stage="crash", reason="SIGSEGV")),
 )
 
@@ -110,7 +110,7 @@ def test_an_engine_without_a_figure_has_a_reason() -> None:
     first, middle, last = (standing.not_chosen for standing in standings())
     assert first == {ODD: "failed on the whole model at crash: SIGSEGV"}
     assert middle[NCNN] == "failed on it"
-    assert last[NCNN] == "refused: n5: no n5"
+    assert last[NCNN] == "refused: no n5 (n5)"
 
 
 def test_what_was_not_measured_says_whether_the_time_ended() -> None:
@@ -132,7 +132,7 @@ def test_a_part_that_is_no_run_of_atoms_has_reasons_but_no_figures() -> None:
     odd = [Partition(target=MNN, nodes=("n0", "n2", "n5")), Partition(target=TUNED, nodes=("n1", "n3", "n4"))]
     first, second = Rivals(PROBLEM, SINGLES, found()).standings(plan(*odd))
     assert (first.runners_up, second.runners_up) == ((), ())
-    assert first.not_chosen[NCNN] == "refused: n5: no n5"
+    assert first.not_chosen[NCNN] == "refused: no n5 (n5)"
 
 
 def test_openings_are_where_another_engine_is_faster_with_the_switches_to_pay() -> None:

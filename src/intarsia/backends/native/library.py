@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 from intarsia.errors import CompileError
+from intarsia.files import cache_folder
 
 _FOLDER = Path(__file__).parent
 _COMPILERS = ("g++", "clang++", "c++")
@@ -166,4 +165,4 @@ def _place(compiler: tuple[str, ...]) -> Path:
 
 def folder() -> Path:
     """Where libraries lie: in the user's cache."""
-    return Path(platformdirs.user_cache_dir("intarsia")) / "native"
+    return cache_folder() / "native"

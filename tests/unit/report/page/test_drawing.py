@@ -35,7 +35,7 @@ def test_a_part_tells_its_rivals_and_who_refused() -> None:
     assert first["rivals"][0]["target"] == "onnxruntime -optimization-level=all"
     assert (first["rivals"][0]["ms"], first["rivals"][0]["plan"]) == ("14.1", "+2.44")
     assert (second["rivals"][0]["ms"], second["switch"]) == ("~8.30", "0.310")
-    assert second["refused"][0] == {"target": "ncnn", "reason": "refused: gru_1: no GRU"}
+    assert second["refused"][0] == {"target": "ncnn", "reason": "refused: no GRU (gru_1)"}
 
 
 def test_atoms_that_do_not_fit_the_graph_are_nobodys() -> None:
