@@ -29,8 +29,13 @@ NEEDED = frozenset(
 Json = Mapping[str, Any]
 
 
-def decision(report: Json) -> Iterator[str]:
-    """What ships and why; of a single engine also where another would have been faster."""
+def decision(report: Json, rest: str = "--verbose") -> Iterator[str]:
+    """What ships and why; of a single engine also where another would have been faster.
+
+    Args:
+        report: Of a compile.
+        rest: Where the reader finds the places that are left out here.
+    """
     yield f"chosen: {report['chosen']}; {report['reason']}"
     if any("runners_up" not in part for part in report["partitions"]):
         yield BEFORE_THEY_WERE_KEPT
@@ -40,7 +45,8 @@ def decision(report: Json) -> Iterator[str]:
     openings = report["openings"]
     yield from map(opening, openings[:MOST_OPENINGS])
     if len(openings) > MOST_OPENINGS:
-        yield f"{len(openings) - MOST_OPENINGS} more places where another engine is faster (--verbose)"
+        more = len(openings) - MOST_OPENINGS
+        yield f"{more} more place{'' if more == 1 else 's'} where another engine is faster ({rest})"
     if not openings and not report["search"]["unmeasured"]:
         yield "no other engine would save as much as 0.5 % on any run of atoms, switches aside"
 

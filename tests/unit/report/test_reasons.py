@@ -68,7 +68,8 @@ def test_a_single_engine_is_told_with_what_speaks_against_it() -> None:
     assert first == "chosen: mnn; the best mix is 1.02 times as fast (0.99 to 1.05): no gain beyond the noise"
     assert places == [opening(place) for place in ALONE["openings"]]
     many = ALONE | {"openings": ALONE["openings"] * 2}
-    assert list(decision(many))[-1] == "1 more places where another engine is faster (--verbose)"
+    assert list(decision(many))[-1] == "1 more place where another engine is faster (--verbose)"
+    assert list(decision(many, "below"))[-1] == "1 more place where another engine is faster (below)"
 
 
 def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
