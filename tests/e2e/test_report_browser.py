@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.e2e]
 
 PATIENCE_MS = 120_000
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-WIDTHS = (400, 1280, 2560)
+WIDTHS = (390, 1280, 2560)
 PROVENANCE = Provenance(engines={"mnn": {"version": "3.6.1", "licence": "BSD-3-Clause"}}, plan=PLAN)
 
 
@@ -117,6 +117,11 @@ def mixed() -> str:
 
 
 @pytest.fixture(scope="module")
+def hundreds() -> str:
+    return render(*large(300, sizes=(300,)))
+
+
+@pytest.fixture(scope="module")
 def thousands() -> str:
     return render(*large(5000))
 
@@ -133,6 +138,165 @@ def test_it_fits_every_screen_in_both_themes(show: Opener, mixed: str, thousands
         )
         assert (brightness < 128) is (theme == "dark")
         assert page.inner_text("h1")
+
+
+FILLED = """() => {
+    const {canvas} = intarsiaGraph, {width, height} = canvas;
+    const seen = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+    let left = width, top = height, right = 0, bottom = 0;
+    for (let y = 0; y < height; y += 2) for (let x = 0; x < width; x += 2) {
+        if (!seen[4 * (y * width + x) + 3]) continue;
+        left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
+    }
+    return (right - left) * (bottom - top) / (width * height);
+}"""
+"""How much of the graph's box its drawing takes."""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_graph_fills_its_box(show: Opener, hundreds: str, thousands: str, width: int) -> None:
+    for content in (render(*large(30)), hundreds, thousands):
+        opened = show(content, width=width)
+        opened.until("!intarsiaGraph.frame")
+        assert opened.page.evaluate(FILLED) > 0.7
+
+
+def test_three_hundred_nodes_each_have_their_operator_in_sight(show: Opener, hundreds: str) -> None:
+    opened = show(hundreds)
+    written = opened.page.evaluate(
+        """() => {
+            const g = intarsiaGraph, context = g.canvas.getContext('2d'), written = [];
+            const real = context.fillText.bind(context);
+            context.fillText = (text, ...at) => {
+                const {a, b} = context.getTransform();
+                written.push([text, parseFloat(context.font.match(/([\\d.]+)px/)[1]) * Math.hypot(a, b) / g.ratio]);
+                real(text, ...at);
+            };
+            g.draw();
+            return written;
+        }"""
+    )
+    operators = [(text, size) for text, size in written if text.rstrip("…") and "·" not in text]
+    assert len(operators) >= 300
+    assert min(size for _, size in operators) >= 8
+    assert {"Conv", "Relu", "Add", "Mul"} <= {text for text, _ in operators}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_pointer_names_every_node(show: Opener, hundreds: str, width: int) -> None:
+    opened = show(hundreds, width=width)
+    told = opened.page.evaluate(
+        """() => {
+            const g = intarsiaGraph, tip = document.getElementById('tip');
+            return g.nodes.id.map((_, node) => {
+                const [x, y] = g.transform.apply([g.picture.x[node], g.picture.y[node]]);
+                const box = g.canvas.getBoundingClientRect();
+                const at = {clientX: box.left + x, clientY: box.top + y, bubbles: true};
+                g.canvas.dispatchEvent(new MouseEvent('mousemove', at));
+                return tip.hidden ? '' : tip.textContent;
+            });
+        }"""
+    )
+    assert told == [f"{op} · {id_}" for op, id_ in _named(opened)]
+    box = opened.page.locator("#tip").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] < box["x"] + box["width"] <= width
+    opened.page.mouse.move(2, 2)
+    opened.page.locator("#canvas").dispatch_event("mouseleave")
+    assert opened.page.locator("#tip").is_hidden()
+
+
+def _named(opened: Opened) -> list[list[str]]:
+    named: list[list[str]] = opened.page.evaluate(
+        "intarsiaGraph.nodes.id.map((id, node) => [intarsiaGraph.nodes.ops[intarsiaGraph.nodes.op[node]], id])"
+    )
+    return named
+
+
+def test_thousands_of_nodes_have_words_for_their_stretches(show: Opener, thousands: str) -> None:
+    opened = show(thousands)
+    assert opened.graph("transform.k * 28") < 8
+    assert len(opened.graph("placed")) > 20
+    assert opened.graph("bandsAt(intarsiaGraph.transform.k)[0].text").startswith("layer.0")
+
+
+def test_a_narrow_screen_gets_a_narrow_picture(show: Opener, hundreds: str) -> None:
+    opened = show(hundreds)
+    assert opened.page.evaluate("intarsiaGraph.data.pictures.indexOf(intarsiaGraph.picture)") == 1
+    opened.page.set_viewport_size({"width": 390, "height": 844})
+    opened.until("intarsiaGraph.data.pictures.indexOf(intarsiaGraph.picture) === 0")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_an_engine_has_one_colour_on_every_page(show: Opener, thousands: str, mixed: str) -> None:
+    shown: list[dict[str, str]] = []
+    report, graph = small()
+    swapped = [part | {"target": target} for part, target in zip(report["partitions"], ("ncnn", "mnn"), strict=True)]
+    for content in (mixed, thousands, render(report | {"partitions": swapped, "best_single": "onnxruntime"}, graph)):
+        page = show(content).page
+        shown.append(
+            page.evaluate(
+                """Object.fromEntries([...document.querySelectorAll('.legend li')].map(each => [
+                    each.querySelector('b').textContent,
+                    getComputedStyle(each.querySelector('.dot')).backgroundColor]))"""
+            )
+        )
+    first, second, third = shown
+    assert first["onnxruntime"] == second["onnxruntime"]
+    assert first["mnn"] == third["mnn"]
+    assert second["ncnn"] == third["ncnn"]
+    assert len(set((first | second | third).values())) == len(first | second | third) == 4
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_tables_on_a_phone_stand_in_rows_with_the_names_of_their_columns(show: Opener, mixed: str, theme: str) -> None:
+    opened = show(mixed, width=390, theme=theme)
+    page = opened.page
+    outside = page.evaluate(
+        """[...document.querySelectorAll('.stack th, .stack td')]
+        .filter(each => each.getClientRects().length && each.getBoundingClientRect().right > 390)
+        .map(each => each.outerHTML)"""
+    )
+    assert outside == []
+    names = page.evaluate(
+        """[...document.querySelectorAll('.parts td[data-name]')]
+        .map(each => getComputedStyle(each, '::before').content)"""
+    )
+    assert {'"Share"', '"Switch"', '"Nodes"'} <= set(names)
+    assert page.locator(".parts thead").is_hidden()
+    assert not show(mixed, width=1280).page.locator(".parts thead").is_hidden()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_table_that_goes_on_shows_a_shadow(show: Opener, mixed: str, theme: str) -> None:
+    page = show(mixed, width=390, theme=theme).page
+    page.click("#atoms summary")
+    page.locator("#atoms table").evaluate("each => { each.style.minWidth = '900px'; }")
+    box = page.locator("#atoms .scroll")
+
+    box.evaluate("each => { each.style.paddingBottom = '40px'; }")
+
+    def edges() -> tuple[bytes, bytes]:
+        """Of its empty strip below the rows, the left and the right end."""
+        left, bottom, width = page.evaluate(
+            "() => { const box = document.querySelector('#atoms .scroll').getBoundingClientRect();"
+            " return [box.left + scrollX, box.bottom + scrollY, box.width]; }"
+        )
+        ends = (left, left + width - 6)
+        one, other = (
+            page.screenshot(full_page=True, clip={"x": x, "y": bottom - 34, "width": 6, "height": 10}) for x in ends
+        )
+        return one, other
+
+    start = edges()
+    box.evaluate("each => { each.scrollLeft = 300; }")
+    middle = edges()
+    box.evaluate("each => { each.scrollLeft = 9999; }")
+    end = edges()
+    assert start[0] != middle[0]  # nothing more on the left at the start
+    assert start[1] == middle[1]
+    assert end[1] != middle[1]
+    assert end[0] == middle[0]
 
 
 def test_a_click_on_a_node_tells_which_engine_and_why(show: Opener, mixed: str) -> None:
@@ -330,7 +494,8 @@ def test_five_thousand_nodes_are_drawn_at_every_scale(
         }"""
     )
     palette = opened.page.evaluate(
-        "intarsiaGraph.palette.slice(0, 3).map(c => [1, 3, 5].map(at => parseInt(c.slice(at, at + 2), 16)).join())"
+        """[0, 1, 3].map(n => intarsiaGraph.palette[n])
+        .map(c => [1, 3, 5].map(at => parseInt(c.slice(at, at + 2), 16)).join())"""
     )
     assert set(palette) <= set(colours)
 

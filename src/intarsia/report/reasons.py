@@ -33,8 +33,13 @@ _NOTHING_SHOWN = {"no difference shown": "no difference shown", "void": "the rac
 Json = Mapping[str, Any]
 
 
-def decision(report: Json) -> Iterator[str]:
-    """What ships and why; of a single engine also where another would have been faster."""
+def decision(report: Json, rest: str = "--verbose") -> Iterator[str]:
+    """What ships and why; of a single engine also where another would have been faster.
+
+    Args:
+        report: Of a compile.
+        rest: Where the reader finds the places that are left out here.
+    """
     yield f"chosen: {report['chosen']}; {report['reason']}"
     if any("runners_up" not in part for part in report["partitions"]):
         yield BEFORE_THEY_WERE_KEPT
@@ -44,7 +49,8 @@ def decision(report: Json) -> Iterator[str]:
     openings = report["openings"]
     yield from map(opening, openings[:MOST_OPENINGS])
     if len(openings) > MOST_OPENINGS:
-        yield f"{counted(len(openings) - MOST_OPENINGS, 'more place')} where another engine is faster (--verbose)"
+        more = counted(len(openings) - MOST_OPENINGS, "more place")
+        yield f"{more} where another engine is faster ({rest})"
     if not openings and not report["search"]["unmeasured"]:
         yield "no other engine would save as much as 0.5 % on any run of atoms, switches aside"
 

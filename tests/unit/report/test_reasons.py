@@ -69,6 +69,7 @@ def test_a_single_engine_is_told_with_what_speaks_against_it() -> None:
     assert places == [opening(place) for place in ALONE["openings"]]
     many = ALONE | {"openings": ALONE["openings"] * 2}
     assert list(decision(many))[-1] == "1 more place where another engine is faster (--verbose)"
+    assert list(decision(many, "below"))[-1] == "1 more place where another engine is faster (below)"
 
 
 def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from intarsia.partition.linear import linear_order
-from intarsia.report.page.engines import Engines
-from intarsia.report.page.folding import NODE_HEIGHT, Picture, fold
+from intarsia.report.page.engines import COLOURS, Engines
+from intarsia.report.page.folding import ASPECTS, NODE_HEIGHT, Picture, fold
 from intarsia.report.page.rows import NODE_WIDTH, arrange
 from intarsia.report.reasons import about_ms, ms, percent, signed_ms
 
@@ -22,7 +22,7 @@ def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, An
     """The object that the page's script reads; without a graph, nodes have neither place nor type."""
     parts = report["partitions"]
     facts = {
-        "engines": list(engines.labels),
+        "colours": COLOURS,
         "parts": [_part(number, report, engines) for number in range(len(parts))],
         "atoms": [],
         "single": len({part["target"] for part in parts}) == 1,
@@ -30,19 +30,20 @@ def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, An
     if graph is None:
         ids = [id_ for part in parts for id_ in part["nodes"]]
         part_of = [number for number, part in enumerate(parts) for _ in part["nodes"]]
-        return facts | {"nodes": {"id": ids, "part": part_of}, "picture": None}
+        return facts | {"nodes": {"id": ids, "part": part_of}, "pictures": None}
     position = graph.position
     numbers = [sorted(position[id_] for id_ in part["nodes"] if id_ in position) for part in parts]
     covered = {node for part in numbers for node in part}
     if len(covered) < len(graph.nodes):  # a report of another graph: draw what there is, and put it nowhere
         return drawing(report, engines, None)
     edges = sorted({(v.producer, end) for v in graph.values.values() if v.producer is not None for end in v.consumers})
-    picture = fold(arrange(len(graph.nodes), edges, numbers), edges, numbers)
+    rows = arrange(len(graph.nodes), edges, numbers)
     atoms = report.get("atoms", ())
     return facts | {
         "nodes": _nodes(graph, numbers, _atoms_of(graph, atoms)),
         "atoms": [_atom(atom, engines) for atom in atoms],
-        "picture": _picture(picture, edges),
+        "pictures": [_picture(fold(rows, edges, numbers, aspect), edges) for aspect in ASPECTS],
+        "edges": [node for edge in edges for node in edge],
     }
 
 
@@ -155,8 +156,7 @@ def _picture(picture: Picture, edges: Sequence[tuple[int, int]]) -> dict[str, An
         "x": [round(x) for x, _ in picture.nodes],
         "y": [round(y) for _, y in picture.nodes],
         "node": [NODE_WIDTH, NODE_HEIGHT],
-        "size": [round(picture.width), round(picture.height)],
-        "edges": [node for edge in edges for node in edge],
+        "extent": [0, round(picture.top), round(picture.width), round(picture.height)],
         "routes": {
             number: [round(each) for point in picture.routes[edge] for each in point]
             for number, edge in enumerate(edges)

@@ -1,36 +1,64 @@
-"""Which colour stands for which engine on a page: those of the plan first, so that they differ most."""
+"""Which colour stands for which engine on a page: the same in every report, whatever else is in it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
-COLOURS = 8
-"""As many as the style sheet tells apart for everybody; engines beyond share the last one, a grey."""
+FIXED = (
+    *("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "litert", "torch", "inductor"),
+    *("xla", "iree", "tvm", "tinygrad", "coreml", "reference"),
+)
+"""The engines that we drive, in the order of the style sheet's colours."""
+OTHERS = 6
+"""Colours for engines of plug-ins, and for engines on a device that is not the CPU: the name says which."""
+COLOURS = len(FIXED) + OTHERS
+
+_SALT = 127
+"""Of the fallback's hash: with it, engines that drive the same GPU differ from one another."""
+_BASE = re.compile(r"""\s-base=["']?([\w-]+)""")
+_CPU = ("cpu", "llvm", "c")
 
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
-    """Engines, each with its place if that is not the CPU, in the order of their colours."""
+    """Engines of a report, each with its place if that is not the CPU, in the order in which the page lists them."""
 
     labels: tuple[str, ...]
 
     def number(self, target: str, device: str | None = None) -> int:
         """The colour of what runs there, from 0."""
-        return min(self._place(target, device), COLOURS)
+        return colour(target, device)
 
     def label(self, target: str, device: str | None = None) -> str:
         """What it is called: the engine, and its device."""
         return _label(target, device)
 
-    def _place(self, target: str, device: str | None) -> int:
-        label = _label(target, device)
-        if label not in self.labels:  # a plan that was timed names no devices
-            label = next((each for each in self.labels if each.split()[0] == label.split()[0]), label)
-        return self.labels.index(label) if label in self.labels else COLOURS
+
+def colour(target: str, device: str | None = None) -> int:
+    """The number of an engine's colour: it follows from the names alone, so that two reports agree.
+
+    Args:
+        target: The target's text, or a label.
+        device: Where it runs; without one, the target's own base says so.
+    """
+    engine, _, rest = target.partition(" ")
+    place = device or (rest.removeprefix("on ") if rest.startswith("on ") else _base(target))
+    kind = place.split(":")[0]
+    if kind not in _CPU:
+        engine = f"{engine} on {kind}"
+    return FIXED.index(engine) if engine in FIXED else len(FIXED) + crc32(f"{_SALT} {engine}".encode()) % OTHERS
+
+
+def _base(target: str) -> str:
+    """The device kind that a target's text names as its base; a plan that was timed names no device."""
+    found = _BASE.search(target)
+    return found[1] if found else _CPU[0]
 
 
 def engines_of(report: Json) -> Engines:

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import inf, isfinite
+from types import MappingProxyType
 from typing import Any
 
 from intarsia.report.needs import needs_told
@@ -14,6 +16,10 @@ from intarsia.report.ranking import ranked
 from intarsia.report.reasons import decision, figures, ms, opening, standing
 
 Json = Mapping[str, Any]
+HEADINGS: Mapping[str, int] = MappingProxyType(
+    {"Every engine alone": 6, "Mixes of engines": 3, "In reduced precision": 3, "The plan that was asked for": 1}
+)
+"""What plans are listed under, and how many of each the first screen shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +46,13 @@ def verdict(report: Json) -> str:
 
 
 def reasons(report: Json) -> list[str]:
-    """The sentences that ``intarsia explain`` prints."""
-    return [*decision(report), *needs_told(report), *figures(report)]
+    """The sentences that ``intarsia explain`` prints; what is left out of them stands on the page."""
+    return [*decision(report, "all are listed below"), *needs_told(report), *figures(report)]
+
+
+def shared(report: Json) -> str:
+    """What the legend shares out: the time, where it is known."""
+    return "time" if _times(report["partitions"], None) else "nodes"
 
 
 def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
@@ -59,7 +70,8 @@ def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
 
 def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
     """Every plan that was timed, those of the race first, its speed as a bar with its interval."""
-    timed = ranked((*report["singles"], *report.get("mixes", ())))
+    known = (*report["singles"], *report.get("mixes", ()), *report.get("rough", ()))
+    timed = ranked([plan for plan in known if isfinite(plan.get("latency_ms") or inf)])
     if report["latency_ms"] is not None and report["chosen"] not in {
         plan.get("name", plan.get("target")) for plan in timed
     }:
@@ -68,11 +80,35 @@ def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
     return [_plan(plan, report, engines, longest) for plan in ranked(timed)]
 
 
+def groups(plans: Sequence[Json]) -> list[tuple[str, list[Json]]]:
+    """The plans under the heading that each belongs to, the order kept: an engine alone is no mix."""
+    found = {heading: [plan for plan in plans if plan["heading"] == heading] for heading in HEADINGS}
+    return [(heading, held) for heading, held in found.items() if held]
+
+
+def foremost(plans: Sequence[Json]) -> list[tuple[str, list[Json]]]:
+    """As `groups`, the fastest of each and what ships."""
+    return [
+        (heading, [plan for place, plan in enumerate(held) if plan["is_chosen"] or place < HEADINGS[heading]])
+        for heading, held in groups(plans)
+    ]
+
+
+def _heading(plan: Json) -> str:
+    alone, mixes, rough, asked = HEADINGS
+    if "switches" not in plan:
+        return alone
+    if "precision" in plan:
+        return rough
+    return asked if plan.get("asked") else mixes
+
+
 def _given(report: Json) -> Json:
     """What ships, where it was asked for or divided by priority: it stands in no list."""
     gain = report["speedup_vs_best_single"]
     return {
         "name": report["chosen"],
+        "asked": True,
         "targets": [part["target"] for part in report["partitions"]],
         "switches": report["switches"],
         "latency_ms": report["latency_ms"]["median"],
@@ -87,7 +123,8 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
     interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
     is_best = not is_mix and plan["target"] == report["best_single"]
     return {
-        "name": " + ".join(names(targets)) if is_mix else plan["tuned"],
+        "heading": _heading(plan),
+        "name": _name(plan) if is_mix else plan["tuned"],
         "tag": plan["name"] if is_mix else None,
         "switches": plan["switches"] if is_mix else 0,
         "is_best": is_best,
@@ -105,6 +142,11 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
         "error": plan.get("max_rel_error"),
         "failure": plan.get("failure"),
     }
+
+
+def _name(mix: Json) -> str:
+    precisions = mix.get("precision", ())
+    return " + ".join(names(mix["targets"])) + (f" in {' + '.join(precisions)}" if precisions else "")
 
 
 def _most(plan: Json) -> float:
@@ -158,10 +200,13 @@ def _off(predicted: float | None, measured: float | None) -> float | None:
 
 
 def timeline(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> dict[str, Any] | None:
-    """One run from left to right, a lane for each engine; ``None`` where not every part has a time."""
+    """One run from left to right, a lane for each engine.
+
+    ``None`` where not every part has a time, and of one part, of which it would say nothing.
+    """
     listed = report["partitions"]
     found = _times(listed, run_ms)
-    if found is None:
+    if found is None or len(listed) == 1:
         return None
     source, times = found
     whole = sum(times)

@@ -7,25 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
-from math import ceil, log
+from math import log
 
 from intarsia.report.page.rows import NODE_WIDTH, Edge, Rows
 
 NODE_HEIGHT = 36
-ROW_HEIGHT = 62
+ROW_HEIGHT = 54
 PART_GAP = 70
 """Above the first row of a part in a column: room for its title."""
 PADDING = 14
 """Of a part around its nodes."""
-GUTTER = 84
+TITLE_TOP = 24.0
+"""Where the title of the first part starts."""
+GUTTER = 66
 """Between columns; edges run there."""
-ASPECT = 1.6
-"""Width by height that the columns should come to."""
+ASPECTS = (0.7, 1.4, 2.4)
+"""Width by height that the columns may come to: for a phone, a screen and a broad one; the page takes what fits."""
 MOST_COLUMNS = 48
-_WINDOW = 0.25
-"""How far a column may end before its share, as a share of it, to end where fewer edges cross."""
-_LANES = 8
+_WINDOW = 0.2
+"""How far a column may end before the limit, as a share of it, to end where fewer edges cross."""
+_LANES, _LANE = 8, 4
+"""Lines side by side in a gutter, and from one to the next."""
 
 Point = tuple[float, float]
 
@@ -51,7 +55,8 @@ class Picture:
         turns: The edges whose bends are right angles: those that run beside the nodes.
         boxes: The areas of the parts, which do not overlap.
         width: Of the whole.
-        height: Of the whole.
+        top: Of the highest line or title, which lies above 0 where lines lead over the columns.
+        height: Down to the end of the longest column.
     """
 
     nodes: tuple[Point, ...]
@@ -59,6 +64,7 @@ class Picture:
     turns: frozenset[Edge]
     boxes: tuple[Box, ...]
     width: float
+    top: float
     height: float
 
 
@@ -81,14 +87,14 @@ class _Column:
     shifts: tuple[float, ...]
 
 
-def fold(rows: Rows, edges: Sequence[Edge], parts: Sequence[Sequence[int]]) -> Picture:
-    """Fold what `arrange` made of the same edges and parts."""
+def fold(rows: Rows, edges: Sequence[Edge], parts: Sequence[Sequence[int]], aspect: float = ASPECTS[1]) -> Picture:
+    """Fold what `arrange` made of the same edges and parts, to about `aspect` times as wide as high."""
     if not rows.rows:
-        return Picture(nodes=(), routes={}, turns=frozenset(), boxes=(), width=0, height=0)
+        return Picture(nodes=(), routes={}, turns=frozenset(), boxes=(), width=0, top=0, height=0)
     part_of = {node: number for number, part in enumerate(parts) for node in part}
     part_of_row = _parts_of_rows(rows, part_of)
     extents = [_extent(rows, row) for row in rows.rows]
-    best = _best_columns(extents, part_of_row, _crossing(rows, edges))
+    best = _best_columns(extents, part_of_row, _crossing(rows, edges), aspect)
     tops = {
         row: y
         for column in best
@@ -104,7 +110,8 @@ def fold(rows: Rows, edges: Sequence[Edge], parts: Sequence[Sequence[int]]) -> P
         routes=routes,
         turns=turns,
         boxes=tuple(_boxes(best, nodes, rows, part_of_row, tops)),
-        width=best[-1].right,
+        width=best[-1].right + PADDING,
+        top=min((y for edge in turns for _, y in routes[edge]), default=TITLE_TOP),
         height=max(_heights(column, part_of_row)[-1] for column in best),
     )
 
@@ -151,29 +158,48 @@ def _crossing(rows: Rows, edges: Sequence[Edge]) -> list[int]:
     return found
 
 
-def _ends(count: int, columns: int, crossing: Sequence[int]) -> list[int]:
-    """The row behind the last of each column: about equal shares, cut where few edges pass."""
-    share = count / columns
-    ends, start = [], 0
-    for number in range(1, columns):
-        latest = round(share * number)
-        earliest = max(start + 1, ceil(latest - _WINDOW * share))
-        if earliest > latest:
-            continue
-        start = min(range(earliest, latest + 1), key=lambda row: (crossing[row], -row))
+def _ends(part_of_row: Sequence[int], crossing: Sequence[int], limit: float) -> list[int]:
+    """The row behind the last of each column: columns of at most this height, cut where few edges pass."""
+    ends: list[int] = []
+    start, count = 0, len(part_of_row)
+    while start < count:
+        height, before, end = 0.0, None, start
+        earliest = start + 1
+        while end < count:
+            height += ROW_HEIGHT + (PART_GAP if part_of_row[end] != before else 0)
+            if height > limit and end > start:
+                break
+            before = part_of_row[end]
+            end += 1
+            if height < (1 - _WINDOW) * limit:
+                earliest = end
+        start = end if end == count else min(range(min(earliest, end), end + 1), key=lambda row: (crossing[row], -row))
         ends.append(start)
-    return [*ends, count]
+    return ends
+
+
+def _shortest(part_of_row: Sequence[int], crossing: Sequence[int], columns: int) -> list[int]:
+    """The ends of so many columns that are as short as can be, so that they come out about equal."""
+    low, high = 0.0, float(len(part_of_row) * (ROW_HEIGHT + PART_GAP))
+    while high - low > ROW_HEIGHT / 4:
+        middle = (low + high) / 2
+        if len(_ends(part_of_row, crossing, middle)) > columns:
+            low = middle
+        else:
+            high = middle
+    return _ends(part_of_row, crossing, high)
 
 
 def _best_columns(
-    extents: Sequence[tuple[float, float]], part_of_row: Sequence[int], crossing: Sequence[int]
+    extents: Sequence[tuple[float, float]], part_of_row: Sequence[int], crossing: Sequence[int], aspect: float
 ) -> list[_Column]:
-    """As many columns as come nearest to `ASPECT`: with each more, the whole gets wider and less tall."""
+    """As many columns as come nearest to `aspect`: with each more, the whole gets wider and less tall."""
 
+    @cache
     def tried(count: int) -> tuple[float, list[_Column]]:
-        columns = _columns(_ends(len(extents), count, crossing), extents, part_of_row)
+        columns = _columns(_shortest(part_of_row, crossing, count), extents, part_of_row)
         height = max(_heights(column, part_of_row)[-1] for column in columns)
-        return columns[-1].right / height / ASPECT, columns
+        return columns[-1].right / height / aspect, columns
 
     low, high = 1, min(MOST_COLUMNS, len(extents))
     while low < high:
@@ -263,10 +289,10 @@ def _beside(way: _Way, edge: Edge, lane: int) -> tuple[Point, ...]:
     from_column, to_column = (way.column_of[way.rows.row_of[node]] for node in edge)
     leave = y + NODE_HEIGHT / 2 + 5 + lane
     arrive = to_y - NODE_HEIGHT / 2 - 5 - lane
-    out = way.columns[from_column].right + PADDING + 6 + lane * 6
+    out = way.columns[from_column].right + PADDING + 6 + lane * _LANE
     if from_column == to_column:
         return ((x, leave), (out, leave), (out, arrive), (to_x, arrive))
-    into = way.columns[to_column].left - GUTTER + PADDING + 6 + lane * 6
+    into = way.columns[to_column].left - GUTTER + PADDING + 6 + lane * _LANE
     if out == into:
         return ((x, leave), (out, leave), (out, arrive), (to_x, arrive))
     head = -PADDING - lane * 3.0

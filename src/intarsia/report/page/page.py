@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from markupsafe import Markup
 
 from intarsia import __version__
 from intarsia.report.needs import needs_told
@@ -41,6 +42,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
         provenance: What the artifact knows beside it.
     """
     engines = engines_of(report)
+    plans = facts.plans(report, engines)
     style = _asset("style.css")
     scripts = [*(_asset(f"vendor/{name}.min.js") for name in _LIBRARIES), *map(_asset, _SCRIPTS)]
     run_ms = None if provenance is None else provenance.run_ms
@@ -60,7 +62,10 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             reasons=facts.reasons(report),
             needs=list(needs_told(report)),
             legend=facts.legend(report, engines),
-            plans=facts.plans(report, engines),
+            plans=plans,
+            groups=facts.groups(plans),
+            foremost=facts.foremost(plans),
+            shared=facts.shared(report),
             failures=list(facts.failures(report)),
             parts=facts.parts(report, engines, run_ms),
             strip=facts.timeline(report, engines, None),
@@ -83,7 +88,13 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"ms": ms, "percent": percent, "megabytes": lambda size: f"{size / 1e6:,.1f} MB"}
+    environment.filters |= {
+        "ms": ms,
+        "percent": percent,
+        "megabytes": lambda size: f"{size / 1e6:,.1f} MB",
+        "counted": counted,
+        "words": words,
+    }
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False, "allow_nan": False}
     return environment
 
@@ -91,6 +102,16 @@ def _environment() -> jinja2.Environment:
 @cache
 def _asset(name: str) -> str:
     return _ASSETS.joinpath(name).read_text(encoding="utf-8")
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """So many things: ``1 thread``, ``2 threads``."""
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
+
+
+def words(text: str) -> Markup:
+    """Words that a line's end does not split: an option has hyphens in it."""
+    return Markup(" ").join(Markup('<span class="word">{}</span>').format(word) for word in text.split())
 
 
 def _policy(style: str, scripts: list[str]) -> str:

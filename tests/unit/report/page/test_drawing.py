@@ -4,6 +4,7 @@ import json
 
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.engines import engines_of
+from intarsia.report.page.folding import ASPECTS
 from tests.reports import large, small
 
 
@@ -22,10 +23,18 @@ def test_each_node_has_its_part_its_atom_and_what_it_reads() -> None:
 
 def test_edges_are_pairs_of_nodes() -> None:
     report, graph = small()
-    picture = drawing(report, engines_of(report), graph)["picture"]
-    assert picture["edges"] == [0, 1, 1, 2, 2, 3]
-    assert len(picture["x"]) == len(picture["y"]) == 4
-    assert {box[0] for box in picture["boxes"]} == {0, 1}
+    drawn = drawing(report, engines_of(report), graph)
+    assert drawn["edges"] == [0, 1, 1, 2, 2, 3]
+    for picture in drawn["pictures"]:
+        assert len(picture["x"]) == len(picture["y"]) == 4
+        assert {box[0] for box in picture["boxes"]} == {0, 1}
+
+
+def test_there_is_a_picture_for_each_shape_of_screen() -> None:
+    report, graph = large(300)
+    extents = [each["extent"] for each in drawing(report, engines_of(report), graph)["pictures"]]
+    for aspect, (left, top, right, bottom) in zip(ASPECTS, extents, strict=True):
+        assert 0.75 < (right - left) / (bottom - top) / aspect < 1.33
 
 
 def test_a_part_tells_its_rivals_and_who_refused() -> None:
@@ -47,14 +56,14 @@ def test_atoms_that_do_not_fit_the_graph_are_nobodys() -> None:
 def test_without_a_graph_the_nodes_are_listed() -> None:
     report, _ = small()
     drawn = drawing(report, engines_of(report), None)
-    assert drawn["picture"] is None
+    assert drawn["pictures"] is None
     assert drawn["nodes"] == {"id": ["conv_0", "relu_0", "pool_0", "gru_1"], "part": [0, 0, 0, 1]}
 
 
 def test_a_graph_that_the_report_is_not_of_is_not_drawn() -> None:
     report, _ = small()
     _, other = large(8)
-    assert drawing(report, engines_of(report), other)["picture"] is None
+    assert drawing(report, engines_of(report), other)["pictures"] is None
 
 
 def test_it_is_json_throughout() -> None:

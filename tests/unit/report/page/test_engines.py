@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from intarsia.report.page.engines import COLOURS, engines_of, shares
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.backends import registry
+from intarsia.report.page.engines import COLOURS, FIXED, OTHERS, colour, engines_of, shares
+from intarsia.target.kinds import ENGINES
 from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT
 
 
@@ -17,9 +23,11 @@ def test_an_engine_on_another_device_has_a_colour_of_its_own() -> None:
     there = {**PARTITIONS[1], "target": "mnn -base=vulkan", "device": "vulkan:0"}
     engines = engines_of(REPORT | {"partitions": [PARTITIONS[0], there]})
     assert engines.labels == ("mnn", "mnn on vulkan:0", "onnxruntime")
-    assert engines.number("mnn -base=vulkan", "vulkan:0") == 1
-    assert engines.number("mnn", "cpu:0") == 0
-    assert engines.number("onnxruntime -optimization-level=all") == 2
+    there_too = {engines.number("mnn -base=vulkan", "vulkan:0"), engines.number("mnn -threads=2 -base='vulkan -x=1'")}
+    assert len(there_too) == 1
+    assert engines.number("mnn on vulkan:0") in there_too
+    assert engines.number("mnn", "cpu:0") == engines.number("mnn -base=llvm") == FIXED.index("mnn")
+    assert there_too.isdisjoint(range(len(FIXED)))
 
 
 def test_times_that_lack_leave_the_nodes_to_share() -> None:
@@ -32,8 +40,31 @@ def test_times_that_lack_leave_the_nodes_to_share() -> None:
     assert shares(OLD | {"partitions": predicted})["mnn"] == 11.25 / 15.2
 
 
-def test_many_engines_share_the_last_colour() -> None:
-    singles = [{"target": f"engine{number}", "latency_ms": 1.0} for number in range(20)]
+def test_every_engine_that_we_drive_has_a_colour_of_its_own() -> None:
+    ours = {kind.name for kind in ENGINES} - set(registry.undriven_names())
+    assert ours == set(FIXED)
+    assert sorted(map(colour, FIXED)) == list(range(len(FIXED)))
+
+
+@given(
+    st.permutations([*FIXED, "numpy", "away", "tensorrt -base=cuda"]),
+    st.integers(1, 6),
+)
+def test_a_colour_follows_from_the_name_and_from_nothing_else(targets: list[str], count: int) -> None:
+    singles = [{"target": target, "latency_ms": 1.0} for target in targets[:count]]
     engines = engines_of(REPORT | {"singles": singles})
-    assert max(engines.number(label) for label in engines.labels) == COLOURS
-    assert engines.number("unheard-of") == COLOURS
+    assert [engines.number(target) for target in targets] == list(map(colour, targets))
+    assert all(0 <= colour(target) < COLOURS for target in targets)
+
+
+@given(st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True).filter(lambda name: name not in FIXED))
+def test_an_engine_of_a_plug_in_takes_no_colour_of_ours(name: str) -> None:
+    assert len(FIXED) <= colour(name) == colour(f"{name} -threads=2") < len(FIXED) + OTHERS
+
+
+@pytest.mark.parametrize(
+    ("device", "engines"),
+    [("vulkan", ("mnn", "ncnn", "iree")), ("cuda", ("torch", "inductor", "xla", "tinygrad", "iree", "tvm"))],
+)
+def test_engines_on_one_gpu_differ(device: str, engines: tuple[str, ...]) -> None:
+    assert len({colour(f"{engine} -base={device}") for engine in engines}) == len(engines)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import math
 import shlex
 from typing import Any
 
 import pytest
 
 from intarsia.report.page import facts
-from intarsia.report.page.engines import engines_of
+from intarsia.report.page.engines import colour, engines_of
 from tests.cli_fakes import ALONE, MIX, OLD, PARTITIONS, REPORT
 
 ENGINES = engines_of(REPORT)
@@ -25,13 +26,45 @@ def test_plans_stand_by_their_latency_with_bars_on_one_scale() -> None:
     assert (mix["is_chosen"], mnn["is_best"], ort["is_best"]) == (True, True, False)
     assert mix["whisker"] == (100 * 1.19 / 1.241, 100)
     assert mnn["width"] == pytest.approx(100 / 1.241) == mnn["one"]
-    assert (mix["name"], mix["tag"], mix["colours"]) == ("mnn + onnxruntime", "collage", [0, 1])
+    assert (mix["name"], mix["tag"], mix["colours"]) == (
+        "mnn + onnxruntime",
+        "collage",
+        [colour("mnn"), colour("onnxruntime")],
+    )
 
 
 def test_the_plan_that_was_asked_for_stands_among_them() -> None:
     given = REPORT | {"chosen": "manual", "mixes": []}
     asked = next(plan for plan in facts.plans(given, ENGINES) if plan["is_chosen"])
     assert (asked["tag"], asked["ms"], asked["speed"], asked["switches"]) == ("manual", 15.96, 1.2155, 1)
+
+
+def test_a_mix_is_not_listed_among_the_engines_alone() -> None:
+    rough = MIX | {"name": "rough-1", "targets": ["openvino"], "switches": 0, "precision": ["int8"], "latency_ms": 9.0}
+    report = REPORT | {"rough": [rough, rough | {"name": "rough-2", "latency_ms": math.inf}]}
+    plans = facts.plans(report, ENGINES)
+    assert [(heading, [plan["name"] for plan in held]) for heading, held in facts.groups(plans)] == [
+        ("Every engine alone", ["mnn", "onnxruntime -optimization-level=all"]),
+        ("Mixes of engines", ["mnn + onnxruntime"]),
+        ("In reduced precision", ["openvino in int8"]),
+    ]
+    given = facts.groups(facts.plans(REPORT | {"chosen": "manual", "mixes": []}, ENGINES))
+    assert [heading for heading, _ in given] == ["Every engine alone", "The plan that was asked for"]
+
+
+def test_the_first_screen_shows_the_fastest_of_each_and_what_ships() -> None:
+    mixes = [MIX | {"name": f"collage-{n}", "latency_ms": 10.0 + n} for n in range(9)]
+    plans = facts.plans(REPORT | {"mixes": mixes, "chosen": "collage-8"}, ENGINES)
+    (_, alone), (_, shown) = facts.foremost(plans)
+    assert len(alone) == 2
+    assert [plan["tag"] for plan in shown] == ["collage-0", "collage-1", "collage-2", "collage-8"]
+
+
+def test_what_is_left_out_of_the_sentences_stands_on_the_page() -> None:
+    places = [ALONE["openings"][0]] * 9
+    sentences = facts.reasons(ALONE | {"openings": places})
+    assert "6 more places where another engine is faster (all are listed below)" in sentences
+    assert not any("--verbose" in sentence for sentence in sentences)
 
 
 def test_who_failed_and_who_was_absent() -> None:
@@ -60,6 +93,12 @@ def test_the_timeline_is_one_run_from_left_to_right() -> None:
     assert first["width"] + second["width"] == pytest.approx(100)
     assert second["switch"] == pytest.approx(100 * 0.31 / 4.1)
     assert {label: len(each) for label, each in line["lanes"].items()} == {"mnn": 1, "onnxruntime": 1}
+
+
+def test_the_timeline_of_one_part_is_left_out() -> None:
+    assert facts.timeline(ALONE, engines_of(ALONE), None) is None
+    assert facts.timeline(ALONE, engines_of(ALONE), [19.0]) is None
+    assert facts.shared(ALONE) == "time"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from intarsia.report.page import Provenance, render
-from intarsia.report.page.page import _ASSETS, _LIBRARIES
+from intarsia.report.page.page import _ASSETS, _LIBRARIES, counted, words
 from tests.cli_fakes import ALONE, OLD, PLAN, REPORT
 from tests.fakes import fake_graph
 from tests.reports import EVIL, large, small
@@ -156,6 +156,53 @@ def test_five_thousand_nodes_fit() -> None:
     page = render(report, graph)
     assert len(data_of(page)["nodes"]["id"]) == 5000
     assert len(page.encode()) < MOST_BYTES
+
+
+def test_a_page_that_has_it_all_sends_nobody_elsewhere() -> None:
+    more = REPORT | {"openings": ALONE["openings"] * 3}
+    for report in (REPORT, ALONE, ALONE | {"openings": ALONE["openings"] * 5}, more, OLD, UNTIMED):
+        assert "--verbose" not in Tags(render(report, *small()[1:], PROVENANCE)).text
+
+
+def test_one_of_a_thing_is_one() -> None:
+    alone = {**ALONE, "partitions": [ALONE["partitions"][0] | {"nodes": ["conv_0"]}], "threads": 1, "atoms": []}
+    accuracy = {"max_error": 0.05, "inputs": 1, "worst": {"y": 0.012}, "mean": {"y": 0.003}}
+    text = " ".join(Tags(render(alone | {"switches": 1, "accuracy": accuracy})).text.split())
+    for thing in ("node", "switch", "input", "part"):
+        assert f"1 {thing}s" not in text
+        assert f"1 {thing}es" not in text
+    for said in ("1 node in running order", "1 switch", "On 1 input that decided"):
+        assert said in text
+    assert (counted(1, "thread"), counted(2, "thread"), counted(0, "switch", "switches")) == (
+        "1 thread", "2 threads", "0 switches",
+    )  # fmt: skip
+    assert counted(5000, "node") == "5,000 nodes"
+
+
+def test_the_timeline_of_one_part_is_not_on_the_page() -> None:
+    _, graph = small()
+    for content in (render(ALONE), render(ALONE, graph, PROVENANCE)):
+        ids = {attributes.get("id") for _, attributes in Tags(content).tags}
+        assert "timeline" not in ids
+        assert "#timeline" not in {attributes.get("href") for _, attributes in Tags(content).tags}
+    assert "timeline" in {attributes.get("id") for _, attributes in Tags(render(REPORT)).tags}
+
+
+def test_stacked_rows_have_the_names_of_their_columns() -> None:
+    """On a narrow screen the head of a table is gone: each figure says itself what it is."""
+    bucket = {"ranges": {"seq": [1, 32]}, "measured_at": {"seq": 16}, **REPORT}
+    page = render(REPORT | {"buckets": [bucket]}, *small()[1:], PROVENANCE)
+    tables = re.findall(r'<table class="[^"]*stack">.*?</table>', page, re.DOTALL)
+    assert len(tables) == 4
+    for table in tables:
+        for cell in re.findall(r"<td[^>]*>", table):
+            assert "data-name=" in cell or "remark" in cell or "none" in cell
+
+
+def test_options_are_not_split() -> None:
+    assert words("mnn -threads=2 <b>") == (
+        '<span class="word">mnn</span> <span class="word">-threads=2</span> <span class="word">&lt;b&gt;</span>'
+    )
 
 
 def test_buckets_devices_and_memory_have_their_places() -> None:

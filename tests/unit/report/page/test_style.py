@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from intarsia.report.page.engines import COLOURS
+from intarsia.report.page.engines import COLOURS, FIXED
 
 STYLE = files("intarsia.report.page").joinpath("assets", "style.css").read_text(encoding="utf-8")
 THEMES = dict(
@@ -25,7 +25,11 @@ VISION = {
 CONES = np.array([[0.41222, 0.53633, 0.05145], [0.2119, 0.6807, 0.1074], [0.0883, 0.28172, 0.62998]])
 OKLAB = np.array([[0.21045, 0.79362, -0.00407], [1.978, -2.42859, 0.45059], [0.0259, 0.78277, -0.80868]])
 """Björn Ottosson's OKLab: a distance of 0.02 is just seen."""
-APART = 0.085
+APART = 0.065
+"""Of every two colours; no report has them all."""
+FURTHER = 0.085
+"""Of those of the engines that one meets most."""
+MOST_MET = (*range(8), FIXED.index("reference"))
 ENOUGH = 4.5
 """Contrast of text by WCAG 2 (AA)."""
 
@@ -48,12 +52,20 @@ def contrast(one: np.ndarray, other: np.ndarray) -> float:
 @pytest.mark.parametrize("theme", THEMES)
 def test_engines_are_told_apart(theme: str, vision: str) -> None:
     found = colours(theme)
-    seen = [OKLAB @ np.cbrt(CONES @ np.clip(VISION[vision] @ found[f"e{n}"], 0, 1)) for n in range(COLOURS + 1)]
+    seen = [OKLAB @ np.cbrt(CONES @ np.clip(VISION[vision] @ found[f"e{n}"], 0, 1)) for n in range(COLOURS)]
     near = {
         (one, other): round(float(np.linalg.norm(seen[one] - seen[other])), 3)
         for one, other in combinations(range(len(seen)), 2)
     }
     assert {pair: apart for pair, apart in near.items() if apart < APART} == {}
+    most_met = {pair: apart for pair, apart in near.items() if set(pair) <= set(MOST_MET)}
+    assert {pair: apart for pair, apart in most_met.items() if apart < FURTHER} == {}
+
+
+def test_there_is_a_colour_for_each_number() -> None:
+    assert set(re.findall(r"\.(e\d+) ", STYLE)) == {f"e{number}" for number in range(COLOURS)}
+    for theme in THEMES:
+        assert {name for name in colours(theme) if re.fullmatch(r"e\d+", name)} == {f"e{n}" for n in range(COLOURS)}
 
 
 @pytest.mark.parametrize("theme", THEMES)

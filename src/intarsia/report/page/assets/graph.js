@@ -1,12 +1,16 @@
 "use strict";
-/* Draws the graph on a canvas: areas, edges and nodes as far as they are large enough to see. `Graph` knows nothing of
-   the rest of the page: it tells `onSelect` what was chosen. */
+/* Words stand in a node from SMALLEST pixels on; LARGEST is the size that its box holds. The whole is never shown at more
+   than CLOSEST. */
+const SMALLEST = 8, LARGEST = 28, CLOSEST = 1.5;
+/* Draws the graph on a canvas: areas, edges and nodes as far as they are large enough to see, and a word for what is not.
+   `Graph` knows nothing of the rest of the page: it tells `onSelect` what was chosen. */
 class Graph {
-  constructor(canvas, data, onSelect) {
+  constructor(canvas, tip, data, onSelect) {
     this.canvas = canvas;
+    this.tip = tip;
     this.data = data;
     this.onSelect = onSelect;
-    this.picture = data.picture;
+    this.edges = data.edges;
     this.nodes = data.nodes;
     this.count = this.nodes.id.length;
     this.node = -1;
@@ -16,30 +20,48 @@ class Graph {
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     this.writes = Array.from({ length: this.count }, () => []);
     this.reads = Array.from({ length: this.count }, () => []);
-    const ends = this.picture.edges;
+    const ends = this.edges;
     for (let edge = 0; edge < ends.length; edge += 2) {
       this.writes[ends[edge]].push(edge / 2);
       this.reads[ends[edge + 1]].push(edge / 2);
     }
-    this.turns = new Set(this.picture.turns);
-    this.chunks = this.cut();
+    this.scopes = this.nodes.id.map((id) => id.slice(0, Math.max(id.lastIndexOf("/"), id.lastIndexOf("."), 0)));
+    this.take(this.suited());
     this.readColours();
     this.zoom = d3.zoom()
       .scaleExtent([0.005, 4])
       .filter((event) => !event.button && (event.type !== "wheel" || event.ctrlKey || document.activeElement === canvas))
-      .on("zoom", (event) => { this.transform = event.transform; this.redraw(); });
+      .on("zoom", (event) => { this.transform = event.transform; this.say(); this.redraw(); });
     this.selection = d3.select(canvas).call(this.zoom).on("dblclick.zoom", null);
     canvas.addEventListener("click", (event) => this.pick(event));
     canvas.addEventListener("mousemove", (event) => this.point(event));
+    canvas.addEventListener("mouseleave", () => this.say());
     this.untouched = true;
     canvas.addEventListener("pointerdown", () => { this.untouched = false; canvas.focus({ preventScroll: true }); });
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.resize();
   }
 
+  /* The picture that fills most of this screen. */
+  suited() {
+    const screen = this.canvas.parentElement.clientWidth / this.tallest();
+    const off = ({ extent: [left, top, right, bottom] }) => Math.abs(Math.log((right - left) / (bottom - top) / screen));
+    return this.data.pictures.reduce((best, each) => (off(each) < off(best) ? each : best));
+  }
+
+  tallest() { return Math.max(innerHeight * 0.82, 420); }
+
+  take(picture) {
+    this.picture = picture;
+    this.turns = new Set(picture.turns);
+    this.chunks = this.cut();
+    this.bands = new Map();
+  }
+
   /* Nodes and edges in chunks that are drawn or left out together: neighbours in running order stand side by side. */
   cut() {
-    const { x, y, node: [width, height], edges } = this.picture;
+    const { x, y, node: [width, height] } = this.picture;
+    const { edges } = this;
     const chunks = [];
     for (let start = 0; start < this.count; start += 128) {
       const end = Math.min(start + 128, this.count);
@@ -67,7 +89,8 @@ class Graph {
   colourOf(node) { return this.data.parts[this.nodes.part[node]].engine; }
 
   trace(edge, path) {
-    const { x, y, node: [, height], edges, routes } = this.picture;
+    const { x, y, node: [, height], routes } = this.picture;
+    const { edges } = this;
     const from = edges[2 * edge], to = edges[2 * edge + 1];
     const points = [[x[from], y[from] + height / 2]];
     const route = routes[edge] || [];
@@ -89,13 +112,24 @@ class Graph {
   readColours() {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(name).trim();
-    this.palette = Array.from({ length: 9 }, (_, number) => read(`--e${number}`));
+    this.palette = Array.from({ length: this.data.colours }, (_, number) => read(`--e${number}`));
     this.ink = read("--ink"); this.soft = read("--soft"); this.card = read("--card"); this.accent = read("--accent"); this.focus = read("--focus");
     this.family = getComputedStyle(document.body).fontFamily;
     this.redraw();
   }
 
+  /* The box is as tall as the picture needs at its width, so that none of it is empty. */
+  shape() {
+    const [left, top, right, bottom] = this.picture.extent;
+    const width = this.canvas.parentElement.clientWidth;
+    const k = Math.min(CLOSEST, (width - 2 * this.margin(width)) / (right - left));
+    const height = Math.max(width < 600 ? 240 : 300, Math.min(this.tallest(), Math.round((bottom - top) * k + 2 * this.margin(width))));
+    this.canvas.closest(".stage").style.setProperty("--view", `${height}px`);
+  }
+
   resize() {
+    if (this.canvas.clientWidth && this.suited() !== this.picture) { this.take(this.suited()); this.untouched = true; }
+    this.shape();
     const { clientWidth, clientHeight } = this.canvas;
     const ratio = window.devicePixelRatio || 1;
     if (!clientWidth || !clientHeight) return;
@@ -127,7 +161,10 @@ class Graph {
     this.drawEdges(context, k, shown);
     this.drawNodes(context, k, view, shown);
     this.drawChosen(context, k);
+    this.placed = [];
     this.drawTitles(context, k, sees);
+    if (k * LARGEST < SMALLEST && !this.hits) this.drawBands(context, k, sees);
+    this.drawName(context, k);
     this.spent = performance.now() - began;
   }
 
@@ -160,14 +197,15 @@ class Graph {
 
   drawNodes(context, k, view, shown) {
     const { x, y, node: [width, height] } = this.picture;
-    if (k < 0.35 && !this.hits) { // too small for words: whole chunks at once
+    const words = k * LARGEST >= SMALLEST;
+    if (!words && !this.hits) { // too small for words: whole chunks at once
       for (const chunk of shown) {
         for (const [colour, path] of chunk.fills) { context.fillStyle = this.palette[colour]; context.fill(path); }
       }
       return;
     }
-    const words = k >= 0.35;
     const roomy = k >= 0.62;
+    const size = roomy ? 12 : Math.max(13, Math.min(LARGEST, 9.5 / k)); // words fill their box where it is small
     context.textBaseline = "middle";
     for (const { start, end } of shown) {
       for (let node = start; node < end; node++) {
@@ -190,12 +228,12 @@ class Graph {
         context.stroke();
         context.fillRect(px, py + 5, 5, height - 10);
         context.fillStyle = this.ink;
-        context.font = `600 ${roomy ? 12 : 14}px ${this.family}`;
-        context.fillText(this.clip(context, this.nodes.ops[this.nodes.op[node]], width - 20), px + 12, roomy ? py + 12 : y[node]);
+        context.font = `600 ${size}px ${this.family}`;
+        context.fillText(this.clip(context, this.nodes.ops[this.nodes.op[node]], width - 16), px + 10, roomy ? py + 12 : y[node]);
         if (roomy) {
           context.font = `10.5px ${this.family}`;
           context.fillStyle = this.soft;
-          context.fillText(this.clip(context, this.nodes.id[node], width - 20, true), px + 12, py + 25);
+          context.fillText(this.clip(context, this.nodes.id[node], width - 16, true), px + 10, py + 25);
         }
       }
     }
@@ -236,26 +274,126 @@ class Graph {
     const { x: shiftX, y: shiftY } = this.transform;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.textBaseline = "alphabetic";
+    const begun = new Set();
     for (const [part, left, top, right, bottom] of this.picture.boxes) {
+      const first = !begun.has(part);
+      begun.add(part);
       if (!sees([left, top - 30, right, bottom])) continue;
       const facts = this.data.parts[part];
       const size = k > 0.5 ? 13 : 12;
-      const room = (right - left) * k - 8;
+      const words = k * LARGEST >= SMALLEST;
+      const end = first ? this.roomBeside(part, top, right, words, (this.width - shiftX) / k) : right;
+      const room = (Math.max(right, end) - left) * k - 8;
       const tall = (bottom - top) * k;
       const above = 42 * k >= size;
-      if (room < 20 || (!above && (tall < 22 || k >= 0.35))) continue;
+      if (room < 20 || (!above && (tall < 22 || k * LARGEST >= SMALLEST))) continue;
       context.font = `650 ${size}px ${this.family}`;
       const time = facts.ms === "-" ? facts.predicted : facts.ms;
-      const full = `${part + 1} · ${facts.label}${time === "-" ? "" : ` · ${time} ms`}`;
+      const full = `${part + 1} · ${facts.label}${!first ? ", continued" : time === "-" ? "" : ` · ${time} ms`}`;
       const text = [full, `${part + 1} · ${facts.label}`, facts.label].find((each) => context.measureText(each).width <= room) || String(part + 1);
       const px = left * k + shiftX + 4, py = above ? top * k + shiftY - 5 : top * k + shiftY + 16;
-      context.lineWidth = 4;
-      context.lineJoin = "round";
-      context.strokeStyle = this.card;
-      context.strokeText(text, px, py);
-      context.fillStyle = this.ink;
-      context.fillText(text, px, py);
+      this.write(context, text, px, py, size);
     }
+  }
+
+  /* How far to the right the title of a part may reach: to the next part's, and over no words of nodes. */
+  roomBeside(part, top, right, words, end) {
+    for (const [other, left, above, , below] of this.picture.boxes) {
+      if (left < right || left >= end) continue;
+      const title = above <= top + 20 && above >= top - 40, inside = above < top - 40 && below > top - 40;
+      if ((title && other !== part) || (inside && (words || other !== part))) end = left;
+    }
+    return end;
+  }
+
+  /* Words over the picture, with an edge of paper; false where other words are already. */
+  write(context, text, px, py, size, around = 0) {
+    const box = [px - 3 - around, py - size - around, px + context.measureText(text).width + 3 + around, py + 4 + around];
+    if (this.placed.some(([a, b, c, d]) => box[0] < c && a < box[2] && box[1] < d && b < box[3])) return false;
+    this.placed.push(box);
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.strokeStyle = this.card;
+    context.strokeText(text, px, py);
+    context.fillStyle = this.ink;
+    context.fillText(text, px, py);
+    return true;
+  }
+
+  /* Where nodes are too small for words: a word for each stretch of them, as a map names towns. */
+  drawBands(context, k, sees) {
+    const { x: shiftX, y: shiftY } = this.transform;
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.textBaseline = "alphabetic";
+    context.font = `600 11px ${this.family}`;
+    for (const { left, top, right, bottom, text } of this.bandsAt(k)) {
+      if (!sees([left, top, right, bottom])) continue;
+      const px = left * k + shiftX + 4, py = ((top + bottom) / 2) * k + shiftY + 4;
+      if (px < 0 || py < 12 || px > this.width - 30 || py > this.height) continue;
+      this.write(context, this.clip(context, text, Math.min(130, this.width - px - 4)), px, py, 11, 9);
+    }
+  }
+
+  /* Stretches of about 48 pixels, the same for scales that are near one another. */
+  bandsAt(k) {
+    const tall = 2 ** (Math.ceil(2 * Math.log2(48 / k)) / 2);
+    if (this.bands.has(tall)) return this.bands.get(tall);
+    const { x, y, node: [width], boxes } = this.picture;
+    const found = new Map();
+    const areas = boxes.map((box, number) => [number, ...box]);
+    const byPart = this.data.parts.map((_, part) => areas.filter((area) => area[1] === part));
+    for (let node = 0; node < this.count; node++) {
+      const area = byPart[this.nodes.part[node]].find(([, , left, top, right, bottom]) => x[node] > left && x[node] < right && y[node] > top && y[node] < bottom);
+      if (!area) continue;
+      const [number, , , top] = area, band = Math.floor((y[node] - top) / tall), key = `${number} ${band}`;
+      if (!found.has(key)) found.set(key, { left: Infinity, right: -Infinity, top: top + band * tall, bottom: Math.min(top + (band + 1) * tall, area[5]), nodes: [] });
+      const held = found.get(key);
+      held.left = Math.min(held.left, x[node] - width / 2); held.right = Math.max(held.right, x[node] + width / 2);
+      held.nodes.push(node);
+    }
+    const bands = [...found.values()].map((band) => ({ ...band, text: this.nameOf(band.nodes) }));
+    this.bands.set(tall, bands);
+    return bands;
+  }
+
+  /* What a stretch is called: the paths of its first and last names, or its most frequent operators. */
+  nameOf(nodes) {
+    const paths = [nodes[0], nodes[nodes.length - 1]].map((node) => this.scopes[node]).filter(Boolean);
+    if (paths.length) return [...new Set(paths.map((path) => path.split("/").filter(Boolean).slice(-2).join("/")))].join(" … ");
+    const counts = new Map();
+    for (const node of nodes) { const op = this.nodes.ops[this.nodes.op[node]]; counts.set(op, (counts.get(op) || 0) + 1); }
+    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([op, count]) => (count > 1 ? `${count} ${op}` : op)).join(", ");
+  }
+
+  /* The name of the node that was chosen, where its box is too small to hold it. */
+  drawName(context, k) {
+    if (this.node < 0 || k >= 0.62) return;
+    const { x, y, node: [width, height] } = this.picture;
+    const { x: shiftX, y: shiftY } = this.transform;
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.textBaseline = "alphabetic";
+    context.font = `650 13px ${this.family}`;
+    const text = this.clip(context, this.nameOfNode(this.node), this.width - 16);
+    const px = Math.max(6, Math.min((x[this.node] - width / 2) * k + shiftX, this.width - context.measureText(text).width - 8));
+    this.placed = [];
+    this.write(context, text, px, (y[this.node] - height / 2) * k + shiftY - 7, 13);
+  }
+
+  nameOfNode(node) { return `${this.nodes.ops[this.nodes.op[node]]} · ${this.nodes.id[node]}`; }
+
+  nameOfPart(part) {
+    const { label, ms, nodes } = this.data.parts[part];
+    return `part ${part + 1} · ${label} · ${ms === "-" ? `${nodes} node${nodes === 1 ? "" : "s"}` : `${ms} ms`}`;
+  }
+
+  /* A word beside the pointer; nothing hides it. */
+  say(text, px, py) {
+    this.tip.hidden = !text;
+    if (!text) return;
+    this.tip.textContent = text.length > 300 ? `${text.slice(0, 150)} … ${text.slice(-150)}` : text;
+    const { offsetWidth, offsetHeight } = this.tip;
+    this.tip.style.left = `${Math.max(4, Math.min(px + 14, this.width - offsetWidth - 4))}px`;
+    this.tip.style.top = `${py + 20 + offsetHeight > this.height ? Math.max(4, py - offsetHeight - 10) : py + 20}px`;
   }
 
   /* What lies under a point of the canvas. */
@@ -282,8 +420,8 @@ class Graph {
 
   point(event) {
     if (event.buttons) return;
-    const { node } = this.at(event.offsetX, event.offsetY);
-    this.canvas.title = node < 0 ? "" : `${this.nodes.ops[this.nodes.op[node]]} ${this.nodes.id[node]}`;
+    const { node, part } = this.at(event.offsetX, event.offsetY);
+    this.say(node >= 0 ? this.nameOfNode(node) : part >= 0 ? this.nameOfPart(part) : "", event.offsetX, event.offsetY);
     this.canvas.style.cursor = node < 0 ? "" : "pointer";
   }
 
@@ -291,7 +429,9 @@ class Graph {
 
   mark(hits) { this.hits = hits; this.redraw(); }
 
-  fit(moving = true) { this.show([0, 0, ...this.picture.size], 1, moving); }
+  fit(moving = true) { this.show(this.picture.extent, CLOSEST, moving); }
+
+  margin(width) { return Math.min(24, width * 0.04); }
 
   showNode(node) {
     const { x, y, node: [width, height] } = this.picture;
@@ -307,7 +447,7 @@ class Graph {
 
   show([left, top, right, bottom], closest, moving = true) {
     if (!this.width) return;
-    const margin = Math.min(40, this.width * 0.05);
+    const margin = this.margin(this.width);
     const k = Math.max(0.005, Math.min(closest, (this.width - 2 * margin) / (right - left), (this.height - 2 * margin) / (bottom - top)));
     const target = d3.zoomIdentity.translate(this.width / 2, this.height / 2).scale(k).translate(-(left + right) / 2, -(top + bottom) / 2);
     if (moving && !this.still.matches) this.selection.transition().duration(320).call(this.zoom.transform, target);
@@ -324,7 +464,7 @@ class Graph {
 
   /* The node that an arrow key leads to: up and down along the edges, left and right in running order. */
   next(key) {
-    const { x, edges } = this.picture;
+    const { edges, picture: { x } } = this;
     const nearest = (nodes) => nodes.sort((a, b) => Math.abs(x[a] - x[this.node]) - Math.abs(x[b] - x[this.node]))[0];
     if (key === "ArrowUp") return nearest(this.reads[this.node].map((edge) => edges[2 * edge]));
     if (key === "ArrowDown") return nearest(this.writes[this.node].map((edge) => edges[2 * edge + 1]));

@@ -201,7 +201,7 @@
   });
 
   if (canvas) {
-    graph = new Graph(canvas, data, (node, part) => choose(node, part));
+    graph = new Graph(canvas, byId("tip"), data, (node, part) => choose(node, part));
     const PAN = { ArrowUp: [0, 60], ArrowDown: [0, -60], ArrowLeft: [60, 0], ArrowRight: [-60, 0] };
     canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -215,8 +215,6 @@
       else if (event.key === "0") graph.fit();
       else if (event.key === "Enter" && graph.node < 0) step(1);
     });
-    canvas.addEventListener("focus", () => { byId("hint").hidden = true; });
-    canvas.addEventListener("blur", () => { byId("hint").hidden = false; });
     byId("zoom-in").addEventListener("click", () => graph.scale(1.4));
     byId("zoom-out").addEventListener("click", () => graph.scale(1 / 1.4));
     byId("zoom-fit").addEventListener("click", () => graph.fit());
