@@ -25,6 +25,7 @@ from intarsia.errors import (
     InputError,
     IntarsiaError,
     Interrupted,
+    MismatchError,
     MissingStageError,
     PlanError,
 )
@@ -34,7 +35,7 @@ from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
 from intarsia.report.comparison import Comparison
 from intarsia.report.record import compile_report
 from intarsia.report.sizes import report_of_sizes
-from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, write_buckets
+from intarsia.runtime import Artifact, Bucket, Build, CompiledModel, attach_report, write_buckets
 from intarsia.runtime.leeway import remark
 from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import EndFault, check_ends
@@ -232,18 +233,31 @@ def _compiled_for_sizes(
             work = Workspace(records)
             try:
                 path, graph = work.folder / "sizes.intarsia", parts[-1][1].graph()
-                write_buckets(path, graph, [(bucket, artifact.build()) for bucket, artifact in parts])
+                built = [(bucket, artifact.build()) for bucket, artifact in parts]
+                write_buckets(path, graph, built)
+                report = report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts])
                 fault = check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, told)
                 if fault is None:
-                    attach_report(path, report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts]))
+                    attach_report(path, report)
+                    return CompiledModel(Artifact(path), on_close=work.remove)
+                place = fault.place
+                tries = retries.setdefault(
+                    place, _without_engines(own[place], parts[place][0].plan.engines, fault.reason)
+                )
+                try:
+                    parts[place] = _next_part(tries, fault, buckets[place], records, progress, held, time_for(1))
+                except MismatchError as error:
+                    if request.search.insists:
+                        raise
+                    write_buckets(path, graph, [_unverified(bucket, build) for bucket, build in built])
+                    unshown = f"this could not be shown to answer rightly, and ships unverified: {error}"
+                    reason = f"{unshown}; --strict refuses it"
+                    attach_report(path, {**report, "verified": False, "reason": reason})
                     return CompiledModel(Artifact(path), on_close=work.remove)
             except BaseException:
                 work.remove()
                 raise
             work.remove()
-            place = fault.place
-            tries = retries.setdefault(place, _without_engines(own[place], parts[place][0].plan.engines, fault.reason))
-            parts[place] = _next_part(tries, fault, buckets[place], records, progress, held, time_for(1))
 
 
 def _part(
@@ -297,6 +311,12 @@ def _as_interrupted() -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         raise Interrupted from None
+
+
+def _unverified(bucket: Bucket, build: Build) -> tuple[Bucket, Build]:
+    """The same, with answers that nobody refuses."""
+    plan = replace(build.plan, settings=replace(build.plan.settings, verified=False))
+    return replace(bucket, plan=plan), replace(build, plan=plan)
 
 
 @contextmanager

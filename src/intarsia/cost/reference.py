@@ -79,7 +79,7 @@ def _compute(
 
 
 def perturbed_count(graph: Graph, seconds: float) -> int:
-    """How many more evaluations a graph is worth that takes so many seconds to compute."""
+    """How many evaluations more a graph is worth that takes so many seconds to compute."""
     if not rounds(graph):
         return 0
     return PERTURBED if seconds <= SLOW_S else 1

@@ -23,6 +23,11 @@ _SHARED = (
     "mixes",
     "rough",
     "accuracy",
+    "verified",
+    "remarks",
+    "max_rel_error",
+    "allowed_error",
+    "allowed_reason",
     "best_single",
     "conclusion",
     "shown_vs_best_single",
@@ -83,6 +88,7 @@ class Comparison:
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
         yield from needs_told(self.report)
+        yield from self.report.get("remarks", ())
         control = self.report["search"].get("control")
         if self.report["search"].get("control_void") and control is not None:
             itself = f"the same plan against itself: {control['low']:.2f} to {control['high']:.2f}"

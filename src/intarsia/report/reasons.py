@@ -41,6 +41,7 @@ def decision(report: Json, rest: str = "--verbose") -> Iterator[str]:
         rest: Where the reader finds the places that are left out here.
     """
     yield f"chosen: {report['chosen']}; {report['reason']}"
+    yield from report.get("remarks", ())
     if any("runners_up" not in part for part in report["partitions"]):
         yield BEFORE_THEY_WERE_KEPT
         return
@@ -97,7 +98,7 @@ def figures(report: Json) -> Iterator[str]:
         speed = f"{gain['median']:.3f} x the speed of {report['best_single']}"
         yield f"{speed}, the best single engine ({_interval(gain)}){remark}"
     error = report["max_rel_error"]
-    known = "" if error is None else f"; largest relative error {error:.2g}"
+    known = "" if error is None else f"; largest relative error {error:.2g}{_allowed(report)}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
     way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
     yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
@@ -109,6 +110,12 @@ def figures(report: Json) -> Iterator[str]:
         yield control
     yield f"search took {search['seconds']:.1f} s: {search['measured']} measured, {search['cached']} from the store"
     yield from unmeasured(search, report.get("budget_s"))
+
+
+def _allowed(report: Json) -> str:
+    """What was allowed, where that is more than fp32 explains, and why."""
+    why = report.get("allowed_reason")
+    return f", allowed {report['allowed_error']:.2g}: {why}" if why else ""
 
 
 def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
