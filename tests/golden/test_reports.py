@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from intarsia.report.reasons import ms
 RECORDED = sorted((Path(__file__).parent / "reports").glob("*.json"))
 PLAN_CELLS = 6
 """Of a row of the page's table of all plans."""
-Json = dict[str, Any]
+Json = Mapping[str, Any]
 
 
 @pytest.fixture(params=RECORDED, ids=lambda path: path.stem)
