@@ -11,7 +11,7 @@ import click
 
 from intarsia.cli.console import print_table
 from intarsia.report.ranking import has_raced, ranked
-from intarsia.report.reasons import NOTHING, ms
+from intarsia.report.reasons import NOTHING, ms, void
 
 if TYPE_CHECKING:
     from intarsia.report.baseline import Finding, Judgement
@@ -47,6 +47,8 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     numbers = [column.header for column in columns if column.is_number]
     print_table([column.header for column in columns], rows, numbers=numbers)
     click.echo(_legend(timed))
+    for line in void(report):
+        click.echo(line)
     if len(mixes) > len(shown):
         click.echo(f"{len(mixes) - len(shown)} more mixes (--verbose)")
     failures = [*_failures(report)]

@@ -22,6 +22,7 @@ from intarsia.report.reasons import (
     signed_ms,
     standing,
     switches,
+    void,
 )
 
 MOST_MIXES = 3
@@ -44,6 +45,8 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
         rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3], one_line=not verbose)
+    for line in void(report):
+        click.echo(line)
 
 
 def _single_row(single: Json, best: str | None) -> Row:

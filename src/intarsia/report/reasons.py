@@ -103,6 +103,12 @@ def figures(report: Json) -> Iterator[str]:
     yield from unmeasured(search, report.get("budget_s"))
 
 
+def void(report: Json) -> Iterator[str]:
+    """What goes with every table of speeds that show nothing."""
+    if report["search"].get("control_void"):
+        yield "the race of these plans is void: no speed here shows that one is faster"
+
+
 def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
     """What the search left out because its time ended."""
     if search["finished"]:
