@@ -29,7 +29,9 @@ SESSION = (
     "run model.intarsia --input y=y.npy",
     "verify out/model.onnx",
 )
-NOISE = re.compile(r"; it left 2 %: the duel is void|(?<= ms), [^;\n]* measured$", re.MULTILINE)
+NOISE = re.compile(
+    r"; the race is void: [^\n]*|^the race of these plans is void: [^\n]*\n|(?<= ms), [^;\n]* measured$", re.MULTILINE
+)
 FIGURES = re.compile(r"\d{4}-\d\d-\d\d|-?\d+(\.\d+)*(e[-+]?\d+)?")
 
 

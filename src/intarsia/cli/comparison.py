@@ -12,7 +12,7 @@ import click
 from intarsia.cli.console import print_table, print_text
 from intarsia.cli.tables import failed
 from intarsia.report.ranking import has_raced, ranked
-from intarsia.report.reasons import NOTHING, ms
+from intarsia.report.reasons import NOTHING, ms, void
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     numbers = [column.header for column in columns if column.is_number]
     print_table([column.header for column in columns], rows, numbers=numbers)
     print_text(_legend(timed))
+    for line in void(report):
+        print_text(line)
     if len(mixes) > len(shown):
         click.echo(f"{counted(len(mixes) - len(shown), 'more mix', 'more mixes')} (--verbose)")
     failures = [*_failures(report)]

@@ -23,6 +23,7 @@ from intarsia.report.reasons import (
     signed_ms,
     standing,
     switches,
+    void,
 )
 from intarsia.wording import counted
 
@@ -54,6 +55,8 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
         rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
+    for line in void(report):
+        print_text(line)
 
 
 def _single_row(single: Json, report: Json) -> Row:

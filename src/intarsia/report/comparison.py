@@ -109,10 +109,10 @@ def _against(rival: Json, best: Json) -> str:
     gain = rival["speedup_vs_best_single"]
     if rival.get("shown_vs_best_single") == Shown.SLOWER:
         return f"the next engine, {rival['target']}, takes {1 / gain['median']:.2f} times as long"
-    said = f"{rival['target']} is as fast within the noise ({gain['low']:.2f} to {gain['high']:.2f})"
+    said = f"no difference shown to {rival['target']} ({gain['low']:.2f} to {gain['high']:.2f} times as fast)"
     peaks = [(each.get("memory") or {}).get("peak") for each in (rival, best)]
     if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
-        said += f" and takes {megabytes(peaks[0])} where this takes {megabytes(peaks[1])}"
+        said += f", which takes {megabytes(peaks[0])} where this takes {megabytes(peaks[1])}"
     return said
 
 

@@ -118,6 +118,12 @@ def _allowed(report: Json) -> str:
     return f", allowed {report['allowed_error']:.2g}: {why}" if why else ""
 
 
+def void(report: Json) -> Iterator[str]:
+    """What goes with every table of speeds that show nothing."""
+    if report["search"].get("control_void"):
+        yield "the race of these plans is void: no speed here shows that one is faster"
+
+
 def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
     """What the search left out because its time ended."""
     if search["finished"]:

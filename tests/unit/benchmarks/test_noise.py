@@ -74,7 +74,7 @@ def test_the_loops_end_with_the_work() -> None:
     with busy(2) as pids:
         assert len(pids) == 2
         for pid in pids:
-            os.kill(pid, 0)  # it is there
+            os.kill(pid, 0)  # raises nothing: they are there
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -58,6 +58,13 @@ def test_a_column_of_precisions_appears_with_a_second_precision(capsys: pytest.C
     assert [line.split().count("int8") + line.split().count("fp32") for line in lines[1:5]] == [1] * 4
 
 
+def test_a_void_race_is_said_beside_its_speeds(capsys: pytest.CaptureFixture[str]) -> None:
+    print_comparison(COMPARISON)
+    assert "void" not in capsys.readouterr().out
+    print_comparison(COMPARISON | {"search": COMPARISON["search"] | {"control_void": True}})
+    assert "the race of these plans is void" in capsys.readouterr().out
+
+
 def test_a_plan_over_the_limit_has_not_failed(capsys: pytest.CaptureFixture[str]) -> None:
     failure = {"stage": "memory", "reason": "its peak of 612 MB is over the limit of 500 MB", "repro": None}
     print_comparison(COMPARISON | {"singles": [SINGLES[1], {"target": "openvino", "failure": failure}]})

@@ -33,6 +33,14 @@ def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) 
     assert lines[4].split(maxsplit=4)[4:] == ["~9.00      -  1 switch; timed apart"]
 
 
+def test_beside_the_speeds_of_a_void_race_it_is_said_that_they_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "the race of these plans is void: no speed here shows that one is faster"
+    print_plans(REPORT)
+    assert told not in capsys.readouterr().out
+    print_plans(REPORT | {"search": REPORT["search"] | {"control_void": True}})
+    assert told in capsys.readouterr().out
+
+
 def large(parts: int, mixes: int) -> dict[str, Any]:
     """More of everything than fits a screen."""
     singles = [*SINGLES[:2], *({**single, "target": f"engine-{n}"} for n in range(3) for single in SINGLES[2:])]

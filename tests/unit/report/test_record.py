@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import intarsia
 from intarsia.backends import registry
@@ -190,6 +192,21 @@ def test_the_search_and_its_absence() -> None:
     assert (without["mixes"], without["atoms"]) == ([], [])
     assert (without["search"]["atoms"], without["search"]["finished"]) == (0, True)
     assert without["speedup_vs_best_single"]["median"] == 1.0
+
+
+@given(st.lists(st.tuples(*[st.floats(0.1, 100)] * 3), min_size=10, max_size=10))
+def test_whatever_the_rounds_one_plan_has_one_figure_and_order_is_speed(rounds: list[tuple[float, ...]]) -> None:
+    names = ("onnxruntime", "collage", CONTROL_NAME)
+    times = dict(zip(names, zip(*rounds, strict=True), strict=True))
+    found = report(verdict=replace(VERDICT, rounds_ms=times))
+    best, mix = found["singles"][0], found["mixes"][0]
+    assert best["speed"] == 1.0
+    assert mix["speed"] * mix["latency_ms"] == pytest.approx(best["latency_ms"])
+    assert mix["latency_ms"] == found["latency_ms"]["median"] == found["prediction"]["measured_ms"]
+    assert mix["speed"] == mix["speedup_vs_best_single"]["median"] == found["speedup_vs_best_single"]["median"]
+    assert sum(part["measured_ms"] for part in found["partitions"]) == pytest.approx(mix["latency_ms"])
+    for plan in (mix, best):
+        assert plan["interval_ms"]["low"] <= plan["latency_ms"] <= plan["interval_ms"]["high"]
 
 
 def test_it_is_json_throughout() -> None:
