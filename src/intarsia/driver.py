@@ -30,6 +30,7 @@ from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, wri
 from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import check_ends
 from intarsia.search.search import search
+from intarsia.search.survey import held_against
 from intarsia.search.survey import survey as survey_engines
 
 Strategy = Literal["single", "greedy", "collage", "manual"]
@@ -131,10 +132,11 @@ def _compiled(request: Request, records: Store, progress: Watcher) -> CompiledMo
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress) as measurer:
             found = search(job, measurer, deadline, progress)
             decision = found.decision
+            due = found.singles if request.search.survey else held_against(decision.chosen, found.singles)
             surveyed = (
-                survey_engines(job.problem, measurer, found.singles, decision.verdict.footprints, progress)
-                if request.search.survey
-                else {}
+                {}
+                if decision.is_interrupted
+                else survey_engines(job.problem, measurer, due, decision.verdict.footprints, progress)
             )
             report = compile_report(
                 job=job,

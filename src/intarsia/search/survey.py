@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
+from intarsia.backends import registry
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer, run_facts
@@ -56,6 +57,20 @@ def survey(
                 measurer.cached += 1
                 found[candidate.name] = _FOOTPRINT.validate_python(stored)
     return found
+
+
+def held_against(chosen: Candidate, singles: Sequence[Single]) -> tuple[Single, ...]:
+    """The engine alone whose memory is told beside that of a plan with kernels of our own, which need much of it.
+
+    Of our engine alone it is the one that it is made of; of a mix, the fastest that is not ours.
+    """
+    hosts = {registry.of(partition.target).extends for partition in chosen.partitions} - {None}
+    if not hosts:
+        return ()
+    if len({partition.target for partition in chosen.partitions}) == 1:
+        return tuple(single for single in singles if registry.engine_of(single.target) in hosts)
+    plain = [single for single in singles if single.candidates and registry.of(single.target).extends is None]
+    return tuple(sorted(plain, key=lambda single: single.outcome.cost_ms)[:1])
 
 
 def _is_due(single: Single, known: Collection[str]) -> bool:
