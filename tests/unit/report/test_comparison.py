@@ -57,7 +57,7 @@ def test_a_single_engine_is_shipped_with_its_options() -> None:
 def test_what_it_needs_is_in_the_advice() -> None:
     needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
     found = Comparison(report("onnxruntime", "onnxruntime") | {"needs": needs})
-    assert found.recommendation.endswith("figures; its artifact takes 172 MB, 2.0 times the model's 87 MB.")
+    assert found.recommendation.endswith("figures; its artifact takes 172 MB for a model of 87 MB.")
     assert found.json()["needs"] == needs
 
 
