@@ -41,6 +41,7 @@ from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import EndFault, check_ends
 from intarsia.search.search import search
 from intarsia.search.singles import first_settings
+from intarsia.search.survey import held_against
 from intarsia.search.survey import survey as survey_engines
 
 ENDS_SHARE = 0.15
@@ -159,10 +160,11 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
             _prepare(job, measurer, work, progress)
             found = search(job, measurer, deadline, progress)
             decision = found.decision
+            due = found.singles if request.search.survey else held_against(decision.chosen, found.singles)
             surveyed = (
-                survey_engines(job.problem, measurer, found.singles, decision.verdict.footprints, progress)
-                if request.search.survey
-                else {}
+                {}
+                if decision.is_interrupted
+                else survey_engines(job.problem, measurer, due, decision.verdict.footprints, progress)
             )
             report = compile_report(
                 job=job,

@@ -48,14 +48,11 @@ def needs_told(report: Json) -> Iterator[str]:
     told = []
     if _is_much(found.get("memory"), found.get("rival_memory")):
         told.append(
-            f"it needs {megabytes(found['memory'])} of memory, {_times(found['memory'], found['rival_memory'])} "
-            f"{found['rival']}'s {megabytes(found['rival_memory'])}"
+            f"it needs {megabytes(found['memory'])} of memory where {found['rival']} alone needs "
+            f"{megabytes(found['rival_memory'])}"
         )
     if _is_much(found.get("artifact"), found.get("model")):
-        told.append(
-            f"its artifact takes {megabytes(found['artifact'])}, {_times(found['artifact'], found['model'])} "
-            f"the model's {megabytes(found['model'])}"
-        )
+        told.append(f"its artifact takes {megabytes(found['artifact'])} for a model of {megabytes(found['model'])}")
     if told:
         yield ", and ".join(told)
 
@@ -92,7 +89,3 @@ def _peak(plan: Json) -> int | None:
 
 def _is_much(size: int | None, other: int | None) -> bool:
     return bool(size and other) and size > MUCH * other and size - other >= LEAST_BYTES  # type: ignore[operator]
-
-
-def _times(size: int, other: int) -> str:
-    return f"{size / other:.1f} times"

@@ -60,6 +60,20 @@ def survey(
     return found
 
 
+def held_against(chosen: Candidate, singles: Sequence[Single]) -> tuple[Single, ...]:
+    """The engine alone whose memory is told beside that of a plan with kernels of our own, which need much of it.
+
+    Of our engine alone it is the one that it is made of; of a mix, the fastest that is not ours.
+    """
+    hosts = {registry.of(partition.target).extends for partition in chosen.partitions} - {None}
+    if not hosts:
+        return ()
+    if len({partition.target for partition in chosen.partitions}) == 1:
+        return tuple(single for single in singles if registry.engine_of(single.target) in hosts)
+    plain = [single for single in singles if single.candidates and registry.of(single.target).extends is None]
+    return tuple(sorted(plain, key=lambda single: single.outcome.cost_ms)[:1])
+
+
 def _is_due(single: Single, known: Collection[str]) -> bool:
     if isinstance(single.outcome, Failure) or not single.outcome.is_complete:
         return False

@@ -131,3 +131,9 @@ def test_a_plan_on_the_cpu_says_nothing_of_devices(capsys: pytest.CaptureFixture
 def test_transfers_that_do_not_fit_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(REPORT | {"transfers": MOVED * 6})
     assert "4 more transfers (--verbose)" in capsys.readouterr().out
+
+
+def test_what_it_needs_is_told_with_the_decision(capsys: pytest.CaptureFixture[str]) -> None:
+    needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
+    print_outcome(REPORT | {"needs": needs})
+    assert "its artifact takes 172 MB for a model of 87 MB" in capsys.readouterr().out.splitlines()

@@ -55,6 +55,13 @@ def test_a_single_engine_is_shipped_with_its_options() -> None:
     assert advice == "Ship onnxruntime -execution-mode=parallel with spin free: because of the figures."
 
 
+def test_what_it_needs_is_in_the_advice() -> None:
+    needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
+    found = Comparison(report("onnxruntime", "onnxruntime") | {"needs": needs})
+    assert found.recommendation.endswith("figures; its artifact takes 172 MB for a model of 87 MB.")
+    assert found.json()["needs"] == needs
+
+
 def test_its_json_is_part_of_the_report_with_the_advice() -> None:
     whole = report("onnxruntime", "onnxruntime")
     shown = Comparison(whole).json()

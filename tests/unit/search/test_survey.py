@@ -24,7 +24,7 @@ from intarsia.errors import LoadError
 from intarsia.search import survey as module
 from intarsia.search.problem import Candidate
 from intarsia.search.singles import Single
-from intarsia.search.survey import survey
+from intarsia.search.survey import held_against, survey
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem, measured
 
@@ -79,3 +79,31 @@ def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.
         assert found == {"openvino": Footprint(cold_s=(0.75,), memory=(Memory(peak=7, steady=5),))}
         assert (measurer.measured, measurer.cached) == (1, times - 1)
     assert Openings.asked == ["openvino", "winograd", "winograd"]
+
+
+WINOGRAD, OPENVINO, MNN = (
+    single(name, outcome=measured(ms)) for name, ms in (("winograd", 1.0), ("openvino", 3.0), ("mnn", 2.0))
+)
+
+
+def mix(*names: str) -> Candidate:
+    """One part on each."""
+    parts = tuple(replace(part, target=Target(name)) for name in names for part in PROBLEM.whole(Target(name)))
+    return replace(WINOGRAD.candidates[0], name="collage", label="collage", partitions=parts)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (WINOGRAD.candidates[0], (RACED,)),  # what it is made of
+        (mix("winograd", "openvino"), (RACED,)),  # the fastest that is not ours
+        (mix("openvino", "mnn"), ()),
+        (MNN.candidates[0], ()),
+    ],
+)
+def test_what_a_plan_with_our_kernels_is_held_against(chosen: Candidate, expected: tuple[Single, ...]) -> None:
+    assert held_against(chosen, [WINOGRAD, OPENVINO, MNN, RACED, FAILED]) == expected
+
+
+def test_where_the_engine_that_ours_is_made_of_is_not_asked_for_there_is_nothing() -> None:
+    assert held_against(WINOGRAD.candidates[0], [WINOGRAD, OPENVINO]) == ()

@@ -167,3 +167,8 @@ def test_atoms_mark_the_least() -> None:
     assert found is not None
     assert found["targets"] == ["onnxruntime", "mnn", "ncnn"]
     assert [row["least"] for row in found["rows"]] == [10.9, 0.35, 3.64]
+
+
+def test_what_it_needs_stands_with_the_reasons() -> None:
+    needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
+    assert "its artifact takes 172 MB for a model of 87 MB" in facts.reasons(REPORT | {"needs": needs})
