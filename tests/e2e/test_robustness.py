@@ -109,3 +109,21 @@ def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: 
     assert intarsia("run", artifact, "--random", "--json").code == 0
     assert [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
     assert list((tmp_path / "r.files" / "work").iterdir()) == []
+
+
+def test_what_no_engine_answers_rightly_ships_and_says_so(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
+    artifact, store = tmp_path / "wrong.intarsia", tmp_path / "r.sqlite"
+    line = ("compile", tiny, "--target", "faulty -mode=wrong", "--budget", 2, "--store", store, "-o", artifact)
+    done = intarsia(*line, "--json", plugin=True)
+    report = done.json()
+    assert (done.code, report["verified"]) == (0, False)
+    assert report["max_rel_error"] > report["allowed_error"]
+    assert report["reason"].startswith("no engine could be shown to answer rightly, so the best one ships unverified: ")
+    assert intarsia("run", artifact, "--random", "--json", plugin=True).code == 0
+    checked = intarsia("verify", artifact, "--store", store, plugin=True)
+    assert (checked.code, "Traceback" in checked.err) == (5, False)
+    assert "it ships unverified" in checked.out
+    strict = intarsia(*line, "--strict", plugin=True)
+    assert (strict.code, "answers wrongly" in strict.err) == (5, True)
+    asked = intarsia(*line, "--partition", "greedy", plugin=True)
+    assert asked.code == 5

@@ -38,16 +38,22 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     mixes = report.get("mixes", ())
     shown = [*report.get("rough", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
     timed = sorted((p for p in (*report["singles"], *shown) if "latency_ms" in p), key=lambda plan: plan["latency_ms"])
-    rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report["best_single"]) for plan in timed]
+    rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{len(mixes) - MOST_MIXES} more mixes (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3], one_line=not verbose)
 
 
-def _single_row(single: Json, best: str | None) -> Row:
-    remark = "best single engine" if single["target"] == best else _unraced(single)
-    return single["tuned"], ms(single["latency_ms"]), _speed(single), remark
+def _single_row(single: Json, report: Json) -> Row:
+    is_best = single["target"] == report["best_single"]
+    error = single.get("max_rel_error")
+    remarks = [
+        "best single engine" if is_best else _unraced(single),
+        # What fp32 explains is not worth a word in each row.
+        f"error {error:.2g}" if error is not None and report.get("allowed_reason") else "",
+    ]
+    return single["tuned"], ms(single["latency_ms"]), _speed(single), "; ".join(filter(None, remarks))
 
 
 def _mix_row(mix: Json) -> Row:

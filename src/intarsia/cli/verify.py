@@ -102,6 +102,7 @@ def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
         "changed_engines": opened.changed_engines(),
         "remarks": opened.check_machine(),
         "is_right": all(check.is_right for check in checks),
+        "verified": opened.plan.settings.verified,
         "checks": [
             {
                 "inputs": check.inputs,
@@ -135,10 +136,12 @@ def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
         for found in check["outputs"]:
             error = "not comparable" if found["error"] is None else f"{found['error']:.2g}"
             told = "right" if found["is_right"] else "wrong"
-            rows.append((check["inputs"], found["name"], error, f"{found['allowed']:.0e}", told))
+            rows.append((check["inputs"], found["name"], error, f"{found['allowed']:.2g}", told))
         rows += [(check["inputs"], name, "", "", "unchecked") for name in check["unchecked"]]
     click.echo()
     print_table(("inputs", "output", "error", "allowed", ""), rows, numbers=("error", "allowed"))
+    if not report["verified"]:
+        click.echo("\nit ships unverified: when it was compiled, no engine could be shown to answer rightly")
     for guilty in filter(None, (check["guilty"] for check in report["checks"])):
         click.echo(f"\n{guilty}")
     if timing is not None:

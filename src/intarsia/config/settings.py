@@ -118,3 +118,8 @@ class SearchSettings:
     survey: bool = False
     max_error: float | None = None
     strict: bool = False
+
+    @property
+    def insists(self) -> bool:
+        """Whether a plan that answers wrongly is an error: one that was asked for, or any if it is strict."""
+        return self.strict or self.partition in ("greedy", "manual")

@@ -70,7 +70,7 @@ def reference_values(
 
 
 def perturbed_count(graph: Graph, seconds: float) -> int:
-    """How many evaluations more a graph is worth that takes so many seconds to compute: what it takes is no surprise."""
+    """How many evaluations more a graph is worth that takes so many seconds to compute."""
     if not rounds(graph):
         return 0
     return PERTURBED if seconds <= SLOW_S else 1

@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS record (
 """
 
 
-Kind = Literal["piece", "nodes", "first look", "search", "duel", "footprint", "rough", "accuracy"]
+Kind = Literal["piece", "nodes", "first look", "search", "duel", "footprint", "rough", "accuracy", "stages"]
 """What a record is of."""
 
 

@@ -46,6 +46,11 @@ def _steps(real: _Array, scale: _Array, zero: _Maybe, dtype: np.dtype) -> _Array
     return np.clip(np.rint(real / float(scale.reshape(-1)[0])) + offset, ends.min, ends.max).astype(dtype)
 
 
+def _optional(stated: tuple[_Maybe, ...], count: int) -> tuple[_Maybe, ...]:
+    """Inputs that may be left out at the end."""
+    return stated + (None,) * (count - len(stated))
+
+
 class _Contrib(OpRun):
     op_domain = CONTRIB
 
@@ -152,7 +157,7 @@ class QGemm(_Contrib):
     def _run(
         self, a: _Array, sa: _Array, za: _Maybe, b: _Array, sb: _Array, zb: _Maybe, *more: _Maybe, **_: Any
     ) -> tuple[_Array]:
-        c, sy, zy = (*more, *(None,) * (3 - len(more)))
+        c, sy, zy = _optional(more, 3)
         turned = self._attribute("transB", 0)
         left, right = _real(a, sa, za), _real(b, sb, zb, 0 if turned else 1)
         if self._attribute("transA", 0):
@@ -167,7 +172,7 @@ class MatMulIntegerToFloat(_Contrib):
     """Product of quantised matrices as floats."""
 
     def _run(self, a: _Array, b: _Array, sa: _Array, sb: _Array, *more: _Maybe, **_: Any) -> tuple[_Array]:
-        za, zb, bias = (*more, *(None,) * (3 - len(more)))
+        za, zb, bias = _optional(more, 3)
         y = _real(a, sa, za) @ _real(b, sb, zb, b.ndim - 1)
         return ((y if bias is None else y + bias).astype(np.float32),)
 
@@ -176,7 +181,7 @@ class DynamicQuantizeMatMul(_Contrib):
     """Product with a quantised matrix; the other one is quantised by its own range."""
 
     def _run(self, a: _Array, b: _Array, sb: _Array, *more: _Maybe, **_: Any) -> tuple[_Array]:
-        zb, bias = (*more, *(None,) * (2 - len(more)))
+        zb, bias = _optional(more, 2)
         low, high = min(float(a.min(initial=0.0)), 0.0), max(float(a.max(initial=0.0)), 0.0)
         scale = np.float32((high - low) / 255.0) or np.float32(1.0)
         zero = np.clip(np.rint(-low / scale), 0, 255)
@@ -189,7 +194,7 @@ class MatMulNBits(_Contrib):
     """Product with a matrix of few bits, each block of a column with its scale and zero point."""
 
     def _run(self, a: _Array, b: _Array, scales: _Array, *more: _Maybe, **_: Any) -> tuple[_Array]:
-        zero, order, bias = (*more, *(None,) * (3 - len(more)))
+        zero, order, bias = _optional(more, 3)
         k, n, block = (int(self._attribute(name, 0)) for name in ("K", "N", "block_size"))
         bits = int(self._attribute("bits", 4))
         if order is not None and order.size:

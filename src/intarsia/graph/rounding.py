@@ -114,6 +114,8 @@ def _rounds_inside(node: Node, graph: Graph) -> bool:
 
 def _multiplies_low_bits(node: Node, graph: Graph) -> bool:
     """Whether one factor is a dequantised constant and the other one comes as a float that nobody quantised."""
+    if len(node.inputs) < 2:
+        return False
     sides = [_source(graph, name) for name in node.inputs[:2]]
     is_constant = [side is not None and _is_low_bit_constant(side, graph) for side in sides]
     is_plain = [side is None or side.op_type != "DequantizeLinear" for side in sides]

@@ -18,6 +18,11 @@ _SHARED = (
     "mixes",
     "rough",
     "accuracy",
+    "verified",
+    "remarks",
+    "max_rel_error",
+    "allowed_error",
+    "allowed_reason",
     "best_single",
     "speedup_vs_best_single",
     "absent",
@@ -75,6 +80,7 @@ class Comparison:
         elif best is not None and self.report.get("figures") and self.report.get("latency_ms"):
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
+        yield from self.report.get("remarks", ())
         search = self.report["search"]
         control = search.get("control")
         if search.get("control_void") and control is not None:

@@ -32,6 +32,7 @@ Json = Mapping[str, Any]
 def decision(report: Json) -> Iterator[str]:
     """What ships and why; of a single engine also where another would have been faster."""
     yield f"chosen: {report['chosen']}; {report['reason']}"
+    yield from report.get("remarks", ())
     if any("runners_up" not in part for part in report["partitions"]):
         yield BEFORE_THEY_WERE_KEPT
         return
@@ -84,7 +85,7 @@ def figures(report: Json) -> Iterator[str]:
     if gain is not None and report["chosen"] != report["best_single"]:
         yield f"{gain['median']:.3f} x the speed of {report['best_single']}, the best single engine ({_interval(gain)})"
     error = report["max_rel_error"]
-    known = "" if error is None else f"; largest relative error {error:.2g}"
+    known = "" if error is None else f"; largest relative error {error:.2g}{_allowed(report)}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
     way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
     yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
@@ -96,6 +97,12 @@ def figures(report: Json) -> Iterator[str]:
         yield control
     yield f"search took {search['seconds']:.1f} s: {search['measured']} measured, {search['cached']} from the store"
     yield from unmeasured(search)
+
+
+def _allowed(report: Json) -> str:
+    """What was allowed, where that is more than fp32 explains, and why."""
+    why = report.get("allowed_reason")
+    return f", allowed {report['allowed_error']:.2g}: {why}" if why else ""
 
 
 def unmeasured(search: Json) -> Iterator[str]:

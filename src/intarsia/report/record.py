@@ -196,7 +196,7 @@ def _why_allowed(allowed: float | None, graph: Graph) -> str | None:
     """Why an output may be further off than fp32 explains."""
     if allowed is None or allowed <= TOLERANCE["float32"] or not rounds(graph):
         return None
-    return f"the model rounds inside: two right computations of it differ by up to {allowed:.2g}"
+    return "the model rounds inside, and two right computations of it may differ by so much"
 
 
 def _prediction(predicted_ms: float | None, times: Sequence[float]) -> dict[str, float] | None:

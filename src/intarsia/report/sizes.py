@@ -22,4 +22,7 @@ def report_of_sizes(reports: Sequence[tuple[Bucket, Mapping[str, Any]]]) -> dict
         }
         for bucket, report in reports
     ]
+    unverified = next((report for _, report in reports if not report.get("verified", True)), None)
+    if unverified is not None:
+        last = {**last, "verified": False, "reason": unverified["reason"]}
     return {**last, "search": {**last["search"], **search}, "buckets": buckets}

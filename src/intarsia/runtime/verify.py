@@ -69,7 +69,7 @@ class Judgement:
 
 
 def distance(actual: np.ndarray, expected: np.ndarray) -> float:
-    """‖actual-expected‖₂ / ‖expected‖₂; infinite where shapes or non-finite places differ, absolute where all is zero."""
+    """‖actual-expected‖₂ / ‖expected‖₂, absolute where all is zero; infinite for other shapes or non-finite places."""
     if counts_steps(expected.dtype):
         actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     return apart(actual, expected).length

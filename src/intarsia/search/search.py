@@ -74,7 +74,7 @@ def _shown_or_not(job: Compilation, measurer: Measurer, deadline: Deadline, prog
     try:
         return _searched(job, measurer, deadline, progress)
     except MismatchError as error:
-        if job.problem.settings.strict or job.problem.settings.partition in ("greedy", "manual"):
+        if job.problem.settings.insists:
             raise
         log.info("nothing is right: %s", error)
         return _unverified(job, measurer, error, deadline, progress)

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 from intarsia.cost import reference
-from intarsia.cost.recorded import recorded_names, recorded_values
-from intarsia.cost.reference import _prune, reference_values
+from intarsia.cost.progress import Progress
+from intarsia.cost.recorded import recorded_leeways, recorded_names, recorded_values
+from intarsia.cost.reference import PERTURBED, SLOW_S, _prune, perturbed_count, reference_values
 from intarsia.errors import ModelError
 from intarsia.graph import Graph, load_model
+from intarsia.graph.perturb import Jitter
 from intarsia.graph.reference import evaluate
 from tests.unit.graph.models import two_layers
+from tests.unit.graph.quantised import qdq_network
 
 
 @pytest.fixture
@@ -25,10 +28,14 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     asked: list[set[str]] = []
 
     def counted(
-        graph: Graph, feeds: Mapping[str, np.ndarray], keep: Collection[str], given: Mapping[str, np.ndarray]
+        graph: Graph,
+        feeds: Mapping[str, np.ndarray],
+        keep: Collection[str],
+        given: Mapping[str, np.ndarray],
+        around: Jitter | None = None,
     ) -> dict[str, np.ndarray]:
         asked.append(set(keep))
-        return evaluate(graph, feeds, keep, given)
+        return evaluate(graph, feeds, keep, given, around)
 
     monkeypatch.setattr(reference, "evaluate", counted)
     return asked
@@ -97,3 +104,31 @@ def test_what_fits_stays_and_what_is_in_use_stays_however_large(tmp_path: Path) 
     _prune(tmp_path, 100, keep=keep)
     assert keep.exists()
     assert not other.exists()
+
+
+def test_a_model_that_rounds_inside_is_computed_with_other_rounding_once(tmp_path: Path, runs: list[set[str]]) -> None:
+    quantised, told = load_model(qdq_network(0, 2)), list[Progress]()
+    folder = reference_values(tmp_path, quantised, {"q1"}, seed=0, watch=told.append)
+    assert len(runs) == 1 + PERTURBED
+    assert [(each.stage, each.done, each.total) for each in told] == [
+        ("reference", n, PERTURBED) for n in range(PERTURBED)
+    ]
+    assert "rounding the other way, about" in (told[0].note or "")
+    leeways = recorded_leeways(folder)
+    assert set(leeways) == {"q1", "y"}
+    assert 0 < leeways["y"].largest <= 0.5
+    assert leeways["q1"].largest >= 3.0
+    reference_values(tmp_path, quantised, {"q1"}, seed=0)
+    assert len(runs) == 1 + PERTURBED
+    again = reference_values(tmp_path / "elsewhere", load_model(qdq_network(0, 2)), {"q1"}, seed=0)
+    assert recorded_leeways(again) == leeways
+
+
+def test_an_fp32_model_leaves_nothing_open(graph: Graph, tmp_path: Path) -> None:
+    assert recorded_leeways(reference_values(tmp_path, graph, {"b"}, seed=0)) == {}
+
+
+def test_slow_models_are_computed_only_once_more(graph: Graph) -> None:
+    quantised = load_model(qdq_network(0, 2))
+    assert [perturbed_count(quantised, seconds) for seconds in (0.1, SLOW_S, SLOW_S + 1)] == [PERTURBED, PERTURBED, 1]
+    assert perturbed_count(graph, 0.1) == 0

@@ -11,14 +11,15 @@ from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Key, Measurement, Outcome
 from intarsia.cost.sampling import Effort
+from intarsia.cost.stage_check import StageCheck
 from intarsia.partition import Capability, Partition
 from intarsia.search import Problem
 from intarsia.target import Target
 from tests.fakes import fake_dag
 
 
-def measured(ms: float) -> Measurement:
-    return Measurement(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=0.0)
+def measured(ms: float, error: float = 0.0) -> Measurement:
+    return Measurement(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=error)
 
 
 class MemoryStore:
@@ -47,8 +48,16 @@ class FakeMeasurer:
         failing: Mapping[Target, str] | None = None,
         telling: Collection[Target] = (),
         embedded_ms: float | None = None,
+        errors: Mapping[Target, float] | None = None,
+        stages: Mapping[Target, StageCheck] | None = None,
     ) -> None:
-        """The engines in ``telling`` have profilers; a switch inside a session costs ``embedded_ms``."""
+        """The engines in ``telling`` have profilers; a switch inside a session costs ``embedded_ms``.
+
+        What fails at ``verify`` is measured where nothing is verified, with the error in ``errors``; ``stages`` tells
+        what comes of checking the rounding stages of each engine.
+        """
+        self._errors = errors or {}
+        self._stages = stages or {}
         self._atoms_ms = atoms_ms
         self._switch_ms = switch_ms
         self._surprise_ms = surprise_ms
@@ -69,9 +78,18 @@ class FakeMeasurer:
     ) -> Outcome:
         self.measured += 1
         self.asked.append((piece.target.kind.name, len(piece.nodes)))
-        if piece.target in self._failing:
-            return Failure(stage=self._failing[piece.target], reason="on purpose")
-        return measured(self.piece_ms(piece) + (0.0 if after is None else self._switch_ms))
+        stage = self._failing.get(piece.target)
+        if stage is not None and not (stage == "verify" and self._is_let_pass(piece.target, settings)):
+            return Failure(stage=stage, reason="on purpose")
+        error = self._errors.get(piece.target, 0.0)
+        return measured(self.piece_ms(piece) + (0.0 if after is None else self._switch_ms), error)
+
+    def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
+        return self._stages[partitions[0].target]
+
+    def _is_let_pass(self, target: Target, settings: RunSettings) -> bool:
+        allowed = settings.max_error or 0.0
+        return not settings.verified or self._errors.get(target, 1.0) <= allowed
 
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
         self.measured += 1

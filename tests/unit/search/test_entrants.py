@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from intarsia.cost.record import Failure, Measurement
+from intarsia.cost.stage_check import StageCheck
 from intarsia.search.entrants import BEHIND, left_out
 from intarsia.search.first_look import STAGE
 from intarsia.search.singles import Single
@@ -58,3 +59,12 @@ def test_what_a_first_look_speaks_against_takes_no_part() -> None:
 
 def test_without_pruning_all_take_part() -> None:
     assert found(prune=False, onnxruntime=10.0, winograd=5.0, mnn=100.0) == {}
+
+
+def test_one_that_rounds_wrongly_takes_no_part_even_where_nothing_is_pruned() -> None:
+    problem = replace(PROBLEM, settings=replace(PROBLEM.settings, prune=False))
+    check = StageCheck(stages=2, fault="QuantizeLinear q rounds wrongly")
+    wrong = replace(single("mnn", None), outcome=Failure(stage="verify", reason="wrong"), stages=check)
+    assert left_out(problem, [wrong, single("openvino", 1.0)]) == {
+        Target("mnn"): "left out of the search: QuantizeLinear q rounds wrongly"
+    }

@@ -1,0 +1,60 @@
+"""Real engines on models that round inside: right ones ship whichever way they round, at any batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import intarsia
+from intarsia.onnxruntime import InferenceSession
+from tests.unit.graph.models import info, model
+from tests.unit.graph.quantised import dynamic_network, half_network, qdq_network
+
+NETWORKS = {
+    "images": lambda: qdq_network(1, 4),
+    "products per tensor": lambda: qdq_network(2, 4, per_channel=False, images=False),
+    "dynamic": lambda: dynamic_network(0),
+    "half": lambda: half_network(0),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_best_engine_ships_and_says_its_difference(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(NETWORKS[name](), path)
+    targets = "onnxruntime, openvino"
+    with intarsia.compile(path, targets, budget=2, store=tmp_path / "r.sqlite", strict=True) as compiled:
+        report = compiled.report
+    assert report["verified"]
+    assert report["max_rel_error"] <= report["allowed_error"]
+    for single in report["singles"]:
+        assert single.get("failure", {"stage": "capability"})["stage"] == "capability"
+    if name.startswith(("images", "products")):
+        (onnxruntime,) = (single for single in report["singles"] if single["target"] == "onnxruntime")
+        assert onnxruntime["stages"] == {"stages": 5, "fault": None, "skipped": None}
+
+
+def test_the_drop_in_session_runs_a_quantised_model(tmp_path: Path) -> None:
+    proto = qdq_network(3)
+    session = InferenceSession(proto.SerializeToString(), budget=1, store=tmp_path / "r.sqlite", cache=tmp_path)
+    x = np.random.default_rng(0).standard_normal((2, 12, 6, 6)).astype(np.float32)
+    (y,) = session.run(None, {"x": x})
+    assert np.isfinite(y).all()
+
+
+def test_outputs_that_vanish_are_remarked_and_not_refused(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    weights = {f"w{n}": (rng.standard_normal((8, 8)) * 1e-9).astype(np.float32) for n in range(5)}
+    nodes = [helper.make_node("MatMul", [f"h{n}", f"w{n}"], [f"h{n + 1}"]) for n in range(5)]
+    proto = model(nodes, [info("h0", (4, 8))], [info("h5", (4, 8))], weights)
+    assert numpy_helper.to_array(proto.graph.initializer[0]).any()
+    path = tmp_path / "m.onnx"
+    onnx.save(proto, path)
+    with intarsia.compile(path, "onnxruntime, openvino", budget=1, store=tmp_path / "r.sqlite") as compiled:
+        (remark,) = compiled.report["remarks"]
+        assert remark.startswith("output h5 is vanishingly small (")
+        assert compiled.report["verified"]
