@@ -291,7 +291,7 @@ class FakeArtifact:
             raise ArtifactError(f"{self.path}: no such file")
 
     machine = SimpleNamespace(cpu="A CPU")
-    plan = SimpleNamespace(settings=SimpleNamespace(threads=2))
+    plan = SimpleNamespace(settings=SimpleNamespace(threads=2, verified=True))
 
     def changed_engines(self) -> list[str]:
         return ["mnn 3.6.1 → 3.7.0"]
@@ -367,7 +367,7 @@ class Fakes:
                     Deviation(name="z", error=float("inf"), allowed=1e-3),
                 ),
                 unchecked=("labels",),
-                guilty="partition 1 on onnxruntime is wrong: z is off by inf of its largest value",
+                guilty="partition 1 on onnxruntime is wrong: z: error beyond any number, allowed 0.001",
             ),
         )
         self.timing: Timing | None = Timing(

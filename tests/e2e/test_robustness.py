@@ -22,7 +22,7 @@ Intarsia = Callable[..., Run]
 
 MODES = {
     "raise": ("run", "it never works"),
-    "wrong": ("verify", "error 0."),
+    "wrong": ("verify", "of its largest value"),
     "compile": ("run", "an exception that nobody expected"),
     "segfault": ("crash", "SIGSEGV"),
     "hang": ("timeout", "no answer within"),

@@ -26,6 +26,7 @@ _MOVES = frozenset(
 )
 """Operators whose results are numbers that they read: nothing is rounded."""
 _PASSING = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Concat"})
+_ROUNDS = "rounds"
 SMALL = 16
 """Values of so few elements are sizes and the like: rounding them otherwise would change shapes."""
 
@@ -73,7 +74,9 @@ def rounding(node: Node, graph: Graph) -> Rounding | None:
 
 def rounds(graph: Graph) -> bool:
     """Whether a graph rounds inside, so that two right computations of it differ by more than fp32 does."""
-    return any(True for _ in _telling(graph))
+    if _ROUNDS not in graph.memo:
+        graph.memo[_ROUNDS] = any(True for _ in _telling(graph))
+    return bool(graph.memo[_ROUNDS])
 
 
 def quantisers(graph: Graph) -> tuple[Node, ...]:

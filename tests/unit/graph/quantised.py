@@ -30,7 +30,7 @@ def qdq_network(seed: int, layers: int = 3, *, per_channel: bool = True, images:
         weights[f"wz{layer}"] = np.zeros(WIDTH, np.int8) if per_channel else np.int8(0)
         weights[f"s{layer + 1}"] = np.float32(rng.uniform(3.0, 5.0) * (layer + 2) / 127)
         scale = [f"w{layer}", f"ws{layer}", f"wz{layer}"]
-        more = {"axis": axis} if per_channel else {}
+        more: dict[str, Any] = {"axis": axis} if per_channel else {}
         nodes.append(helper.make_node("DequantizeLinear", scale, [f"v{layer}"], name=f"weights{layer}", **more))
         if images:
             nodes.append(helper.make_node("Conv", [f"d{layer}", f"v{layer}"], [f"m{layer}"], pads=[1] * 4))
@@ -80,7 +80,7 @@ def _dequantise(q: str, scale: str, d: str) -> onnx.NodeProto:
 
 
 def _changed(proto: onnx.ModelProto, name: str, change: Callable[[np.ndarray], np.ndarray]) -> onnx.ModelProto:
-    found = onnx.ModelProto.FromString(proto.SerializeToString())
+    found = onnx.load_from_string(proto.SerializeToString())
     weight = next(weight for weight in found.graph.initializer if weight.name == name)
     array = numpy_helper.to_array(weight)
     weight.CopyFrom(numpy_helper.from_array(np.asarray(change(array.copy()), array.dtype), name))
@@ -93,7 +93,7 @@ def _swapped(array: np.ndarray) -> np.ndarray:
 
 
 def _other_axis(proto: onnx.ModelProto) -> onnx.ModelProto:
-    found = onnx.ModelProto.FromString(proto.SerializeToString())
+    found = onnx.load_from_string(proto.SerializeToString())
     node = next(node for node in found.graph.node if node.name == "weights1")
     node.attribute[0].i = 1 - node.attribute[0].i
     return found

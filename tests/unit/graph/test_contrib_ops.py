@@ -22,7 +22,7 @@ REAL_A, REAL_B = (A.astype(float) - 120) * float(S), (B.astype(float) - 131) * f
 
 
 def steps(real: np.ndarray) -> np.ndarray:
-    return np.clip(np.rint(real / float(U)) + 100, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(real / float(U)) + 100, 0, 255), np.uint8)
 
 
 def run(op: str, *inputs: Any, **attributes: Any) -> np.ndarray:

@@ -78,6 +78,6 @@ def test_sizes_computed_from_numbers_stay() -> None:
 
 def test_scales_lie_along_their_axis_and_in_blocks() -> None:
     node = load_model(qdq_network(0)).node("weights1")
-    assert spread(node, (2, 3), np.float32(4.0)).shape == (1, 1)
+    assert spread(node, (2, 3), np.array(4.0)).shape == (1, 1)
     assert spread(node, (2, 3), np.array([1.0, 2.0])).tolist() == [[1.0], [2.0]]
     assert spread(node, (4, 1), np.array([[1.0], [2.0]])).tolist() == [[1.0], [1.0], [2.0], [2.0]]

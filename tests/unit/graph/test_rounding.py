@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -23,7 +24,7 @@ from tests.unit.graph.quantised import dynamic_network, half_network, qdq_networ
         (half_network(0), True, True, 0),
     ],
 )
-def test_models_that_round_inside(proto: object, does: bool, besides: bool, stages: int) -> None:
+def test_models_that_round_inside(proto: onnx.ModelProto, does: bool, besides: bool, stages: int) -> None:
     graph = load_model(proto)
     assert (rounds(graph), rounds_besides(graph), len(quantisers(graph))) == (does, besides, stages)
 

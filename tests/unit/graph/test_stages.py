@@ -100,11 +100,12 @@ def test_a_scale_from_the_data_is_checked_and_so_is_what_it_makes() -> None:
     names = checked_values(graph)
     right = answers(graph, names)
     assert faults(graph, right) == []
-    for name, change, told in (
+    changes: tuple[tuple[str, Callable[[np.ndarray], np.ndarray], str], ...] = (
         ("qs", lambda s: s * np.float32(1.01), "its scale is"),
         ("qz", lambda z: (z + 2).astype(np.uint8), "its zero point is"),
         ("q", lambda q: np.minimum(q, 200), "steps from what it was given"),
-    ):
+    )
+    for name, change, told in changes:
         (fault,) = faults(graph, {**right, name: np.asarray(change(right[name]))})
         assert told in fault.error
 
