@@ -46,7 +46,7 @@ def test_strings_are_left_out_and_nothing_is_there_at_first(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint2])
 def test_types_that_numpy_has_no_name_for_come_back(dtype: type, tmp_path: Path) -> None:
-    values = np.array([1.0, 0.0, 2.0], dtype)
+    values: np.ndarray = np.array([1.0, 0.0, 2.0], dtype)
     record_values(tmp_path, {"x": values, "scalar": values[0].reshape(())})
     found = recorded_values(tmp_path, ["x", "scalar"])
     assert found["x"].dtype == found["scalar"].dtype == values.dtype
