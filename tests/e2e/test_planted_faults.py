@@ -23,17 +23,18 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 WRONG = Path(__file__).parents[1] / "wrong_engine"
 _ANYWHERE = ("swapped-channels-first", "swapped-channels-middle", "swapped-channels-last", "drops-shortcut")
 _ROUNDED = ("scale-once", "scale-at-the-end", "scale-everywhere", "zero-point-plus-one", "zero-point-ignored")
+_ONE_STEP = "zero-point-plus-one-once"
 _DIRECTIONS = ("narrow-range", "rounds-down", "rounds-up", "truncates")
 PLANTED: Mapping[str, Sequence[str]] = {
     "superres-qdq-channel": (
-        *_ANYWHERE, *_ROUNDED, *_DIRECTIONS,
+        *_ANYWHERE, *_ROUNDED, *_DIRECTIONS, _ONE_STEP,
         "wraps-around", "one-scale-for-all-channels", "other-axis", "drops-biases",
     ),
-    "residual-qoperator": (*_ROUNDED, *_DIRECTIONS, "swapped-channels-middle", "drops-shortcut"),
+    "residual-qoperator": (*_ROUNDED, *_DIRECTIONS, _ONE_STEP, "swapped-channels-middle", "drops-shortcut"),
     "vit-qdq-channel": (
         *_ANYWHERE, "scale-once", "scale-at-the-end", "scale-everywhere", "zero-point-plus-one", *_DIRECTIONS,
         "wraps-around", "one-scale-for-all-channels", "other-axis", "drops-activation", "relu-for-gelu",
-        "drops-biases",
+        "drops-biases", _ONE_STEP,
     ),
     "vit-dynamic": (*_ANYWHERE, "scale-once", "scale-at-the-end", "zero-point-plus-one", "zero-point-ignored"),
     "gru-qdq-tensor": ("scale-once", "zero-point-plus-one", "zero-point-ignored", "narrow-range", "wraps-around"),
@@ -44,6 +45,8 @@ PLANTED: Mapping[str, Sequence[str]] = {
     "residual-bf16-borders": ("swapped-channels-middle", "drops-shortcut", "half-saturates"),
 }  # fmt: skip
 """The faults that each model can have, and that change what it computes."""
+WITHIN = "bf16-for-fp16"
+"""Too small to be told from fp16's own rounding at the end of these networks: three to six times that of an engine."""
 STRICT = {fault: name for name, faults in reversed(list(PLANTED.items())) for fault in faults}
 """A model for each fault."""
 
@@ -66,11 +69,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("faults") / "store.sqlite"
 
 
-def test_every_fault_is_planted_in_two_models() -> None:
+def test_every_fault_but_one_is_planted_in_two_models() -> None:
     counts = {fault: sum(fault in faults for faults in PLANTED.values()) for fault in FAULTS}
-    assert counts.pop("none") == 0
-    assert {fault for fault, count in counts.items() if count < 2} == set()
-    assert len(counts) >= 12
+    assert {fault for fault, count in counts.items() if count < 2} == {"none", WITHIN}
+    assert len(counts) - 2 >= 12
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -95,7 +97,7 @@ def test_beside_a_right_engine_each_is_a_failure(name: str, store: Path) -> None
         report = compiled.report
     rows = {row["target"]: row for row in report["singles"]}
     assert report["verified"] is True
-    assert not report["best_single"].startswith("wrong -fault") or report["best_single"] == "wrong -fault=none"
+    assert report["best_single"] not in wrong
     assert "failure" not in rows["wrong -fault=none"]
     passed = {
         fault: (rows[target].get("max_rel_error"), rows[target].get("allowed_error"))
@@ -112,7 +114,7 @@ def test_asked_for_it_is_refused(fault: str, store: Path) -> None:
         intarsia.compile(model, [f"wrong -fault={fault}"], partition="single", strict=True, budget=1, store=store)
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", ["residual-qoperator", "vit-dynamic", "superres-fp16-borders"])
 def test_without_a_fault_it_passes(name: str, store: Path) -> None:
     model = quantised.build(name)
     target = ["wrong -fault=none"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.files import replace_file
+from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.leeway import Leeway
 
 VALUES = "values"
@@ -25,7 +26,7 @@ def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
     for name, array in values.items():
         if array.dtype.hasobject:  # strings are generated again where they are needed
             continue
-        file = index.setdefault(name, f"{len(index)}.npy")
+        file = index.setdefault(name, f"{len(index)}.{array.dtype.name}.npy")
         draft = folder / f".{os.getpid()}.npy"
         np.save(draft, np.asarray(array, order="C"), allow_pickle=False)
         draft.replace(folder / file)  # who has mapped the one before keeps that
@@ -40,7 +41,7 @@ def recorded_names(folder: Path) -> frozenset[str]:
 def recorded_values(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
     """Those of the named values that are there, mapped."""
     index = _read_index(folder)
-    return {name: np.load(folder / index[name], mmap_mode="r") for name in names if name in index}
+    return {name: _mapped(folder / index[name]) for name in names if name in index}
 
 
 def record_leeways(folder: Path, leeways: Mapping[str, Leeway]) -> None:
@@ -58,9 +59,15 @@ def recorded_leeways(folder: Path) -> dict[str, Leeway]:
     return {name: Leeway(largest=largest, length=length) for name, (largest, length) in rows.items()}
 
 
+def _mapped(path: Path) -> np.ndarray:
+    """The array, of the type that the file's name says: numpy's format has no name for those of ``ml_dtypes``."""
+    array: np.ndarray = np.load(path, mmap_mode="r")
+    return array.view(numpy_dtype(path.suffixes[-2][1:])) if array.dtype.kind == "V" else array
+
+
 def _read_index(folder: Path) -> dict[str, str]:
     try:
         index: dict[str, str] = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    return index
+    return {name: file for name, file in index.items() if file.count(".") > 1}  # earlier versions wrote no type

@@ -44,10 +44,21 @@ def test_strings_are_left_out_and_nothing_is_there_at_first(tmp_path: Path) -> N
     assert recorded_names(tmp_path) == {"x"}
 
 
-def test_bfloat16_keeps_its_bits(tmp_path: Path) -> None:
-    values = np.array([1.0, -2.5], ml_dtypes.bfloat16)
-    record_values(tmp_path, {"x": values})
-    assert recorded_values(tmp_path, ["x"])["x"].tobytes() == values.tobytes()
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint2])
+def test_types_that_numpy_has_no_name_for_come_back(dtype: type, tmp_path: Path) -> None:
+    values: np.ndarray = np.array([1.0, 0.0, 2.0], dtype)
+    record_values(tmp_path, {"x": values, "scalar": values[0].reshape(())})
+    found = recorded_values(tmp_path, ["x", "scalar"])
+    assert found["x"].dtype == found["scalar"].dtype == values.dtype
+    np.testing.assert_array_equal(found["x"].astype(np.float32), [1.0, 0.0, 2.0])
+
+
+def test_what_earlier_versions_wrote_without_a_type_is_not_there(tmp_path: Path) -> None:
+    np.save(tmp_path / "0.npy", X)
+    (tmp_path / "values.json").write_text('{"x": "0.npy"}', encoding="utf-8")
+    assert recorded_names(tmp_path) == frozenset()
+    record_values(tmp_path, {"x": X + 1})
+    np.testing.assert_array_equal(recorded_values(tmp_path, ["x"])["x"], X + 1)
 
 
 def test_what_is_there_already_stays_where_it_is(tmp_path: Path) -> None:
