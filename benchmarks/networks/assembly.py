@@ -88,8 +88,10 @@ class Assembly:
         bias = self.draw.normal(f"{label}.bias", (channels,), std=_SPREAD)
         return self.weight(f"{label}.scale", scale), self.weight(f"{label}.bias", bias)
 
-    def model(self, source: tuple[str, Sequence[int]], result: tuple[str, Sequence[int]]) -> onnx.ModelProto:
-        """The finished model, of one (name, shape) input and one output."""
+    def model(
+        self, source: tuple[str, Sequence[int | str]], result: tuple[str, Sequence[int | str]]
+    ) -> onnx.ModelProto:
+        """The finished model, of one (name, shape) input and one output; a dimension with a name is open."""
         values = [
             helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in (source, result)
         ]

@@ -26,6 +26,7 @@ from intarsia.errors import (
     IntarsiaError,
     Interrupted,
     MissingStageError,
+    NoCoverError,
     PlanError,
 )
 from intarsia.graph.bind import Shapes, ranges_of
@@ -240,7 +241,7 @@ def _next_part(
     for request in tries:
         try:
             return _part(request, ranges, records, progress, held)
-        except (BackendError, InputError, MissingStageError):
+        except (BackendError, InputError, MissingStageError, NoCoverError):
             continue
     raise fault.error
 
