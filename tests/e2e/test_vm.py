@@ -180,7 +180,7 @@ def test_a_loop_and_a_branch_are_mixed_with_other_engines(
 def ends(encoder: Path, folder: Path, target: str, **settings: Any) -> Path:
     """The encoder for lengths in two buckets, at a batch of one, compiled without a search."""
     path = folder / f"{target.partition(' ')[0]}-{len(settings)}.intarsia"
-    shapes = {"batch": 1, "length": f"1..{LONGEST}/64"}
+    shapes: dict[str, Any] = {"batch": 1, "length": f"1..{LONGEST}/64"}
     chosen = {"partition": "greedy", **settings}
     with intarsia.compile(
         encoder, target, shapes=shapes, budget=0, store=folder / "vm.sqlite", threads=1, **chosen
@@ -206,8 +206,8 @@ def alone(encoder: Path, folder: Path) -> Iterator[CompiledModel]:
 @pytest.fixture(scope="module")
 def mixed(encoder: Path, folder: Path) -> Iterator[CompiledModel]:
     """The second layer on ONNX Runtime, so that values of open length go from one engine to the other."""
-    shapes = {"batch": 1, "length": f"1..{LONGEST}/64"}
-    divided = intarsia.partition(encoder, f"openvino, {ORT}", shapes=shapes)
+    shapes: dict[str, Any] = {"batch": 1, "length": f"1..{LONGEST}/64"}
+    divided = driver.partition(encoder, f"openvino, {ORT}", shapes=shapes)
     nodes = [id_ for part in divided.partitions for id_ in part.nodes if id_.startswith("two") or id_ == "y"]
     plan = PlanFile(partitions=divided.moved(nodes, Target(ORT)).partitions)
     path = ends(encoder, folder, f"openvino, {ORT}", partition="manual", plan=plan)
@@ -272,7 +272,7 @@ def test_a_bucket_whose_plan_fails_at_an_end_goes_to_the_other_engine(
 
     monkeypatch.setattr(driver, "check_ends", found)
     settings: dict[str, Any] = {"partition": "greedy", "budget": 0, "store": folder / "vm.sqlite", "threads": 1}
-    shapes = {"batch": 1, "length": f"1..{LONGEST}/64"}
+    shapes: dict[str, Any] = {"batch": 1, "length": f"1..{LONGEST}/64"}
     with intarsia.compile(encoder, f"openvino, {ORT}", shapes=shapes, **settings) as compiled:
         assert [bucket.plan.engines for bucket in compiled.buckets] == [("openvino",), ("onnxruntime",)]
         told = compiled.report["buckets"][1]["absent"]
