@@ -94,7 +94,10 @@ class Assembly:
         result: tuple[str, Sequence[int | str]],
         of: int = onnx.TensorProto.FLOAT,
     ) -> onnx.ModelProto:
-        """The finished model, of one (name, shape) input, whose elements are `of` this type, and one output of fp32."""
+        """The finished model, of one (name, shape) input of this element type, and one output of fp32.
+
+        A dimension with a name is open.
+        """
         taken = helper.make_tensor_value_info(source[0], of, source[1])
         given = helper.make_tensor_value_info(result[0], onnx.TensorProto.FLOAT, result[1])
         graph = helper.make_graph(self._nodes, self._name, [taken], [given], self._weights)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import onnx
 
 TINY = "tiny"
+_AS_GIVEN = 0
+"""In the shape of a Reshape: this dimension stays as it is."""
 
 
 def build(name: str, seed: int = 0) -> onnx.ModelProto:
@@ -131,6 +133,16 @@ def cnn_transformer(name: str, seed: int) -> onnx.ModelProto:
     x = net.linear("classes", x, (width, classes), gain=4.0)
     net.node("Softmax", "probabilities", x, axis=-1)
     return net.model(("picture", (1, 3, 224, 224)), ("probabilities", (1, classes)))
+
+
+def text_encoder(seed: int = 0) -> onnx.ModelProto:
+    """Four blocks of a text encoder over an open number of word vectors: for ranges of sizes, not for the suite."""
+    width, x = 256, "words"
+    net = Assembly("text_encoder", seed)
+    for block in range(1, 5):
+        x = _encoder_block(net, f"encoder{block}", x, _AS_GIVEN, width)
+    net.node("Tanh", "meanings", _layer_norm(net, "norm", x, width))
+    return net.model(("words", (1, "seq", width)), ("meanings", (1, "seq", width)))
 
 
 def _basic_block(net: Assembly, label: str, x: str, channels: tuple[int, int]) -> str:

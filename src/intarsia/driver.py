@@ -27,6 +27,7 @@ from intarsia.errors import (
     Interrupted,
     MismatchError,
     MissingStageError,
+    NoCoverError,
     PlanError,
 )
 from intarsia.graph.bind import Shapes, ranges_of
@@ -299,7 +300,7 @@ def _next_part(
     for request in tries:
         try:
             return _part(request, ranges, records, progress, held, deadline)
-        except (BackendError, InputError, MissingStageError):
+        except (BackendError, InputError, MissingStageError, NoCoverError):
             continue
     raise fault.error
 

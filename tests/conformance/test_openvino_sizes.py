@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 
-from intarsia.backends import registry
+from intarsia.backends import openvino_loader, registry
 from intarsia.backends.base import BoundCall, Executable, Slot
 from intarsia.config import RunSettings
 from intarsia.errors import ExecutionError
@@ -76,6 +79,24 @@ def test_any_size_is_right_after_any_other(case: SizeCase, threads: int) -> None
                 assert got is not None
                 assert differences(got, want) == [], f"{name} at {sizes}, order {seed}"
         bound.executable.close()
+
+
+def test_exported_it_takes_any_size_too(tmp_path: Path) -> None:
+    case = SIZE_CASES[0]
+    graph, settings = load_model(case.model, case.shapes), RunSettings(threads=1)
+    registry.get("openvino").export(graph.extract([each.id for each in graph.nodes]), TARGET, settings, tmp_path)
+    shutil.copy(openvino_loader.__file__, tmp_path / "loader.py")
+    found = spec_from_file_location("loader", tmp_path / "loader.py")
+    assert found is not None
+    assert found.loader is not None
+    loader = module_from_spec(found)
+    found.loader.exec_module(loader)
+    run, rng = loader.load(), np.random.default_rng(0)
+    for seq in (1, 200, 2, 64, 1):
+        feeds = case.feeds(rng, {"batch": 2, "seq": seq})
+        results = run(feeds)
+        for name, want in evaluate(graph, feeds).items():
+            assert differences(results[name], want) == [], f"{name} at {seq}"
 
 
 UNEVEN = Case(

@@ -21,6 +21,8 @@ def load() -> Run:
     values = json.loads((FOLDER / "options.json").read_text(encoding="utf-8"))
     compiled = openvino.Core().compile_model(FOLDER / "model.xml", values["device"], values["properties"])
     request = compiled.create_infer_request()
+    if any(port.partial_shape.is_dynamic for port in (*compiled.inputs, *compiled.outputs)):
+        return _of_any_size(request, values["inputs"], values["outputs"])
     # Views of the request's own memory: handing arrays over at each call costs more than copying them.
     given = {name: request.get_input_tensor(place).data for place, name in enumerate(values["inputs"])}
     results = {name: request.get_output_tensor(place).data for place, name in enumerate(values["outputs"])}
@@ -30,5 +32,19 @@ def load() -> Run:
             view[...] = feeds[name]
         request.infer(share_outputs=True)
         return {name: view.copy() for name, view in results.items()}
+
+    return run
+
+
+def _of_any_size(request: Any, inputs: list[str], outputs: list[str]) -> Run:
+    """What runs a model of open sizes: the request's memory takes the shape of each call."""
+
+    def run(feeds: Mapping[str, Any]) -> dict[str, Any]:
+        for place, name in enumerate(inputs):
+            given = request.get_input_tensor(place)
+            given.shape = feeds[name].shape
+            given.data[...] = feeds[name]
+        request.infer(share_outputs=True)
+        return {name: request.get_output_tensor(place).data.copy() for place, name in enumerate(outputs)}
 
     return run
