@@ -59,7 +59,11 @@ def _packages(requirements: Iterable[str]) -> frozenset[str]:
 OURS = frozenset({*sys.stdlib_module_names, "intarsia", *_packages(PROJECT["dependencies"])})
 """What may be imported anywhere: the standard library, and what Intarsia depends on. All else is an engine's."""
 
-FOREIGN = {Path("interop/torch_compile.py"): "torch", Path("interop/torch_export.py"): "torch"}
+FOREIGN = {
+    Path("interop/torch_compile.py"): "torch",
+    Path("interop/torch_export.py"): "torch",
+    Path("onnxruntime/quantization.py"): "onnxruntime",
+}
 """Files that are there for what another library's users call; they may import it, once it has called."""
 
 UNDRIVEN = Path("backends", "undriven.py")

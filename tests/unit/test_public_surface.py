@@ -52,6 +52,11 @@ def test_importing_loads_nothing_heavy() -> None:
     assert loaded_by("import intarsia").isdisjoint(HEAVY)
 
 
+def test_the_interface_of_onnxruntime_loads_no_engine() -> None:
+    loaded = loaded_by("import intarsia.onnxruntime")
+    assert loaded.isdisjoint({"MNN", "ncnn", "onnxruntime", "openvino"})
+
+
 def test_a_target_is_described_without_any_engine() -> None:
     loaded = loaded_by("from intarsia import Target; Target('onnxruntime')")
     assert loaded.isdisjoint({"MNN", "ncnn", "onnx", "onnx_ir", "onnxruntime", "onnxscript", "openvino"})

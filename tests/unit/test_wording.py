@@ -22,6 +22,7 @@ MORE_THAN_ONE = {
     ("graph/ranges.py", "buckets"),
     ("search/planning.py", "threads"),
     ("backends/ncnn_lowering/builder.py", "dimensions"),
+    ("spec/likeness.py", "tags"),
 }  # fmt: skip
 """What is never said of one."""
 

@@ -196,7 +196,11 @@ def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
     yield None if pads_by_one(node.attributes) else "its 3x3 stride-1 convolutions are not padded by one on each side"
     channels = " to ".join(map(str, shape[1::-1]))
     is_blocked = fits(shape, node.attributes, block)
-    yield None if is_blocked else f"its 3x3 stride-1 convolutions, as {channels} channels, are no multiple of {block}"
+    yield (
+        None
+        if is_blocked
+        else f"the channels of its 3x3 stride-1 convolutions, {channels}, are no multiples of {block}"
+    )
     is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
     yield None if is_single else f"it computes in float32 only, and the 3x3 stride-1 convolutions are {weight.dtype}"
     has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)

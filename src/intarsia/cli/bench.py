@@ -104,8 +104,10 @@ def _judged(found: Contest, name: str) -> str:
 
 
 def _print(report: Mapping[str, Any]) -> None:
-    header = ("plan", "ms", "95 %", "p99", "speed", "", "cold s", "peak", "runs on")
-    print_table(header, [_row(plan) for plan in report["plans"]], numbers=("ms", "p99", "speed", "cold s", "peak"))
+    header = ("plan", "ms", "95 %", "p99", "speed", "cold s", "peak", "runs on", "")
+    print_table(
+        header, [_row(plan) for plan in report["plans"]], numbers=("ms", "95 %", "p99", "speed", "cold s", "peak")
+    )
     control = report["control"]
     if control is not None:
         void = "; the machine was too noisy, so nothing is shown" * report["is_void"]
@@ -119,7 +121,7 @@ def _print(report: Mapping[str, Any]) -> None:
 def _row(plan: Json) -> tuple[str, ...]:
     if "failure" in plan:
         failed = f"failed at {plan['failure']['stage']}: {plan['failure']['reason']}"
-        return plan["name"], NOTHING, "", NOTHING, NOTHING, failed, NOTHING, NOTHING, plan["targets"]
+        return plan["name"], NOTHING, "", NOTHING, NOTHING, NOTHING, NOTHING, plan["targets"], failed
     latency, speed, p99 = plan["latency_ms"], plan["speedup"], plan["p99_ms"]
     gain = "" if plan["verdict"] == "baseline" else f" ({speed['low']:.2f} to {speed['high']:.2f})"
     return (
@@ -128,8 +130,8 @@ def _row(plan: Json) -> tuple[str, ...]:
         f"{ms(latency['low'])} to {ms(latency['high'])}",
         NOTHING if p99 is None else ms(p99["median"]),
         f"{speed['median']:.2f}",
-        plan["verdict"] + gain,
         NOTHING if plan["cold_s"] is None else f"{plan['cold_s']:.2f}",
         megabytes(plan["peak_bytes"]),
         plan["targets"],
+        plan["verdict"] + gain,
     )

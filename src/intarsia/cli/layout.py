@@ -224,13 +224,24 @@ def _side_by_side(grid: Grid, width: int, *, is_key_above: bool = False, is_tail
             start = f"{row[0]:<{_padded(row[0], key)}}" if fits else " " * key
             lines = [f"{begun}{GAP}{line}" for begun, line in zip_longest([start], lines, fillvalue=" " * key)]
         if is_tail_below and row[last]:
-            if used + len(GAP) + cell_len(row[last]) <= width:
-                lines[0] = f"{lines[0]}{GAP}{row[last]}"
-            else:
-                lines += folded(row[last], width, INDENT)
+            lines = _with_tail(lines, row[last], used, width)
         return [*above, *lines] if any(line.strip() for line in lines) or not above else above
 
     return _made(grid, draw)
+
+
+def _with_tail(lines: Lines, tail: str, used: int, width: int) -> Lines:
+    """A row with its last text beside it, or below it where that takes fewer lines."""
+    below = [*lines, *folded(tail, width, INDENT)]
+    room = width - used - len(GAP)
+    if room < _least(tail):
+        return below
+    beside = folded(tail, room)
+    if max(len(lines), len(beside)) > len(below):
+        return below
+    return [
+        f"{line:<{_padded(line, used)}}{GAP}{more}".rstrip() for line, more in zip_longest(lines, beside, fillvalue="")
+    ]
 
 
 def _stacked(grid: Grid, width: int) -> Band:

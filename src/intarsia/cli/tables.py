@@ -139,6 +139,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
 
 def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     shown = set(range(len(parts))) if verbose else _costliest(parts)
+    compared = any(standing(part) != NOTHING for part in parts)
     placed = any((part.get("device") or _HOST) != _HOST for part in parts)
     rows: list[tuple[str, ...]] = [
         (
@@ -150,12 +151,12 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
             ms(part["measured_ms"]),
             percent(part.get("share")),
             ms(part.get("switch_ms")),
-            standing(part),
+            *((standing(part),) if compared else ()),
         )
         for number, part in enumerate(parts)
         if number in shown
     ]
-    header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, "runner-up")
+    header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, *(("runner-up",) if compared else ()))
     print_table(header, rows, numbers=_FIGURES)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)

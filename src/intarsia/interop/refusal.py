@@ -42,7 +42,6 @@ _INSTEAD: Mapping[str, tuple[str, ...]] = {
         "add_external_initializers_from_files_in_memory",
     ),
     "measured times are in the record store: name it as store=": ("get_tuning_results", "set_tuning_results"),
-    "every error is an intarsia.errors.IntarsiaError; what is wrong with an input is a ValueError too": ("capi",),
     "state threads by intra_op_num_threads; all sessions have them together": ("set_global_thread_pool_sizes",),
     "name the dimension: add_free_dimension_override_by_name": ("add_free_dimension_override_by_denotation",),
     "limit the compile by budget=": ("set_load_cancellation_flag",),

@@ -19,6 +19,7 @@ from intarsia.graph.bind import Shapes
 from intarsia.graph.interface import interface_of
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.compiled import BUDGET_S, Settings, compiled
+from intarsia.interop.failures import as_theirs
 from intarsia.interop.nodes import ModelMetadata, NodeArg, metadata_of, node_args
 from intarsia.interop.options import RunOptions, SessionOptions, check_session_options
 from intarsia.interop.providers import Provider, chosen_providers, targets_of
@@ -52,6 +53,7 @@ class InferenceSession:
         providers: What `get_providers` returns.
     """
 
+    @as_theirs
     def __init__(
         self,
         path_or_bytes: str | os.PathLike[str] | bytes,
@@ -149,6 +151,7 @@ class InferenceSession:
         """What `get_providers` returns."""
         return self.get_providers()
 
+    @as_theirs
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: RunOptions | None = None
     ) -> list[np.ndarray]:
@@ -168,6 +171,7 @@ class InferenceSession:
         results = self._results(input_feed, run_options)
         return [results[name] for name in wanted]
 
+    @as_theirs
     def run_with_ort_values(
         self,
         output_names: Sequence[str] | None,
@@ -177,6 +181,7 @@ class InferenceSession:
         """As `run`, with values in and out."""
         return [OrtValue(array) for array in self.run(output_names, input_dict_ort_values, run_options)]
 
+    @as_theirs
     def run_async(
         self,
         output_names: Sequence[str] | None,
@@ -200,6 +205,7 @@ class InferenceSession:
         """Room for the arrays of runs to come."""
         return IOBinding(self)
 
+    @as_theirs
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
         """Run once on what is bound.
 
@@ -236,6 +242,7 @@ class InferenceSession:
         """The options of each provider, as text."""
         return {name: {key: str(value) for key, value in own.items()} for name, own in self._chosen.items()}
 
+    @as_theirs
     def set_providers(
         self, providers: Sequence[Provider] | None = None, provider_options: Sequence[Mapping[str, Any]] | None = None
     ) -> None:
@@ -254,6 +261,7 @@ class InferenceSession:
         """When profiling began, in nanoseconds of ``time.perf_counter_ns``; 0 where it is off."""
         return 0 if self._trace is None else self._trace.start_ns
 
+    @as_theirs
     def end_profiling(self) -> str:
         """Write the profile of the runs so far; its path.
 
@@ -265,6 +273,7 @@ class InferenceSession:
         path, self._trace = self._trace.write(), None
         return str(path)
 
+    @as_theirs
     def check_input(self, name: str) -> None:
         """Refuse a name that no input has.
 
@@ -273,6 +282,7 @@ class InferenceSession:
         """
         _check_names([name], [end.name for end in self._interface.inputs], "input")
 
+    @as_theirs
     def check_output(self, name: str) -> None:
         """Refuse a name that no output has.
 

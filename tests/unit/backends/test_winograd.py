@@ -62,8 +62,8 @@ HALF = Case(
         (convolution(strides=[2, 2]), "no 3x3 stride-1 convolution to replace"),
         (convolution(dilations=[2, 2]), "no 3x3 stride-1 convolution to replace"),
         (convolution(pads=[0, 0, 0, 0]), "are not padded by one on each side"),
-        (convolution(channels=(8, 12)), "as 8 to 12 channels, are no multiple of 8"),
-        (convolution(channels=(4, 8)), "as 4 to 8 channels, are no multiple of 8"),
+        (convolution(channels=(8, 12)), "convolutions, 8 to 12, are no multiples of 8"),
+        (convolution(channels=(4, 8)), "convolutions, 4 to 8, are no multiples of 8"),
         (HALF, "it computes in float32 only, and the 3x3 stride-1 convolutions are float16"),
     ],
 )

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,10 +155,10 @@ def test_without_a_usable_cache_there_is_a_temporary_store_and_a_remark(
         case "full":
             opened = sqlite3.connect
 
-            def full(path: Path, *args: object, **settings: object) -> sqlite3.Connection:
+            def full(path: Path, *args: Any, **settings: Any) -> Any:
                 if cache in Path(path).parents:
                     raise sqlite3.OperationalError("database or disk is full")
-                return opened(path, *args, **settings)  # type: ignore[arg-type,call-overload]
+                return opened(path, *args, **settings)
 
             monkeypatch.setattr(sqlite3, "connect", full)
     store = open_store()

@@ -5,9 +5,11 @@ What ONNX Runtime has and this module has not is refused with what to do instead
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from intarsia import __version__ as _version
+from intarsia.backends.onnxruntime import OnnxRuntimeBackend
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.nodes import ModelMetadata, NodeArg
 from intarsia.interop.options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions
@@ -15,6 +17,7 @@ from intarsia.interop.providers import get_all_providers, get_available_provider
 from intarsia.interop.refusal import refuse_absent
 from intarsia.interop.session import InferenceSession
 from intarsia.interop.values import OrtDevice, OrtValue
+from intarsia.onnxruntime import capi
 
 __all__ = [
     "ExecutionMode",
@@ -29,6 +32,9 @@ __all__ = [
     "RunOptions",
     "SessionIOBinding",
     "SessionOptions",
+    "__intarsia_version__",
+    "__version__",
+    "capi",
     "disable_telemetry_events",
     "enable_telemetry_events",
     "get_all_providers",
@@ -43,8 +49,11 @@ __all__ = [
     "set_seed",
 ]
 
-__version__ = "1.22.0"
-"""The version of ONNX Runtime whose interface this is, for scripts that ask; ``get_build_info`` tells Intarsia's."""
+INTERFACE_VERSION = "1.22.0"
+"""The version of ONNX Runtime whose interface this is at least."""
+__version__: str = OnnxRuntimeBackend().probe().version or INTERFACE_VERSION
+"""Of the ONNX Runtime that is installed, for scripts that ask; where none is, the `INTERFACE_VERSION`."""
+__intarsia_version__ = _version
 
 SessionIOBinding = IOBinding
 
@@ -94,4 +103,6 @@ def disable_telemetry_events() -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "quantization":  # loaded by who asks for it: it is large, and ONNX Runtime's own
+        return import_module(f"{__name__}.{name}")
     raise refuse_absent("intarsia.onnxruntime", name, __all__)
