@@ -1,7 +1,7 @@
 """A new user's first session, as it happened: ``python -m benchmarks.first_session [REPOSITORY]``.
 
-Follows ``docs/start.md`` to the letter, in an empty folder with an empty home, and writes what was typed, what came
-back and how long it took to ``docs/first-session.md``. The clone is of this repository if no other one is named. Where
+Follows ``docs/start.md`` to the letter, beside a fresh clone and with an empty home, and writes what was typed, what
+came back and how long it took to ``docs/first-session.md``. The clone is of this repository if no other is named. Where
 Chromium is installed, the report is opened in it, and what it shows is kept as a picture.
 """
 
@@ -25,6 +25,8 @@ START = ROOT / "docs" / "start.md"
 PAGE = ROOT / "docs" / "first-session.md"
 PICTURE = ROOT / "docs" / "figures" / "first-session-report.png"
 STEP = re.compile(r"^    (?P<command>\S[^\n]*)$|^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+SOURCE = "intarsia"
+"""The folder that the page starts beside."""
 LIMIT_S = 1800.0
 WIDTH = 120
 """Columns of the terminal that commands think they write to."""
@@ -59,7 +61,7 @@ def steps(page: str) -> Iterator[Step]:
             yield Step(command=f"python block{next(numbers)}.py", code=found["code"])
 
 
-def walked(found: Iterator[Step], repository: str, home: Path) -> Iterator[Done]:
+def walked(found: Iterator[Step], home: Path) -> Iterator[Done]:
     """Take the steps one after the other, each in a shell of its own that goes on where the one before stopped.
 
     Raises:
@@ -67,7 +69,7 @@ def walked(found: Iterator[Step], repository: str, home: Path) -> Iterator[Done]
     """
     folder, environment = home, _environment(home)
     for step in found:
-        command = step.command.replace("REPOSITORY", repository)
+        command = step.command
         if step.code:
             (folder / command.split()[1]).write_text(step.code, encoding="utf-8")
         begun = time.monotonic()
@@ -97,19 +99,19 @@ def _environment(home: Path) -> Mapping[str, str]:
     return {**kept, "HOME": str(home), "PATH": os.pathsep.join(search), "COLUMNS": str(WIDTH), "LANG": "C.UTF-8"}
 
 
-def rendered(found: list[Done], home: Path, repository: str) -> str:
+def rendered(found: list[Done], home: Path) -> str:
     """The page."""
     from intarsia.runtime.machine import this_machine
     from intarsia.target.cores import thread_budget
 
     machine, total = this_machine(), sum(done.seconds for done in found)
     when = f"{time.strftime('%d %B %Y')}, on {machine.cpu} ({machine.architecture})"
-    shown = "\n".join(_shown(done) for done in found).replace(str(home), "~").replace(repository, "REPOSITORY")
+    shown = "\n".join(_shown(done) for done in found).replace(str(home), "~")
     return f"""\
 # A first session
 
-[Five minutes](start.md), followed to the letter in an empty folder: what was typed, what came back, and the seconds
-that it took; from the first line to the last {total:.0f} s. The files that are run are the blocks of that page.
+[Five minutes](start.md), followed to the letter in a fresh copy of the source: what was typed, what came back, and the
+seconds that it took; from the first line to the last {total:.0f} s. The files that are run are the blocks of that page.
 
 Recorded by [benchmarks/first_session.py](../benchmarks/first_session.py) on {when},
 {thread_budget()} threads, Python {platform.python_version()}.
@@ -147,13 +149,14 @@ def main() -> None:
     repository = sys.argv[1] if len(sys.argv) > 1 else str(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
+        subprocess.run(["git", "clone", "-q", repository, str(home / SOURCE)], check=True)
         found = []
-        for done in walked(steps(START.read_text(encoding="utf-8")), repository, home):
+        for done in walked(steps(START.read_text(encoding="utf-8")), home):
             print(_shown(done), flush=True)
             found.append(done)
         for report in home.rglob("model.html"):
             print(f"{PICTURE}: {'drawn' if photographed(report) else 'no Chromium here'}")
-        PAGE.write_text(rendered(found, home, repository), encoding="utf-8")
+        PAGE.write_text(rendered(found, home), encoding="utf-8")
 
 
 if __name__ == "__main__":
