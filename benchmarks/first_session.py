@@ -1,7 +1,7 @@
 """A new user's first session, as it happened: ``python -m benchmarks.first_session [REPOSITORY]``.
 
-Follows ``docs/start.md`` to the letter, beside the source folder in an empty home, and writes what was typed, what came
-back and how long it took to ``docs/first-session.md``. The source is this repository's if no other one is named. Where
+Follows ``docs/start.md`` to the letter, beside a fresh clone and with an empty home, and writes what was typed, what
+came back and how long it took to ``docs/first-session.md``. The clone is of this repository if no other is named. Where
 Chromium is installed, the report is opened in it, and what it shows is kept as a picture.
 """
 
@@ -25,6 +25,8 @@ START = ROOT / "docs" / "start.md"
 PAGE = ROOT / "docs" / "first-session.md"
 PICTURE = ROOT / "docs" / "figures" / "first-session-report.png"
 STEP = re.compile(r"^    (?P<command>\S[^\n]*)$|^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+SOURCE = "intarsia"
+"""The folder that the page starts beside."""
 LIMIT_S = 1800.0
 WIDTH = 120
 """Columns of the terminal that commands think they write to."""
@@ -108,7 +110,7 @@ def rendered(found: list[Done], home: Path) -> str:
     return f"""\
 # A first session
 
-[Five minutes](start.md), followed to the letter beside the source folder: what was typed, what came back, and the
+[Five minutes](start.md), followed to the letter in a fresh copy of the source: what was typed, what came back, and the
 seconds that it took; from the first line to the last {total:.0f} s. The files that are run are the blocks of that page.
 
 Recorded by [benchmarks/first_session.py](../benchmarks/first_session.py) on {when},
@@ -148,7 +150,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         # As it is committed, without what was built here.
-        subprocess.run(["git", "clone", "-q", repository, home / "intarsia"], check=True)
+        subprocess.run(["git", "clone", "-q", repository, str(home / SOURCE)], check=True)
         found = []
         for done in walked(steps(START.read_text(encoding="utf-8")), home):
             print(_shown(done), flush=True)

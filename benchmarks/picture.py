@@ -15,12 +15,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 WIDTH, HEIGHT = 1280, 900
-SHOWN = 1220
-"""Pixels from the top: to the end of the graph."""
 
 
 def take(artifact: Path, picture: Path) -> None:
-    """Write the first screen of its page as a PNG."""
+    """Write its page down to the end of the graph as a PNG."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         page = Path(folder, "report.html")
         subprocess.run([sys.executable, "-m", "intarsia", "report", str(artifact), "-o", str(page)], check=True)
@@ -30,7 +28,8 @@ def take(artifact: Path, picture: Path) -> None:
         shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce")
         shown.goto(page.as_uri())
         picture.parent.mkdir(parents=True, exist_ok=True)
-        shown.screenshot(path=picture, full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": SHOWN})
+        end = shown.evaluate("document.querySelector('.stage').getBoundingClientRect().bottom + scrollY")
+        shown.screenshot(path=picture, full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": end + 14})
         browser.close()
 
 

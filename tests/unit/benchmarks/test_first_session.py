@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.first_session import START, Step, rendered, steps, walked
+from benchmarks.first_session import SOURCE, START, Step, rendered, steps, walked
 
 PAGE = """\
 # A page
@@ -42,6 +42,8 @@ def test_the_page_names_no_folder_of_the_recording_machine(tmp_path: Path) -> No
 
 def test_the_steps_of_the_start_page_lead_from_the_source_to_a_call() -> None:
     commands = [step.command for step in steps(START.read_text(encoding="utf-8"))]
-    wanted = ("cd intarsia", "pip install", "intarsia compare", "intarsia compile", "intarsia report", "intarsia run")
+    wanted = (f"cd {SOURCE}", "pip install", "intarsia compare", "intarsia compile", "intarsia report", "intarsia run")
     places = [next(place for place, command in enumerate(commands) if command.startswith(start)) for start in wanted]
     assert places == sorted(places)
+    assert places[0] == 0
+    assert not any("REPOSITORY" in command for command in commands)

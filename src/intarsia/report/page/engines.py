@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-FIXED = (
-    *("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "litert", "torch", "inductor"),
-    *("xla", "iree", "tvm", "tinygrad", "coreml", "reference"),
-)
-"""The engines that we drive, in the order of the style sheet's colours."""
+from intarsia.target.kinds import ENGINES
+
+FIXED = tuple(kind.name for kind in ENGINES if not kind.partial)
+"""Engines of general purpose, in the order of the style sheet's colours: a new kind goes to the end."""
 OTHERS = 6
-"""Colours for engines of plug-ins, and for engines on a device that is not the CPU: the name says which."""
+"""Colours for accelerators, plug-ins, and engines on a device that is not the CPU: the name says which."""
 COLOURS = len(FIXED) + OTHERS
 
 _SALT = 127

@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from markupsafe import Markup
 
 from intarsia import __version__
 from intarsia.report.needs import needs_told
@@ -93,7 +92,6 @@ def _environment() -> jinja2.Environment:
         "percent": percent,
         "megabytes": lambda size: f"{size / 1e6:,.1f} MB",
         "counted": counted,
-        "words": words,
     }
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False, "allow_nan": False}
     return environment
@@ -107,11 +105,6 @@ def _asset(name: str) -> str:
 def counted(count: int, thing: str, things: str = "") -> str:
     """So many things: ``1 thread``, ``2 threads``."""
     return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
-
-
-def words(text: str) -> Markup:
-    """Words that a line's end does not split: an option has hyphens in it."""
-    return Markup(" ").join(Markup('<span class="word">{}</span>').format(word) for word in text.split())
 
 
 def _policy(style: str, scripts: list[str]) -> str:

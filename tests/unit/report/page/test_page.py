@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from intarsia.report.page import Provenance, render
-from intarsia.report.page.page import _ASSETS, _LIBRARIES, counted, words
+from intarsia.report.page.page import _ASSETS, _LIBRARIES, counted
 from tests.cli_fakes import ALONE, OLD, PLAN, REPORT
 from tests.fakes import fake_graph
 from tests.reports import EVIL, large, small
@@ -200,9 +200,10 @@ def test_stacked_rows_have_the_names_of_their_columns() -> None:
 
 
 def test_options_are_not_split() -> None:
-    assert words("mnn -threads=2 <b>") == (
-        '<span class="word">mnn</span> <span class="word">-threads=2</span> <span class="word">&lt;b&gt;</span>'
-    )
+    named = [part | {"target": "mnn -threads=2 -x=<b>"} for part in REPORT["partitions"]]
+    written = ("mnn", "-threads=2", "-x=&lt;b&gt;")
+    wanted = " ".join(f'<span class="word">{word}</span>' for word in written)
+    assert f'<span class="mono">{wanted}</span>' in render(REPORT | {"partitions": named})
 
 
 def test_buckets_devices_and_memory_have_their_places() -> None:

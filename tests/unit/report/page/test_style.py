@@ -29,7 +29,10 @@ APART = 0.065
 """Of every two colours; no report has them all."""
 FURTHER = 0.085
 """Of those of the engines that one meets most."""
-MOST_MET = (*range(8), FIXED.index("reference"))
+MOST_MET = tuple(
+    FIXED.index(name)
+    for name in (*("onnxruntime", "openvino", "mnn", "ncnn", "winograd", "inductor", "torch", "litert", "reference"),)
+)
 ENOUGH = 4.5
 """Contrast of text by WCAG 2 (AA)."""
 
