@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,7 @@ from intarsia.config import SearchSettings
 from intarsia.config.amounts import memory_bytes
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Counting, Progress, Watcher, noted, unwatched
+from intarsia.cost.progress import TIME, Counting, Progress, Watcher, noted, unwatched
 from intarsia.cost.store import Store, default_store
 from intarsia.cost.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
@@ -174,9 +175,12 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
 
 def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Watcher) -> None:
     """The reference's answers beside the saved graph, and the processes that measure: they start meanwhile."""
-    measurer.start(first_settings(job.problem))
+    unknown = first_settings(job.problem, measurer)
+    measurer.start(unknown)
     progress(Progress(stage="reference"))
     work.compute_reference(job.graph, _borders(job), job.problem.settings.seed, job.teller, measurer.machine)
+    if not unknown:
+        return
     spent = measurer.time.deadline.spent
     measurer.wait_for_start()
     because = f"starting, reading the model and computing its reference took {spent:.0f} s"
@@ -199,6 +203,7 @@ def _compiled_for_sizes(
             note = ", ".join(f"{name}={range_}" for name, range_ in ranges.items())
             own = replace(request, search=settings, shapes={**(request.shapes or {}), **ranges})
             artifact = held.enter_context(_compiled(own, records, noted(progress, note), own_time)).artifact
+            _announce_sizes(deadline, own_time, len(buckets) - number - 1, progress)
             sizes = {name: range_.middle for name, range_ in ranges.items()}
             parts.append((Bucket(ranges=ranges, sizes=sizes, plan=artifact.plan), artifact))
         work = Workspace(records)
@@ -207,11 +212,27 @@ def _compiled_for_sizes(
             write_buckets(path, graph, [(bucket, artifact.build()) for bucket, artifact in parts])
             told = Counting(progress, deadline)
             check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, told)
-            attach_report(path, report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts]))
+            report = report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts])
+            report["search"] |= {
+                "announced_s": deadline.seconds if deadline.because else None,
+                "announced_because": deadline.because or None,
+            }
+            attach_report(path, report)
             return CompiledModel(Artifact(path), on_close=work.remove)
         except BaseException:
             work.remove()
             raise
+
+
+def _announce_sizes(deadline: Deadline, last: Deadline, left: int, progress: Watcher) -> None:
+    """Say how long all buckets will take, if the last one took longer than its share."""
+    needed = (deadline.spent + left * last.spent) / (1 - ENDS_SHARE)
+    if not last.because or needed <= deadline.seconds:
+        return
+    total = math.ceil(needed)
+    because = f"{last.because} at one of {left + 1} ranges of sizes"
+    deadline.announce(total, because)
+    progress(Progress(stage=TIME, note=f"about {total} s in all, because {because}"))
 
 
 @contextmanager
