@@ -39,7 +39,7 @@ def measurements(store: Path) -> dict[str, float]:
 
 def test_what_a_killed_compile_measured_is_not_measured_again(intarsia: Intarsia, tmp_path: Path) -> None:
     model, store = networks.save("squeezenet", tmp_path), tmp_path / "r.sqlite"
-    settings = ("--target", "onnxruntime, openvino, mnn", "--budget", 60, "--store", store)
+    settings = ("--target", "onnxruntime, openvino, mnn", "--budget", 600, "--store", store)
     arguments = ("compile", model, *settings, "-o", tmp_path / "m.intarsia", "--json")
     line, environment = command(*arguments)
     log = tmp_path / "log"

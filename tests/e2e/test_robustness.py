@@ -34,7 +34,7 @@ def survived(intarsia: Intarsia, tiny: Path, folder: Path) -> tuple[dict[str, An
     """The report and the artifact of a compile in which each kind of failure happened."""
     target = ", ".join(["onnxruntime", *(f"faulty -mode={mode}" for mode in MODES)])
     artifact, store = folder / "survived.intarsia", folder / "survived.sqlite"
-    arguments = ("compile", tiny, "--target", target, "--budget", 30, "--store", store, "-o", artifact, "--json")
+    arguments = ("compile", tiny, "--target", target, "--budget", 600, "--store", store, "-o", artifact, "--json")
     return intarsia(*arguments, plugin=True).json(), artifact
 
 
