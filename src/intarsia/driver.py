@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,7 @@ from intarsia.config import SearchSettings
 from intarsia.config.amounts import memory_bytes
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Counting, Progress, Watcher, noted, unwatched
+from intarsia.cost.progress import TIME, Counting, Progress, Watcher, noted, unwatched
 from intarsia.cost.recorded import VALUES, recorded_values
 from intarsia.cost.store import Store, open_store
 from intarsia.cost.workspace import Workspace
@@ -201,10 +202,13 @@ def _remarks(values: Path, outputs: Iterable[str]) -> list[str]:
 
 def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Watcher) -> None:
     """The reference's answers beside the saved graph, and the processes that measure: they start meanwhile."""
-    measurer.start(first_settings(job.problem))
+    unknown = first_settings(job.problem, measurer)
+    measurer.start(unknown)
     progress(Progress(stage="reference"))
     seed = job.problem.settings.seed
     work.compute_reference(job.graph, _borders(job), seed, job.teller, progress, measurer.machine)
+    if not unknown:
+        return
     spent = measurer.time.deadline.spent
     measurer.wait_for_start()
     because = f"starting, reading the model and computing its reference took {spent:.0f} s"
@@ -227,10 +231,11 @@ def _compiled_for_sizes(
         return deadline.share(max(0.0, (deadline.left - ENDS_SHARE * deadline.seconds) / several), settings.budget_s)
 
     with ExitStack() as held, _without_best():
-        parts = [
-            _part(each, ranges, records, progress, held, time_for(len(buckets) - number))
-            for number, (each, ranges) in enumerate(zip(own, buckets, strict=True))
-        ]
+        parts = []
+        for number, (each, ranges) in enumerate(zip(own, buckets, strict=True)):
+            time = time_for(len(buckets) - number)
+            parts.append(_part(each, ranges, records, progress, held, time))
+            _announce_sizes(deadline, time, len(buckets) - number - 1, progress)
         retries: dict[int, Iterator[Request]] = {}
         while True:
             work = Workspace(records)
@@ -240,6 +245,10 @@ def _compiled_for_sizes(
                 write_buckets(path, graph, built)
                 report = report_of_sizes([(bucket, artifact.report()) for bucket, artifact in parts])
                 fault = check_ends(path, graph, [bucket for bucket, _ in parts], records, request.search.seed, told)
+                report["search"] |= {
+                    "announced_s": deadline.seconds if deadline.because else None,
+                    "announced_because": deadline.because or None,
+                }
                 if fault is None:
                     attach_report(path, report)
                     return CompiledModel(Artifact(path), on_close=work.remove)
@@ -320,6 +329,17 @@ def _unverified(bucket: Bucket, build: Build) -> tuple[Bucket, Build]:
     """The same, with answers that nobody refuses."""
     plan = replace(build.plan, settings=replace(build.plan.settings, verified=False))
     return replace(bucket, plan=plan), replace(build, plan=plan)
+
+
+def _announce_sizes(deadline: Deadline, last: Deadline, left: int, progress: Watcher) -> None:
+    """Say how long all buckets will take, if the last one took longer than its share."""
+    needed = (deadline.spent + left * last.spent) / (1 - ENDS_SHARE)
+    if not last.because or needed <= deadline.seconds:
+        return
+    total = math.ceil(needed)
+    because = f"{last.because} at one of {left + 1} ranges of sizes"
+    deadline.announce(total, because)
+    progress(Progress(stage=TIME, note=f"about {total} s in all, because {because}"))
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def exact(model: Path) -> Iterator[intarsia.CompiledModel]:
 
 
 def compiled(model: Path, **settings: Any) -> intarsia.CompiledModel:
-    return intarsia.compile(model, ENGINE, budget=1, threads=1, store=model.with_name("store.sqlite"), **settings)
+    return intarsia.compile(model, ENGINE, budget=600, threads=1, store=model.with_name("store.sqlite"), **settings)
 
 
 def replayed(model: Path, max_error: float) -> intarsia.CompiledModel:
@@ -122,7 +122,7 @@ def in_bf16(model: Path, max_error: float) -> intarsia.CompiledModel:
     text = BF16.format(max_error=max_error, head=nodes[:4], tail=nodes[4:])
     store = model.with_name("store.sqlite")
     return intarsia.compile(
-        model, "openvino", partition="manual", plan=parse_plan(text), budget=1, threads=1, store=store
+        model, "openvino", partition="manual", plan=parse_plan(text), budget=600, threads=1, store=store
     )
 
 

@@ -69,7 +69,7 @@ def test_branches_run_at_one_time_and_give_the_same(path: Path, folder: Path) ->
         plan = folder / "branches.yaml"
         plan.write_text(plan_text(path, parallel=parallel), encoding="utf-8")
         with intarsia.compile(
-            path, "onnxruntime, openvino", partition="manual", plan=plan, budget=2, store=folder / "branches.sqlite"
+            path, "onnxruntime, openvino", partition="manual", plan=plan, budget=30, store=folder / "branches.sqlite"
         ) as compiled:
             assert [len(part.nodes) > 0 for part in compiled.plan.partitions] == [True] * 4
             assert compiled.plan.settings.parallel == (parallel == "parallel: true")
@@ -90,7 +90,7 @@ def test_whether_branches_run_at_one_time_is_measured_if_nobody_says(path: Path,
     settings = []
     for _ in range(2):  # the second compile finds every figure in the store, and so comes to the same
         with intarsia.compile(
-            path, "onnxruntime, openvino", partition="manual", plan=plan, budget=2, store=store
+            path, "onnxruntime, openvino", partition="manual", plan=plan, budget=30, store=store
         ) as compiled:
             settings.append(compiled.plan.settings)
             assert sum(part["predicted_ms"] for part in compiled.report["partitions"]) > 0

@@ -26,7 +26,7 @@ def saved(intarsia: Callable[..., Run], tiny: Path, tmp_path_factory: pytest.Tem
 
 
 def demand(model: Path, folder: Path) -> tuple[object, ...]:
-    settings = ("--target", f"{ORT}, ncnn", "--threads", 1, "--budget", 1)
+    settings = ("--target", f"{ORT}, ncnn", "--threads", 1, "--budget", 600)
     return ("compare", model, *settings, "--store", folder / "s.sqlite")
 
 

@@ -79,7 +79,7 @@ def both(engine: str) -> str:
 def artifact(engine: str, model: Path, intarsia: Callable[..., Run]) -> Path:
     """Compiled by the order Vulkan, then CPU."""
     path = model.with_name(f"{engine}.intarsia")
-    arguments = ("--partition", "greedy", "--budget", 1, "-o", path, "--json")
+    arguments = ("--partition", "greedy", "--budget", 30, "-o", path, "--json")
     intarsia("compile", model, "--target", both(engine), *arguments).json()
     return path
 
@@ -144,7 +144,7 @@ def test_transfers_are_planned_shared_and_measured(engine: str, artifact: Path, 
 def test_a_search_measures_the_device_too(
     engine: str, model: Path, intarsia: Callable[..., Run], tmp_path: Path
 ) -> None:
-    arguments = ("--budget", 2, "-o", tmp_path / "out.intarsia", "--json")
+    arguments = ("--budget", 30, "-o", tmp_path / "out.intarsia", "--json")
     report = intarsia("compile", model, "--target", both(engine), *arguments).json()
     assert any(atom["ms"][f"{engine} -base=vulkan"] for atom in report["atoms"])
     assert report["max_rel_error"] < 1e-5

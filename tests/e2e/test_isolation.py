@@ -55,7 +55,7 @@ def test_doctor_looks_there(away: str) -> None:
 
 def test_a_mix_over_two_interpreters_is_compiled_and_runs(away: str, model: Path, tmp_path: Path) -> None:
     artifact = tmp_path / "model.intarsia"
-    line = ("compile", model, "--target", f"{away}, reference", "--store", tmp_path / "r.sqlite", "--budget", 5)
+    line = ("compile", model, "--target", f"{away}, reference", "--store", tmp_path / "r.sqlite", "--budget", 30)
     report = intarsia(*line, "--partition", "greedy", "-o", artifact)
     assert [part["target"] for part in report["partitions"]] == [away, "reference", away]
     assert report["max_rel_error"] < 1e-5
@@ -66,7 +66,7 @@ def test_a_mix_over_two_interpreters_is_compiled_and_runs(away: str, model: Path
 
 
 def test_it_is_measured_beside_the_others(away: str, model: Path, tmp_path: Path) -> None:
-    line = ("compile", model, "--target", f"reference, {away}", "--store", tmp_path / "r.sqlite", "--budget", 8)
+    line = ("compile", model, "--target", f"reference, {away}", "--store", tmp_path / "r.sqlite", "--budget", 30)
     report = intarsia(*line, "-o", tmp_path / "model.intarsia")
     singles = {single["target"]: single for single in report["singles"]}
     assert singles["reference"]["latency_ms"]

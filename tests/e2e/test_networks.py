@@ -77,7 +77,7 @@ def test_outputs_and_an_intermediate_agree(name: str, folder: Path, store: Path)
     onnx.save(model, path)
     feeds = networks.feeds(model, seed=3)
     del model  # up to half a gigabyte, while the workers have theirs
-    with intarsia.compile(path, budget=2, store=store) as compiled:
+    with intarsia.compile(path, budget=30, store=store) as compiled:
         actual = compiled(feeds)
         report = compiled.report
     expected = unoptimised(path, feeds)
@@ -109,7 +109,7 @@ def test_resnet50_cut_by_hand_into_23_pieces_agrees(folder: Path, store: Path) -
     parts = [Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in cut(graph)]
     plan = folder / "pieces.yaml"
     plan.write_text(dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=2)))
-    with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=2, store=store) as compiled:
+    with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=30, store=store) as compiled:
         assert compiled.plan.switches == 22
         assert [part["target"] for part in compiled.report["partitions"]] == [str(part.target) for part in parts]
         agrees(compiled, path)
@@ -117,7 +117,7 @@ def test_resnet50_cut_by_hand_into_23_pieces_agrees(folder: Path, store: Path) -
 
 def test_greedy_gives_each_node_to_the_first_engine_that_takes_it(folder: Path, store: Path) -> None:
     path = networks.save("text_recogniser", folder)
-    with intarsia.compile(path, "ncnn, onnxruntime", partition="greedy", budget=2, store=store) as compiled:
+    with intarsia.compile(path, "ncnn, onnxruntime", partition="greedy", budget=30, store=store) as compiled:
         assert compiled.plan.engines == ("ncnn", "onnxruntime")
         assert all(part["predicted_ms"] > 0 and part["measured_ms"] > 0 for part in compiled.report["partitions"])
         agrees(compiled, path)
@@ -131,7 +131,7 @@ def test_two_swapped_channels_are_caught(name: str, folder: Path, store: Path) -
     onnx.save(wrong, path)
     # One setting, so that less is measured.
     target = "onnxruntime -optimization-level=all"
-    with intarsia.compile(path, partition="single", target=target, budget=1, store=store) as compiled:
+    with intarsia.compile(path, partition="single", target=target, budget=30, store=store) as compiled:
         actual = compiled(feeds)
     reference = evaluate(load_model(right), feeds)
     assert any(not deviation(output, actual[output], reference[output]).is_acceptable for output in reference)

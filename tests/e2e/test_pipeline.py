@@ -91,7 +91,7 @@ def test_a_stream_gives_what_calls_give_in_order(
 ) -> None:
     plan = plan_file(path, pipeline, folder)
     targets = "onnxruntime, openvino"
-    with intarsia.compile(path, targets, partition="manual", plan=plan, budget=2, store=store) as compiled:
+    with intarsia.compile(path, targets, partition="manual", plan=plan, budget=30, store=store) as compiled:
         assert compiled.plan.settings.pipeline == pipeline
         artifact = compiled.save(folder / f"{plan.stem}.intarsia")
     with intarsia.load(artifact) as model:
@@ -115,7 +115,7 @@ def test_the_executor_pipeline_is_chosen_by_measuring(
     path: Path, store: Path, requests: list[Arrays], record_property: Callable[[str, object], None]
 ) -> None:
     config = {"targets": ["onnxruntime", "openvino"], "executor": {"kind": "pipeline", "depth": 3}}
-    with intarsia.compile(path, config, partition="single", budget=4, store=store, threads=2) as compiled:
+    with intarsia.compile(path, config, partition="single", budget=30, store=store, threads=2) as compiled:
         pipeline = compiled.plan.settings.pipeline
         assert ("one request after another" in compiled.report["reason"]) == (pipeline is None)
         if pipeline is not None:

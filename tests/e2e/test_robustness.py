@@ -38,7 +38,7 @@ def survived(intarsia: Intarsia, tiny: Path, folder: Path) -> tuple[dict[str, An
     """The report and the artifact of a compile in which each kind of failure happened."""
     target = ", ".join(["onnxruntime", *(f"faulty -mode={mode}" for mode in MODES)])
     artifact, store = folder / "survived.intarsia", folder / "survived.sqlite"
-    arguments = ("compile", tiny, "--target", target, "--budget", 5, "--store", store, "-o", artifact, "--json")
+    arguments = ("compile", tiny, "--target", target, "--budget", 600, "--store", store, "-o", artifact, "--json")
     return intarsia(*arguments, plugin=True).json(), artifact
 
 
@@ -65,7 +65,7 @@ def test_the_repro_script_shows_the_failure_again(survived: tuple[dict[str, Any]
 
 
 def test_a_second_compile_measures_nothing(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
-    line = ("compile", tiny, "--budget", 4, "--store", tmp_path / "r.sqlite", "--json", "-o", tmp_path / "m.intarsia")
+    line = ("compile", tiny, "--budget", 30, "--store", tmp_path / "r.sqlite", "--json", "-o", tmp_path / "m.intarsia")
     first = intarsia(*line).json()
     plan = intarsia("explain", tmp_path / "m.intarsia", "--plan").out
     second = intarsia(*line).json()
@@ -105,7 +105,7 @@ def waited_for(store: Path) -> None:
 
 def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: Path, tmp_path: Path) -> None:
     store, artifact = tmp_path / "r.sqlite", tmp_path / "m.intarsia"
-    line, environment = command("compile", tiny, "--budget", 4, "--store", store, "-o", artifact, "--json")
+    line, environment = command("compile", tiny, "--budget", 30, "--store", store, "-o", artifact, "--json")
     rng = random.Random(0)
     records = 0
     for number in range(20):
@@ -121,7 +121,7 @@ def test_killed_at_any_moment_nothing_is_half_written(intarsia: Intarsia, tiny: 
         if artifact.exists():
             Reader(artifact)
     assert records > 0
-    report = intarsia("compile", tiny, "--budget", 4, "--store", store, "-o", artifact, "--json").json()
+    report = intarsia("compile", tiny, "--budget", 30, "--store", store, "-o", artifact, "--json").json()
     assert report["search"]["cached"] > 0
     assert intarsia("run", artifact, "--random", "--json").code == 0
     assert [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []

@@ -150,6 +150,10 @@ class Measurer:
         """What a request takes of a stream: the time between one result and the next. Each trial is measured anew."""
         return self._find(tuple(partitions), "stream", settings, effort, trial)
 
+    def knows(self, pieces: Sequence[Partition], settings: RunSettings) -> bool:
+        """Whether what these pieces cost is in the store, one piece by itself or several as a plan."""
+        return self.store.get(self.key(pieces, "last" if len(pieces) == 1 else "all", settings)) is not None
+
     def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
         """What the piece's engine says of its nodes, milliseconds by id; empty if it tells nothing, or fails."""
         nodes = self.graph.extract(piece.nodes).nodes

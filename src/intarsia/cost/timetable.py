@@ -63,6 +63,7 @@ class Timetable:
         self._whole_s: dict[str, float] = {}
         self._open_s: dict[str, float] = {}
         self._kept_s = 0.0
+        self._last_s = 0.0
 
     @property
     def is_endless(self) -> bool:
@@ -118,6 +119,10 @@ class Timetable:
     def _saving_s(self) -> float:
         return SLACK * (OPENING_S + SAVED_S_PER_GIGABYTE * self._gigabytes)
 
+    def keep_last(self, seconds: float) -> None:
+        """Keep so much for what comes behind the decision."""
+        self._last_s = seconds
+
     def set_s(self, engines: Sequence[Collection[str]], ms: Sequence[float], rounds_s: float = 0.0) -> float:
         """Seconds that a set of a paired benchmark takes: processes start together, open in turn, and run in rounds.
 
@@ -133,12 +138,12 @@ class Timetable:
     @property
     def left(self) -> float:
         """Seconds that are left before the end has to begin."""
-        return self.deadline.left - self.end_s - self._kept_s
+        return self.deadline.left - self.end_s - self._kept_s - self._last_s
 
     @property
     def left_to_race(self) -> float:
         """As `left`, for a race: it opens and checks what ships, so that only saving it comes behind."""
-        return self.deadline.left - self._saving_s - self._kept_s
+        return self.deadline.left - self._saving_s - self._kept_s - self._last_s
 
     def may_race(self, question: Mapping[str, Any], seconds: float) -> bool:
         """As `may`, for a race."""

@@ -30,7 +30,7 @@ from intarsia.runtime.artifact import VERSION
 log = logging.getLogger(__name__)
 
 BUDGET_S: Final = 20.0
-"""Seconds that measuring may take where nobody says otherwise: a third of what `compile` takes."""
+"""Seconds that compiling may take where nobody says otherwise: a third of what `compile` takes."""
 KEPT_BYTES: Final = 8 << 30
 """Together the artifacts in a folder are no larger; those that were not used for longest go first."""
 _SUFFIX = ".intarsia"
@@ -47,7 +47,7 @@ class Settings:
 
     Attributes:
         target: Any form of a configuration; every usable engine if left out.
-        budget: Seconds that measuring may take.
+        budget: Seconds that compiling may take.
         partition: How the model is divided.
         threads: Threads that compute at one time; what affinity and CPU quota allow if left out.
         shapes: Values or ranges of symbolic dimensions, and whole shapes by input.

@@ -37,8 +37,8 @@ ARTIFACT_SUFFIX = ".intarsia"
 class InferenceSession:
     """A model that runs on the engines that measured fastest here, with the interface of ``onnxruntime``'s session.
 
-    Compiling happens here, the first time: with a budget of 20 seconds for measuring, beside the time that each engine
-    needs to compile the model alone. What comes out is kept in a folder, by model, settings, engines and machine, so
+    Compiling happens here, the first time: within 20 seconds, or as long as a warning on the log says. That it waits
+    for another compile is logged too. What comes out is kept in a folder, by model, settings, engines and machine, so
     that the next session loads it. A model with open dimensions is compiled at its first run (see `SizedModels`),
     unless ``shapes`` states their sizes or ranges.
 
@@ -79,7 +79,7 @@ class InferenceSession:
             provider_options: Options for each of the providers.
             enable_fallback: Without effect: nothing falls back in silence.
             target: Any target or configuration, in place of providers.
-            budget: Seconds that measuring may take.
+            budget: Seconds that compiling may take.
             partition: As `intarsia.compile` has it.
             shapes: Sizes or ranges (``"1..512"``) of symbolic dimensions, and whole shapes by input.
             store: The record store; one in the user's cache folder if left out.

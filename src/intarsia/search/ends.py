@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intarsia.cost.client import WorkerClient
-from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Failed, Open
 from intarsia.cost.record import Failure
@@ -55,8 +54,7 @@ def check_ends(
             link = Path(name) / VALUES
             link.unlink(missing_ok=True)
             link.symlink_to(values, target_is_directory=True)
-            with machine_lock(watch):
-                answer = worker.ask(Open(path=str(path)), PATIENCE_S)
+            answer = worker.ask(Open(path=str(path)), PATIENCE_S)
             if isinstance(answer, Failed):
                 stated = ", ".join(f"{name}={size}" for name, size in sizes.items())
                 failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}")

@@ -32,6 +32,8 @@ MIN_SEARCH_SHARE = 0.2
 """Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
 LAST_SHARE = 0.65
 """Share of the budget behind which no piece is measured in any case: a mix that cannot race is of no use."""
+SURVEY_SHARE = 0.25
+"""Share of the budget that is kept for a survey of the engines that do not race, where one was asked for."""
 RACERS = 3
 """Plans for whose race time is kept: the best engine twice, and a mix."""
 MOST_MS = 1e4
@@ -90,6 +92,8 @@ def _shown_or_not(job: Compilation, measurer: Measurer, deadline: Deadline, prog
 
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     singles = tune_singles(job.problem, measurer, progress, deadline)
+    if job.problem.settings.survey:
+        measurer.time.keep_last(_survey_s(measurer, singles, deadline))
     collage = _collage(job, measurer, singles, deadline, progress)
     plans = _plans(singles)
     mixes = [mix.candidate for mix in collage.mixes] if collage else []
@@ -143,6 +147,13 @@ def _collage(
     measurer.time.keep(0.0)
     measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
     return result
+
+
+def _survey_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:
+    """Seconds for loading each engine once more, but no more than its share."""
+    engines = [registry.engine_of(single.target) for single in singles if single.candidates]
+    needed = sum(measurer.time.process_s + measurer.time.whole_s([engine]) for engine in engines)
+    return min(needed, SURVEY_SHARE * deadline.seconds)
 
 
 def _race_s(measurer: Measurer, singles: Sequence[Single]) -> float:

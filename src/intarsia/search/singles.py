@@ -111,10 +111,12 @@ def tune_singles(
     )
 
 
-def first_settings(problem: Problem) -> tuple[RunSettings, ...]:
-    """Those with which engines are measured first: processes with them can be started ahead."""
+def first_settings(problem: Problem, measurer: Measurer) -> tuple[RunSettings, ...]:
+    """Those with which engines will be measured first: processes with them can be started ahead. None for records."""
     takers = (target for target in problem.targets if not problem.refused(target))
-    return tuple(dict.fromkeys(next(iter(_settings(problem, target)))[1] for target in takers))
+    firsts = (next(iter(_settings(problem, target))) for target in takers)
+    unknown = (settings for target, settings in firsts if not measurer.knows(problem.whole(target), settings))
+    return tuple(dict.fromkeys(unknown))
 
 
 def _best(singles: Iterable[Single]) -> Target | None:

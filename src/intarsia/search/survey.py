@@ -37,6 +37,7 @@ def survey(
     Returns:
         By the name of the plan; nothing of one that fails at this, or that there is no time for.
     """
+    measurer.time.keep_last(0.0)
     builder = Builder(measurer, watch, prefix="surveyed")
     found: dict[str, Footprint] = {}
     due = [single.candidates[0] for single in singles if _is_due(single, known)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import pytest
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure as module
+from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.repro import Origin
 from intarsia.cost.sampling import Effort
 from intarsia.cost.store import Store
+from intarsia.cost.timetable import NO_TIME
 from intarsia.graph import Graph, load_model
 from intarsia.partition import Partition
 from intarsia.target import Target
@@ -244,3 +247,56 @@ def test_stopped_it_answers_what_is_known_and_measures_nothing(
     assert isinstance(unknown, Failure)
     assert unknown.stage == "interrupted"
     assert (client.closed, costs.store.count()) == (1, 1)  # what was not measured is not recorded
+
+
+def hurried(graph: Graph, tmp_path: Path, seconds: float) -> Measurer:
+    store = Store(tmp_path / "records.sqlite")
+    deadline = Deadline(seconds, clock=lambda: 0.0)
+    return Measurer(graph, tmp_path / "work", store, ["reference"], Origin(model="m.onnx"), deadline=deadline)
+
+
+def test_what_there_is_no_time_for_is_not_asked_unless_it_is_needed(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    late = hurried(graph, tmp_path, 0.0)
+    found = late.cost(block(graph, 0), SETTINGS)
+    assert isinstance(found, Failure)
+    assert (found.stage, client.asked, late.measured) == (NO_TIME, (), 0)
+    assert late.node_times(block(graph, 0), SETTINGS) == {}
+    assert client.asked == ()
+    needed = hurried(graph, tmp_path, 0.0).cost(block(graph, 0), SETTINGS, effort=Effort(is_needed=True))
+    assert isinstance(needed, Measurement)
+
+
+def test_what_the_end_cut_off_is_no_failure_of_the_engine(
+    graph: Graph, tmp_path: Path, client: type[FakeClient]
+) -> None:
+    client.answer = Failed(stage="timeout", reason="no answer")
+    cut = hurried(graph, tmp_path, 20.0).cost(block(graph, 0), SETTINGS)
+    assert isinstance(cut, Failure)
+    assert (cut.stage, cut.repro) == (NO_TIME, None)
+    hung = hurried(graph, tmp_path, 1e6).cost(block(graph, 0), SETTINGS)
+    assert isinstance(hung, Failure)
+    assert hung.stage == "timeout"
+
+
+def test_only_what_measures_waits_for_its_turn(
+    graph: Graph, tmp_path: Path, client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[object] = []
+
+    def lock(watch: object, deadline: object) -> nullcontext[None]:
+        taken.append(deadline)
+        return nullcontext()
+
+    monkeypatch.setattr(module, "machine_lock", lock)
+    costs = measurer(graph, tmp_path)
+    with costs.turn():
+        assert taken == []
+    costs.cost(block(graph, 0), SETTINGS)
+    with costs.turn():
+        assert len(taken) == 2
+    again = measurer(graph, tmp_path)
+    again.cost(block(graph, 0), SETTINGS)
+    with again.turn():
+        assert len(taken) == 2
