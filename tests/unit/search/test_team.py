@@ -10,7 +10,7 @@ from intarsia.config import CompilationConfig, NestedEngine, engines
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError
 from intarsia.graph import load_model
-from intarsia.search.team import Team, absence, leaves, present, tells, with_custom_ops
+from intarsia.search.team import Team, absence, leaves, present, tells, with_custom_ops, without
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 
@@ -105,3 +105,10 @@ def test_a_library_that_nobody_takes_is_an_error() -> None:
 def test_who_tells_what_onnx_does_not_define() -> None:
     assert tells(Target("onnxruntime"))
     assert not tells(REFERENCE)
+
+
+def test_barred_engines_are_left_out_on_every_level() -> None:
+    _, several = described(["onnxruntime", "reference"])
+    assert without(several, ()) == several
+    assert [str(engine) for engine in without(several, {"onnxruntime"})] == ["reference"]
+    assert without(several, {"onnxruntime", "reference"}) == ()
