@@ -87,7 +87,7 @@ def test_whether_branches_run_at_one_time_is_measured_if_nobody_says(path: Path,
     plan = folder / "open.yaml"
     plan.write_text(plan_text(path, parallel="").replace("embed: false\n\n", "embed: false\n"), encoding="utf-8")
     store = folder / "open.sqlite"
-    settings = []
+    settings, voids = [], []
     for _ in range(2):  # the second compile finds every figure in the store, and so comes to the same
         with intarsia.compile(
             path, "onnxruntime, openvino", partition="manual", plan=plan, budget=30, store=store
@@ -95,5 +95,6 @@ def test_whether_branches_run_at_one_time_is_measured_if_nobody_says(path: Path,
             settings.append(compiled.plan.settings)
             assert sum(part["predicted_ms"] for part in compiled.report["partitions"]) > 0
             measured = compiled.report["search"]["measured"]
+            voids.append(compiled.report["search"]["control_void"])
     assert settings[0] == settings[1]
-    assert measured == 0
+    assert measured <= voids[0]  # a race that was void is run again

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from intarsia.graph.perturb import Compute, Feeds, Jitter, spread, step_sizes
@@ -30,6 +31,8 @@ SAME_SCALE = 1e-3
 NOISES = 1.5
 """How many times the error that 8 bits in one factor explain a product with weights of few bits may have."""
 FP32_NOISE = 1e-5
+NARROW_ULPS = 2.0
+"""Units in the last place that what is quantised may be off where it has 16 bits: engines round it in other places."""
 _BY_TABLE = frozenset({"Softmax", "LogSoftmax"})
 """Operators that engines join with the quantiser behind them into one kernel that cuts where it should round
 (onnxruntime 1.31: QLinearSoftmax, up to 0.97 steps): there a whole step is possible."""
@@ -154,9 +157,16 @@ def _of_steps(
         low, high = (
             (0.0, 2.0**bits - 1) if made.dtype.name.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
         )
-    off = np.abs(np.clip(wanted, low, high) - made.astype(np.float64))[finite]
-    allowed = possible + SLACK + FP32_NOISE * float(np.abs(np.clip(wanted[finite], low, high)).max(initial=0.0))
-    return _told(node, off, off > allowed, allowed)
+    right = np.clip(wanted, low, high)[finite]
+    off = np.abs(right - made.astype(np.float64)[finite])
+    allowed = possible + SLACK + FP32_NOISE * float(np.abs(right).max(initial=0.0))
+    narrow = _unit(feeds[node.inputs[0]].dtype) * np.abs(wanted - zero)[finite]
+    return _told(node, off, off > allowed + NARROW_ULPS * narrow, allowed)
+
+
+def _unit(dtype: np.dtype[Any]) -> float:
+    """Relative unit in the last place of a float of 16 bits; 0 for wider ones."""
+    return float(ml_dtypes.finfo(dtype).eps) if dtype.itemsize == 2 else 0.0  # type: ignore[no-untyped-call]
 
 
 def _of_dynamic(node: Node, feeds: Feeds, made: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> Fault | None:
