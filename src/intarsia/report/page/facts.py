@@ -50,6 +50,14 @@ def reasons(report: Json) -> list[str]:
     return [*decision(report, "all are listed below"), *needs_told(report), *figures(report)]
 
 
+def error_note(report: Json) -> str:
+    """What is known of the largest error: whether the plan was shown to be right, and what was allowed."""
+    if not report.get("verified", True):
+        return "not verified"
+    allowed, why = report.get("allowed_error"), report.get("allowed_reason")
+    return "" if allowed is None else f"{allowed:.1e} is allowed{f': {why}' if why else ''}"
+
+
 def shared(report: Json) -> str:
     """What the legend shares out: the time, where it is known."""
     return "time" if _times(report["partitions"], None) else "nodes"

@@ -93,6 +93,16 @@ def test_the_sentences_that_explain_prints_are_there() -> None:
         assert said in text
 
 
+def test_what_is_known_of_the_error_stands_beside_it() -> None:
+    why, remark = "the model rounds inside", "output y is all zero: comparing it shows little"
+    told = {"max_rel_error": 0.0177, "allowed_error": 0.05, "allowed_reason": why, "remarks": [remark]}
+    page = render(REPORT | told | {"verified": True}, fake_graph(), PROVENANCE)
+    assert f"5.0e-02 is allowed: {why}" in page
+    assert remark in page
+    assert "not verified" not in page
+    assert "not verified" in render(REPORT | told | {"verified": False}, fake_graph(), PROVENANCE)
+
+
 def test_the_strip_shows_the_shares_beside_it_whatever_a_run_took() -> None:
     ran = Provenance(engines={}, plan=PLAN, run_ms=(1.0, 9.0))
     strips = [re.search(r'<div class="strip".*?</div>', render(*small(), p), re.DOTALL) for p in (PROVENANCE, ran)]
