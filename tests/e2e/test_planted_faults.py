@@ -93,7 +93,7 @@ def test_beside_a_right_engine_each_is_a_failure(name: str, store: Path) -> None
     right = "openvino" if "bf16" in name else "onnxruntime -optimization-level=disable"
     targets = [right, "wrong -fault=none", *wrong]
     model = quantised.build(name)
-    with intarsia.compile(model, targets, partition="single", budget=1, store=store) as compiled:
+    with intarsia.compile(model, targets, partition="single", budget=600, store=store) as compiled:
         report = compiled.report
     rows = {row["target"]: row for row in report["singles"]}
     assert report["verified"] is True
