@@ -100,7 +100,7 @@ def test_by_default_all_of_it_is_fp32(exact: intarsia.CompiledModel) -> None:
 
 
 def test_a_plan_that_is_off_by_more_than_it_states_is_refused(model: Path) -> None:
-    with pytest.raises(MismatchError, match="error .*, allowed"):
+    with pytest.raises(MismatchError, match=r"error .*, allowed"):
         replayed(model, 1e-4)
 
 
@@ -132,7 +132,7 @@ def test_one_end_of_a_model_in_bf16_is_held_to_its_error(model: Path, exact: int
     with in_bf16(model, 0.2) as rough:
         assert 1e-4 < distance(rough(feeds)["scores"], exact(feeds)["scores"]) < 0.2
         assert rough.report["accuracy"]["worst"]["scores"] <= 0.2
-    with pytest.raises(MismatchError, match="error .*, allowed"):
+    with pytest.raises(MismatchError, match=r"error .*, allowed"):
         in_bf16(model, 1e-5)
 
 

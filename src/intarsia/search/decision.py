@@ -357,8 +357,8 @@ def _kept(store: Store, key_of: Callable[[int], Key]) -> tuple[Key, Verdict | No
 
 
 def _decides(verdict: Verdict) -> bool:
-    """Not if it is void; but where nobody ran, another duel would end alike."""
-    return not verdict.is_void or not verdict.rounds_ms
+    """Not if the machine was too noisy; but one that time cut short, or where nobody ran, would end alike again."""
+    return not verdict.is_void or not verdict.rounds_ms or verdict.control_holds
 
 
 def _that_fit(

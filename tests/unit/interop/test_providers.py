@@ -55,7 +55,7 @@ def test_of_several_the_absent_ones_are_left_out_aloud() -> None:
         (["CUDAExecutionProvider"], None, "CUDAExecutionProvider: not on this machine, which has OpenVINO"),
         (["OpenVinoExecutionProvider"], None, "did you mean 'OpenVINOExecutionProvider'"),
         (["Nothing"], None, "no target stands for the provider 'Nothing'; there are Tensorrt"),
-        ([CPU_PROVIDER], [{}, {}], "2 provider_options for 1 providers"),
+        ([CPU_PROVIDER], [{}, {}], "2 provider_options for 1 provider"),
         ([(CPU_PROVIDER, {"a": 1})], [{"a": 1}], "state them once"),
         (None, [{}], "name these too"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,6 +71,7 @@ class FakeMeasurer:
         self.provenance: Mapping[str, str] = {}
         self.measured = 0
         self.asked: list[tuple[str, int]] = []
+        self.machine = nullcontext
 
     def cost(
         self,

@@ -195,9 +195,11 @@ class Races:
         self.measurer = FakeMeasurer({})
         monkeypatch.setattr(decision, "duel", self.duel)
         monkeypatch.setattr(decision, "plan_of", lambda *_: None)
-        opened = SimpleNamespace(error=0.0, memory=footprint(100).memory[0])
+        opened = SimpleNamespace(error=0.0, allowed=1e-3, memory=footprint(100).memory[0])
         builder = SimpleNamespace(
-            build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5), opened=lambda chosen: (Path(), opened)
+            build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5),
+            checked=lambda chosen: None,
+            opened=lambda chosen: (Path(), opened),
         )
         monkeypatch.setattr(decision, "Builder", lambda *_: builder)
 
@@ -205,7 +207,9 @@ class Races:
         names = [each.name for each in contenders]
         self.fields.append(names)
         single = 30.0 if len(self.fields) == 1 and self.is_slow_at_first else 10.0
-        found = verdict([8.0] * 30, [single] * 30, is_void=self.are_void.pop(0))
+        is_void = self.are_void.pop(0)
+        control = [single * (1.5 if is_void else 1.0)] * 30  # noise, not too little time
+        found = verdict([8.0] * 30, [single] * 30, is_void=is_void, control=control)
         late = {name: (21.0,) * 30 for name in names if name not in found.rounds_ms}
         prints = dict.fromkeys(names, footprint(100))
         return replace(found, rounds_ms={**found.rounds_ms, **late}, footprints=prints)
@@ -231,6 +235,14 @@ def test_a_void_race_decides_nothing_and_is_run_again_by_each_compile(monkeypatc
     found = [races.compiled() for _ in range(5)]
     assert [each.is_void for each in found] == [True, True, False, False, False]
     assert [each.is_replayed for each in found] == [False, False, False, True, True]
+
+
+def test_a_race_that_time_cut_short_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    races = Races(monkeypatch, False)
+    duel = races.duel
+    monkeypatch.setattr(decision, "duel", lambda *asked: replace(duel(*asked), is_void=True))
+    first, second = races.compiled(), races.compiled()
+    assert (first.is_void, second.is_void, second.is_replayed) == (True, True, True)
 
 
 def test_where_no_time_is_left_a_void_race_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

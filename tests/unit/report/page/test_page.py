@@ -96,11 +96,11 @@ def test_the_sentences_that_explain_prints_are_there() -> None:
 def test_what_is_known_of_the_error_stands_beside_it() -> None:
     why, remark = "the model rounds inside", "output y is all zero: comparing it shows little"
     told = {"max_rel_error": 0.0177, "allowed_error": 0.05, "allowed_reason": why, "remarks": [remark]}
-    page = render(REPORT | told | {"verified": True}, fake_graph(), PROVENANCE)
+    page = render(REPORT | told | {"verified": True}, *small()[1:], PROVENANCE)
     assert f"5.0e-02 is allowed: {why}" in page
     assert remark in page
     assert "not verified" not in page
-    assert "not verified" in render(REPORT | told | {"verified": False}, fake_graph(), PROVENANCE)
+    assert "not verified" in render(REPORT | told | {"verified": False}, *small()[1:], PROVENANCE)
 
 
 def test_the_strip_shows_the_shares_beside_it_whatever_a_run_took() -> None:
