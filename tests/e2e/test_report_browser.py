@@ -521,7 +521,7 @@ def test_an_artifact_of_real_engines_is_run_and_shown(
         for facts, partition in zip(REPORT["partitions"], partitions, strict=True)
     ]
     attach_report(artifact, REPORT | {"partitions": parts, "atoms": []})
-    told = intarsia("report", artifact, "--run", "--json").json()
+    told = intarsia("report", artifact, "--run", "--json", "-o", tmp_path / "mix.html").json()
     assert (told["nodes"], len(told["run_ms"])) == (len(order), 2)
     opened = show(tmp_path / "mix.html")
     assert "onnxruntime" in opened.page.inner_text("h1")
