@@ -43,7 +43,7 @@ def main() -> None:
                 compared += 1
             if number == len(lengths) // 5:
                 settled = process.memory_info().rss
-        print(json.dumps({"grew": process.memory_info().rss - settled, "compared": compared}))
+        sys.stdout.write(json.dumps({"grew": process.memory_info().rss - settled, "compared": compared}) + "\n")
 
 
 if __name__ == "__main__":
