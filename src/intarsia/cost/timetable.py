@@ -27,6 +27,8 @@ SAVED_S_PER_GIGABYTE = 5.0
 """For writing an artifact, and copying it to where it is wanted."""
 SLACK = 1.15
 """Nothing takes exactly as long as the last time."""
+ANNOUNCED_S = 1.0
+"""Beside that, what is announced has room for: small models take seconds, and fractions of one count there."""
 PROCESS_SHARE = 0.5
 """Of the time in which a process starts, where several start at once."""
 LEAST_ROUNDS, MOST_ROUNDS, TURN_MS, SETTLE_MS = 4, 10, 40.0, 60.0
@@ -208,7 +210,7 @@ class Timetable:
         needed = self.deadline.spent + more_s + self.end_s
         if needed <= self.deadline.seconds:
             return
-        total = math.ceil(SLACK * needed)
+        total = math.ceil(SLACK * needed + ANNOUNCED_S)
         self.deadline.announce(total, because)
         self._watch(Progress(stage=TIME, note=f"about {total} s in all, because {because}"))
 
