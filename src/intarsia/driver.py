@@ -337,7 +337,7 @@ def _announce_sizes(deadline: Deadline, last: Deadline, left: int, progress: Wat
     if not last.because or needed <= deadline.seconds:
         return
     total = math.ceil(needed)
-    because = f"{last.because} at one of {left + 1} ranges of sizes"
+    because = f"{last.because} at {f'one of {left + 1} ranges' if left else 'the last range'} of sizes"
     deadline.announce(total, because)
     progress(Progress(stage=TIME, note=f"about {total} s in all, because {because}"))
 

@@ -98,7 +98,7 @@ class Decision:
     @property
     def speedup(self) -> Interval | None:
         """How many times faster than the best single engine, with its 95 % interval."""
-        if self.best_single is None or self.best_single.name not in self.verdict.rounds_ms:
+        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.raced:
             return None
         return self.verdict.speedup(self.chosen.name, self.best_single.name)
 
