@@ -45,7 +45,8 @@ def measure(name: str, folder: Path) -> Json:
     space = Workspace(records)
     try:
         borders = {value for atom in job.problem.atoms for value in boundaries(job.graph, atom).outputs}
-        space.prepare(job.graph, borders, seed=0)
+        space.save(job.graph)
+        space.compute_reference(job.graph, borders, seed=0)
         engines = {target.kind.name for target in job.problem.targets}
         with Measurer(job.graph, space.folder, records, engines, job.origin) as measurer:
             singles = tune_singles(job.problem, measurer, unwatched)

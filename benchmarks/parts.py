@@ -40,7 +40,8 @@ def parts(name: str, folder: Path) -> dict[str, Any]:
     atoms = atoms_of(graph)
     store = Store(folder / "records.sqlite")
     work = Workspace(store)
-    work.prepare(graph, {value for atom in atoms for value in boundaries(graph, atom).outputs}, seed=0)
+    work.save(graph)
+    work.compute_reference(graph, {value for atom in atoms for value in boundaries(graph, atom).outputs}, seed=0)
     whole = tuple(node.id for node in graph.nodes)
     settings = RunSettings(threads=thread_budget(), spin=Spin.CALL)
     taken = {engine: registry.get(engine).capability(graph, Target(engine)) for engine in ENGINES}

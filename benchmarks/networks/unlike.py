@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.networks.assembled import attention, basic_block, layer_norm
 from benchmarks.networks.assembly import Assembly
 
 if TYPE_CHECKING:
@@ -120,15 +121,15 @@ def cnn_transformer(name: str, seed: int) -> onnx.ModelProto:
     x = net.conv_relu("stem", "picture", (3, 64), kernel=7, stride=2)
     x = net.node("MaxPool", "stem.pool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     for stage, channels in enumerate(((64, 64), (64, 128), (128, width)), start=1):
-        x = _basic_block(net, f"stage{stage}.block1", x, channels)
-        x = _basic_block(net, f"stage{stage}.block2", x, (channels[1], channels[1]))
+        x = basic_block(net, f"stage{stage}.block1", x, channels)
+        x = basic_block(net, f"stage{stage}.block2", x, (channels[1], channels[1]))
     x = net.node("Reshape", "grid", x, net.ints("grid.shape", 1, width, tokens))
     x = net.node("Transpose", "tokens", x, perm=[0, 2, 1])
     places = net.draw.normal("positions", (1, tokens, width), std=0.2)
     x = net.node("Add", "placed", x, net.weight("positions", places))
     for block in range(1, 7):
         x = _encoder_block(net, f"encoder{block}", x, tokens, width)
-    x = _layer_norm(net, "norm", x, width)
+    x = layer_norm(net, "norm", x, width)
     x = net.node("ReduceMean", "mean", x, net.ints("mean.axes", 1), keepdims=0)
     x = net.linear("classes", x, (width, classes), gain=4.0)
     net.node("Softmax", "probabilities", x, axis=-1)
@@ -141,51 +142,17 @@ def text_encoder(seed: int = 0) -> onnx.ModelProto:
     net = Assembly("text_encoder", seed)
     for block in range(1, 5):
         x = _encoder_block(net, f"encoder{block}", x, _AS_GIVEN, width)
-    net.node("Tanh", "meanings", _layer_norm(net, "norm", x, width))
+    net.node("Tanh", "meanings", layer_norm(net, "norm", x, width))
     return net.model(("words", (1, "seq", width)), ("meanings", (1, "seq", width)))
-
-
-def _basic_block(net: Assembly, label: str, x: str, channels: tuple[int, int]) -> str:
-    """Two 3 x 3 convolutions and a shortcut; where the channels change, the size is halved."""
-    stride = 1 if channels[0] == channels[1] else 2
-    y = net.conv_relu(f"{label}.conv1", x, channels, stride=stride)
-    y = net.conv(f"{label}.conv2", y, (channels[1], channels[1]), gain=0.5)
-    if stride == 2:
-        x = net.conv(f"{label}.shortcut", x, channels, kernel=1, stride=2, gain=0.7)
-    return net.relu(f"{label}.relu", net.node("Add", f"{label}.sum", y, x))
 
 
 def _encoder_block(net: Assembly, label: str, x: str, tokens: int, width: int) -> str:
     """Pre-norm self-attention and perceptron, each around a shortcut."""
-    attended = _attention(net, f"{label}.attention", _layer_norm(net, f"{label}.norm1", x, width), tokens, width)
+    attended = attention(net, f"{label}.attention", layer_norm(net, f"{label}.norm1", x, width), (1, tokens), width, 8)
     x = net.node("Add", f"{label}.sum1", x, attended)
-    y = net.linear(f"{label}.fc1", _layer_norm(net, f"{label}.norm2", x, width), (width, 4 * width))
+    y = net.linear(f"{label}.fc1", layer_norm(net, f"{label}.norm2", x, width), (width, 4 * width))
     y = net.linear(f"{label}.fc2", net.node("Gelu", f"{label}.gelu", y), (4 * width, width))
     return net.node("Add", f"{label}.sum2", x, y)
-
-
-def _attention(net: Assembly, label: str, x: str, tokens: int, width: int, heads: int = 8) -> str:
-    size = width // heads
-    split = net.ints(f"{label}.split", 1, tokens, heads, size)
-    query, key, value = (
-        net.node(
-            "Transpose",
-            f"{label}.{part}.heads",
-            net.node("Reshape", f"{label}.{part}.split", net.linear(f"{label}.{part}", x, (width, width)), split),
-            perm=[0, 2, 3, 1] if part == "key" else [0, 2, 1, 3],
-        )
-        for part in ("query", "key", "value")
-    )
-    scale = net.weight(f"{label}.scale", np.array(1 / math.sqrt(size), dtype=np.float32))
-    scores = net.node("Mul", f"{label}.scaled", net.node("MatMul", f"{label}.scores", query, key), scale)
-    shares = net.node("Softmax", f"{label}.shares", scores, axis=-1)
-    y = net.node("Transpose", f"{label}.merged", net.node("MatMul", f"{label}.mixed", shares, value), perm=[0, 2, 1, 3])
-    y = net.node("Reshape", f"{label}.joined", y, net.ints(f"{label}.join", 1, tokens, width))
-    return net.linear(f"{label}.projection", y, (width, width))
-
-
-def _layer_norm(net: Assembly, label: str, x: str, width: int) -> str:
-    return net.node("LayerNormalization", label, x, *net.scale_and_bias(label, width), axis=-1)
 
 
 def tiny(name: str, seed: int) -> onnx.ModelProto:

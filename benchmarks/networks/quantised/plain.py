@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
+from benchmarks.networks.assembled import attention, basic_block, layer_norm
 from benchmarks.networks.assembly import Assembly
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     Builder = Callable[[str, int | str], onnx.ModelProto]
 _HEADS = 4
+_ROWS = (0, -1)
+"""Batch and tokens of any number, as `Reshape` is told."""
 _WORDS = 200
 _EPSILON = 1e-5
 
@@ -38,7 +41,7 @@ def residual(name: str, batch: int | str) -> onnx.ModelProto:
     channels = 16
     for stage, width in enumerate((16, 32, 48), start=1):
         for block in range(3):
-            x = _basic_block(net, f"stage{stage}.block{block}", x, (channels, width))
+            x = basic_block(net, f"stage{stage}.block{block}", x, (channels, width))
             channels = width
     x = net.node("AveragePool", "mean", x, kernel_shape=[2, 2], strides=[2, 2])
     x = net.linear("scores", net.node("Flatten", "features", x), (9 * channels, 20), gain=3.0)
@@ -92,12 +95,14 @@ def vit(name: str, batch: int | str) -> onnx.ModelProto:
     x = net.node("Add", "placed", x, net.weight("positions", places))
     for block in range(6):
         label = f"block{block}"
-        attended = _attention(net, f"{label}.attention", _layer_norm(net, f"{label}.norm1", x, width), width)
+        attended = attention(
+            net, f"{label}.attention", layer_norm(net, f"{label}.norm1", x, width), _ROWS, width, _HEADS
+        )
         x = net.node("Add", f"{label}.sum1", x, attended)
-        y = net.linear(f"{label}.fc1", _layer_norm(net, f"{label}.norm2", x, width), (width, 2 * width))
+        y = net.linear(f"{label}.fc1", layer_norm(net, f"{label}.norm2", x, width), (width, 2 * width))
         y = net.linear(f"{label}.fc2", net.node("Gelu", f"{label}.gelu", y), (2 * width, width))
         x = net.node("Add", f"{label}.sum2", x, y)
-    x = net.node("ReduceMean", "mean", _layer_norm(net, "norm", x, width), net.ints("mean.axes", 1), keepdims=0)
+    x = net.node("ReduceMean", "mean", layer_norm(net, "norm", x, width), net.ints("mean.axes", 1), keepdims=0)
     x = net.linear("scores", x, (width, 20), gain=3.0)
     return net.model(("picture", (batch, 3, 32, 32)), (x, (batch, 20)))
 
@@ -107,14 +112,14 @@ def encoder(name: str, batch: int | str) -> onnx.ModelProto:
     width, tokens = 64, 16
     net = Assembly(name, 0)
     table = net.weight("table", net.draw.normal("table", (_WORDS, width)))
-    x = _layer_norm(net, "embedded", net.node("Gather", "looked_up", table, "words"), width)
+    x = layer_norm(net, "embedded", net.node("Gather", "looked_up", table, "words"), width)
     for block in range(4):
         label = f"block{block}"
-        x = net.node("Add", f"{label}.sum1", x, _attention(net, f"{label}.attention", x, width))
-        x = _layer_norm(net, f"{label}.norm1", x, width)
+        x = net.node("Add", f"{label}.sum1", x, attention(net, f"{label}.attention", x, _ROWS, width, _HEADS))
+        x = layer_norm(net, f"{label}.norm1", x, width)
         y = _gelu(net, f"{label}.gelu", net.linear(f"{label}.fc1", x, (width, 2 * width)))
         x = net.node("Add", f"{label}.sum2", x, net.linear(f"{label}.fc2", y, (2 * width, width)))
-        x = _layer_norm(net, f"{label}.norm2", x, width)
+        x = layer_norm(net, f"{label}.norm2", x, width)
     return net.model(("words", (batch, tokens)), (x, (batch, tokens, width)), of=onnx.TensorProto.INT64)
 
 
@@ -125,7 +130,9 @@ def decoder(name: str, batch: int | str) -> onnx.ModelProto:
     x = "embedded"
     for block in range(3):
         label = f"block{block}"
-        attended = _attention(net, f"{label}.attention", _rms_norm(net, f"{label}.norm1", x, width), width)
+        attended = attention(
+            net, f"{label}.attention", _rms_norm(net, f"{label}.norm1", x, width), _ROWS, width, _HEADS
+        )
         x = net.node("Add", f"{label}.sum1", x, attended)
         y = _rms_norm(net, f"{label}.norm2", x, width)
         gate = net.linear(f"{label}.gate", y, (width, 2 * width))
@@ -155,16 +162,6 @@ BUILDERS: Mapping[str, Builder] = MappingProxyType(
 )
 
 
-def _basic_block(net: Assembly, label: str, x: str, channels: tuple[int, int]) -> str:
-    """Two convolutions and a shortcut; where the channels change, the size is halved."""
-    stride = 1 if channels[0] == channels[1] else 2
-    y = net.conv_relu(f"{label}.conv1", x, channels, stride=stride)
-    y = net.conv(f"{label}.conv2", y, (channels[1], channels[1]), gain=0.5)
-    if stride == 2:
-        x = net.conv(f"{label}.shortcut", x, channels, kernel=1, stride=2, gain=0.7)
-    return net.relu(f"{label}.relu", net.node("Add", f"{label}.sum", y, x))
-
-
 def _clipped(net: Assembly, label: str, x: str) -> str:
     return net.node("Clip", f"{label}.clip", x, "low", "high")
 
@@ -181,30 +178,6 @@ def _conv_over_time(net: Assembly, label: str, x: str, channels: tuple[int, int]
     weight = net.weight(f"{label}.weight", net.draw.he(f"{label}.weight", (target, source, 3), 3 * source))
     bias = net.weight(f"{label}.bias", net.draw.normal(f"{label}.bias", (target,), std=0.05))
     return net.node("Conv", label, x, weight, bias, kernel_shape=[3], pads=[1, 1])
-
-
-def _attention(net: Assembly, label: str, x: str, width: int) -> str:
-    size = width // _HEADS
-    split = net.ints(f"{label}.split", 0, -1, _HEADS, size)
-    query, key, value = (
-        net.node(
-            "Transpose",
-            f"{label}.{part}.heads",
-            net.node("Reshape", f"{label}.{part}.split", net.linear(f"{label}.{part}", x, (width, width)), split),
-            perm=[0, 2, 3, 1] if part == "key" else [0, 2, 1, 3],
-        )
-        for part in ("query", "key", "value")
-    )
-    scale = net.weight(f"{label}.scale", np.array(1 / math.sqrt(size), dtype=np.float32))
-    scores = net.node("Mul", f"{label}.scaled", net.node("MatMul", f"{label}.scores", query, key), scale)
-    shares = net.node("Softmax", f"{label}.shares", scores, axis=-1)
-    y = net.node("Transpose", f"{label}.merged", net.node("MatMul", f"{label}.mixed", shares, value), perm=[0, 2, 1, 3])
-    y = net.node("Reshape", f"{label}.joined", y, net.ints(f"{label}.join", 0, -1, width))
-    return net.linear(f"{label}.projection", y, (width, width))
-
-
-def _layer_norm(net: Assembly, label: str, x: str, width: int) -> str:
-    return net.node("LayerNormalization", label, x, *net.scale_and_bias(label, width), axis=-1)
 
 
 def _rms_norm(net: Assembly, label: str, x: str, width: int) -> str:

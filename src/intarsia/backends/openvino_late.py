@@ -51,8 +51,8 @@ class _Call:
         self._deciding = [name for name in meta["left"] if name in meta["deciding"]]
         self._others = [name for name in meta["left"] if name not in meta["deciding"]]
         places = list(enumerate(outputs[value.name] for value in signatures(meta["outputs"])))
-        self._known = [(position, place) for position, place in places if not _is_late(place)]
-        self._late = [(position, place) for position, place in places if isinstance(place, Slot) and _is_late(place)]
+        self._known = [(position, place) for position, place in places if not is_late(place)]
+        self._late = [(position, place) for position, place in places if isinstance(place, Slot) and is_late(place)]
         self._specialise = specialise
         self._inputs = inputs
         self._requests: dict[tuple[object, ...], Any] = {}
@@ -60,12 +60,12 @@ class _Call:
     def __call__(self) -> None:
         from intarsia.backends.openvino import tensor
 
-        arrays = {name: _held(place) for name, place in self._inputs.items()}
+        arrays = {name: array_at(place) for name, place in self._inputs.items()}
         request = self._request(arrays)
         for position, name in enumerate(self._others):
             request.set_input_tensor(position, tensor(arrays[name]))
         for position, place in self._known:
-            request.set_output_tensor(position, tensor(_held(place)))
+            request.set_output_tensor(position, tensor(array_at(place)))
         request.infer()
         for position, slot in self._late:
             slot.array = request.get_output_tensor(position).data.copy()
@@ -84,12 +84,13 @@ class _Call:
         return request[0]
 
 
-def _is_late(place: np.ndarray | Slot) -> bool:
+def is_late(place: np.ndarray | Slot) -> bool:
     """Whether only a run tells the array."""
     return isinstance(place, Slot) and not isinstance(place, Port)
 
 
-def _held(place: np.ndarray | Slot) -> np.ndarray:
+def array_at(place: np.ndarray | Slot) -> np.ndarray:
+    """The array of a place, whose shape is known by now."""
     held = place.array if isinstance(place, Slot) else place
     assert held is not None, "whoever computes it ran before"
     return held

@@ -7,7 +7,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.base import BoundCall, Executable, Port, Slot, guard, guarded, signatures
+from intarsia.backends.base import BoundCall, Executable, Slot, guard, guarded, signatures
+from intarsia.backends.openvino_late import array_at, is_late
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
@@ -90,20 +91,20 @@ class _Call:
         self._request = request
         self._guide = guide
         self._places = places
-        self._fixed = [(position, place) for position, place in results if not _is_open(place)]
-        self._open = [(position, place) for position, place in results if isinstance(place, Slot) and _is_open(place)]
+        self._fixed = [(position, place) for position, place in results if not is_late(place)]
+        self._open = [(position, place) for position, place in results if isinstance(place, Slot) and is_late(place)]
 
     def __call__(self) -> None:
         from intarsia.backends.openvino import tensor
 
         request = self._request
-        arrays = [(position, _held(place)) for position, place in self._places]
+        arrays = [(position, array_at(place)) for position, place in self._places]
         if self._guide is not None:
             self._guide.check(tuple(array.shape for _, array in arrays))
         for position, array in arrays:
             request.set_input_tensor(position, tensor(array))
         for position, place in self._fixed:
-            request.set_output_tensor(position, tensor(_held(place)))
+            request.set_output_tensor(position, tensor(array_at(place)))
         request.infer(share_outputs=True)
         for position, slot in self._open:
             slot.array = request.get_output_tensor(position).data.copy()
@@ -132,14 +133,3 @@ def settle() -> None:
     left, right = (opset16.parameter([2, 2], np.float32) for _ in range(2))
     model = Model([opset16.matmul(left, right, False, False)], [left, right])
     Core().compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": 1}).create_infer_request().infer()
-
-
-def _is_open(place: np.ndarray | Slot) -> bool:
-    """Whether only a run tells the array."""
-    return isinstance(place, Slot) and not isinstance(place, Port)
-
-
-def _held(place: np.ndarray | Slot) -> np.ndarray:
-    held = place.array if isinstance(place, Slot) else place
-    assert held is not None, "whoever computes it ran before"
-    return held

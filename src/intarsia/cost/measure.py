@@ -195,10 +195,12 @@ class Measurer:
         """Whether each rounding stage of the graph rounds rightly in a plan of it; asked once, and kept."""
         key = self.key(partitions, "stages", settings)
         key = Key(facts={**key.facts, "content": self.graph.content_hash()})
-        with machine_lock(self._watch):
-            stored = self.store.get(key)
+        if (known := self.store.get(key)) is not None:
+            self.cached += 1
+            return StageCheck(**known)
+        with self.machine():
+            stored = self.store.get(key)  # another process may have asked while this one waited
             if stored is not None:
-                self.cached += 1
                 return StageCheck(**stored)
             self._watch(Progress(stage="stages", note=f"each rounding stage on {partitions[0].target}"))
             fragment = Fragment.of(partitions, settings)

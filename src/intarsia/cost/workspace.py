@@ -32,18 +32,6 @@ class Workspace:
                 shutil.rmtree(left, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
 
-    def prepare(
-        self,
-        graph: Graph,
-        borders: Collection[str],
-        seed: int,
-        teller: Target | None = None,
-        watch: Watcher = unwatched,
-    ) -> None:
-        """Save the graph, and have the reference's values at hand."""
-        self.save(graph)
-        self.compute_reference(graph, borders, seed, teller, watch)
-
     def save(self, graph: Graph) -> None:
         """Put the graph where workers find it."""
         graph.save(self.folder)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 
 import pytest
 
@@ -90,7 +91,7 @@ class Machine:
             for _round in range(self.rounds):
                 for name in rng.sample(list(running), len(running)):
                     rounds[name].append(times_ms[running[name].name] * lucks[name] * turn())
-            return _done(rounds)
+            return done(rounds)
 
         with monkeypatch.context() as patched:
             patched.setattr(module, "_one_set", one_set)
@@ -104,7 +105,7 @@ def contender(name: str) -> Contender:
     return Contender(name=name, path=Path(name), plan=plan)
 
 
-def _done(rounds: Mapping[str, Sequence[float]]) -> _Set:
+def done(rounds: Mapping[str, Sequence[float]], failed: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> _Set:
     named = {name: tuple(ms) for name, ms in rounds.items()}
     return _Set(
         rounds=named,
@@ -113,7 +114,7 @@ def _done(rounds: Mapping[str, Sequence[float]]) -> _Set:
         profile={name: ((ms[-1],), ()) for name, ms in named.items()},
         errors=dict.fromkeys(named, 0.0),
         allowed={},
-        failed={},
+        failed=failed,
     )
 
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.config import RunSettings
 from intarsia.cost import duel as module
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END, Deadline
@@ -31,31 +30,17 @@ from intarsia.cost.progress import Progress
 from intarsia.cost.protocol import Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import CONTROL_NAME, Shown, Verdict, reach
-from intarsia.runtime import Plan, Step
+from intarsia.runtime import Step
 from intarsia.target import Target
+from tests.unit.cost.noise import contender, done
 
 EFFORT = Effort(processes=2, rounds=3, repeats=2)
 THOROUGH = Effort(processes=3, rounds=9, repeats=2)
 times = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
 
 
-def contender(name: str) -> Contender:
-    step = Step(target=Target("reference"), nodes=(name,), inputs=(), outputs=())
-    plan = Plan(steps=(step,), settings=RunSettings(threads=1), inputs=(), outputs=())
-    return Contender(name=name, path=Path(name), plan=plan)
-
-
 def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
-    named = {name: tuple(ms) for name, ms in rounds.items()}
-    return _Set(
-        rounds=named,
-        calls=named,
-        footprints={},
-        profile={name: ((ms[-1],), ()) for name, ms in named.items()},
-        errors=dict.fromkeys(named, 0.0),
-        allowed={},
-        failed={failed: ("crash", "SIGSEGV")} if failed else {},
-    )
+    return done(rounds, {failed: ("crash", "SIGSEGV")} if failed else {})
 
 
 def verdict(sizes: tuple[int, ...], **rounds: Sequence[float]) -> Verdict:

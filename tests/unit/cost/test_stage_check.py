@@ -38,7 +38,8 @@ def quantised() -> Graph:
 @pytest.fixture
 def folder(quantised: Graph, tmp_path: Path) -> Path:
     workspace = Workspace(Store(tmp_path / "records.sqlite"))
-    workspace.prepare(quantised, set(), seed=0)
+    workspace.save(quantised)
+    workspace.compute_reference(quantised, set(), seed=0)
     return workspace.folder
 
 

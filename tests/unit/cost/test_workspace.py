@@ -48,7 +48,8 @@ def test_two_of_one_process_do_not_share(store: Store) -> None:
 
 def test_workers_find_graph_and_values(store: Store, graph: Graph) -> None:
     workspace = Workspace(store)
-    workspace.prepare(graph, {"b"}, seed=0)
+    workspace.save(graph)
+    workspace.compute_reference(graph, {"b"}, seed=0)
     opened = open_graph((workspace.folder / "graph.onnx").read_bytes(), workspace.folder / "weights.bin")
     assert opened.content_hash() == graph.content_hash()
     assert set(recorded_values(workspace.folder / VALUES, ["x", "b", "y", "a"])) == {"x", "b", "y"}
@@ -56,7 +57,8 @@ def test_workers_find_graph_and_values(store: Store, graph: Graph) -> None:
 
 def test_keeping_one_file_leaves_the_cached_answers_alone(store: Store, graph: Graph) -> None:
     workspace = Workspace(store)
-    workspace.prepare(graph, set(), seed=0)
+    workspace.save(graph)
+    workspace.compute_reference(graph, set(), seed=0)
     answers = (workspace.folder / VALUES).resolve()
     (workspace.folder / "compiled").mkdir()
     (workspace.folder / "compiled" / "blob").touch()
