@@ -49,8 +49,11 @@ def names(plan: Json) -> tuple[str, ...]:
 
 
 def page_names(plan: Json) -> tuple[str, ...]:
-    """As `names`, on the page: mixes by their engines alone, too."""
-    return names(plan) if "tuned" in plan else (*names(plan), names(plan)[-1].partition(": ")[2])
+    """As `names`, on the page: mixes by their engines alone, too, with their own name where two would be alike."""
+    if "tuned" in plan:
+        return names(plan)
+    engines = names(plan)[-1].partition(": ")[2]
+    return (*names(plan), engines, f"{engines} ({plan['name']})")
 
 
 def told(plan: Json) -> str:
@@ -107,6 +110,8 @@ def test_there_are_recorded_reports_of_several_kinds() -> None:
     assert any(each["mixes"] for each in found)
     assert any(each["rough"] for each in found)
     assert any(not has_raced(plan) for each in found for plan in plans(each))
+    assert {"won", "lost", "void"} <= {each["conclusion"] for each in found}
+    assert any(each["conclusion"] == "won" and len(each["partitions"]) > 1 for each in found)
 
 
 def test_the_order_of_milliseconds_is_the_order_of_speeds(report: Json) -> None:

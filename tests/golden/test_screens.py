@@ -19,7 +19,7 @@ from tests.cli_fakes import STORED, Fakes, invoke
 
 SCREENS = Path(__file__).parent / "screens"
 RECORDED = Path(__file__).parent / "screens" / "recorded.json"
-"""A compile of a residual network as it was, with names and options of the length that real ones have."""
+"""A compile of SqueezeNet with reduced precision allowed, as it was, with names and options as long as real ones."""
 WIDTHS = (80, 120)
 COMMANDS = {
     "compile": "intarsia compile model.onnx",

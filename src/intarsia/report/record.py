@@ -184,7 +184,7 @@ def _rough(rough: Rough, decision: Decision) -> dict[str, Any]:
     """A plan in less than fp32, as `_mix`, with its error on the inputs that decided."""
     plan = rough.candidate
     row = _mix(Mix(candidate=plan, measured_ms=plan.total_ms or inf), decision)
-    return {**row, "precision": list(plan.precisions), "error": rough.error}
+    return {**row, "label": plan.label, "precision": list(plan.precisions), "error": rough.error}
 
 
 def _speedup(plan: Candidate, decision: Decision) -> Interval | None:

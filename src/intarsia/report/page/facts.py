@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -80,12 +81,20 @@ def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
     """Every plan that was timed, those of the race first, its speed as a bar with its interval."""
     known = (*report["singles"], *report.get("mixes", ()), *report.get("rough", ()))
     timed = ranked([plan for plan in known if isfinite(plan.get("latency_ms") or inf)])
-    if report["latency_ms"] is not None and report["chosen"] not in {
-        plan.get("name", plan.get("target")) for plan in timed
-    }:
+    if report["latency_ms"] is not None and report["chosen"] not in map(_label, timed):
         timed.append(_given(report))
     longest = max((_most(plan) for plan in timed), default=1.0)
-    return [_plan(plan, report, engines, longest) for plan in ranked(timed)]
+    found = [_plan(plan, report, engines, longest) for plan in ranked(timed)]
+    alike = Counter(plan["name"] for plan in found)
+    return [
+        {**plan, "unique": f"{plan['name']} ({plan['tag']})" if alike[plan["name"]] > 1 else plan["name"]}
+        for plan in found
+    ]
+
+
+def _label(plan: Json) -> Any:
+    """What the report's ``chosen`` calls a plan."""
+    return plan.get("label", plan.get("name", plan.get("target")))
 
 
 def groups(plans: Sequence[Json]) -> list[tuple[str, list[Json]]]:
@@ -136,7 +145,7 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
         "tag": plan["name"] if is_mix else None,
         "switches": plan["switches"] if is_mix else 0,
         "is_best": is_best,
-        "is_chosen": plan["name" if is_mix else "target"] == report["chosen"],
+        "is_chosen": _label(plan) == report["chosen"],
         "colours": list(dict.fromkeys(engines.number(target) for target in targets)),
         "ms": plan["latency_ms"],
         "speed": speed,
