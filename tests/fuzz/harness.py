@@ -103,7 +103,7 @@ def run_cases(
         cases: What to run.
         limit_s: Seconds after which a case is killed.
         workers: How many run at one time.
-        environment: Variables that every case has besides.
+        environment: Variables that every case has besides; ``XDG_CACHE_HOME`` among them is a cache that all share.
     """
     with ExitStack() as stack:
         idle = [stack.enter_context(_Worker(dict(environment or {}))) for _ in range(workers)]
@@ -156,11 +156,12 @@ class _Worker:
         ours, theirs = socket.socketpair()
         source = str(Path(intarsia.__file__).parents[1])
         path = os.pathsep.join(filter(None, (source, environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))))
+        inherited = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())],
                 # Threads of numpy's own would be left out of what is forked.
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment, "PYTHONPATH": path},
+                env={**inherited, "OPENBLAS_NUM_THREADS": "1", **environment, "PYTHONPATH": path},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
