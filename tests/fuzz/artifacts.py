@@ -1,4 +1,4 @@
-"""Writes what the manifest fuzzer mutates: a small artifact of every engine that is here, and of every way to run a plan.
+"""Writes what the manifest fuzzer mutates: a small artifact of each engine that is here, and of each way to run a plan.
 
 ``python -m tests.fuzz.artifacts FOLDER`` writes them; engines are loaded in a process of its own.
 """
@@ -166,7 +166,7 @@ def _buckets(path: Path, _: Graph) -> None:
 
 
 def _quantised(path: Path, graph: Graph) -> None:
-    precision = Precision.of(dict.fromkeys(("c1", "c4"), Scheme.DYNAMIC), {})
+    precision = Precision.of({"y": Scheme.DYNAMIC}, {})
     parts = [Partition(target=_several()[0], nodes=_nodes(graph), precision=precision)]
     _write_plan(path, graph, plan_of(graph, parts, SETTINGS))
 

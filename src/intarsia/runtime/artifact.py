@@ -316,7 +316,9 @@ def write_buckets(path: Path, graph: Graph, buckets: Sequence[tuple[Bucket, Buil
                 steps=tuple(places),
             )
         )
-    _write(path, graph, [built for _, built in buckets], distinct, {"dims": input_dims(graph), "buckets": stored})
+    _write(
+        path, graph, [built for _, built in buckets], distinct, {"dims": input_dims(graph), "buckets": tuple(stored)}
+    )
 
 
 def _write(

@@ -117,13 +117,13 @@ def _faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
     yield from _border_faults("inputs", manifest.inputs)
     yield from _border_faults("outputs", manifest.outputs)
     yield from _weight_faults(manifest.weights, sizes.get(WEIGHTS, 0))
+    for name, same in manifest.same.items():
+        if same not in sizes or same in manifest.same:
+            yield f"same.{name}", f"the file has no entry {same!r}"
     if not manifest.steps:
         yield "steps", "there are none"
     for number, step in enumerate(manifest.steps):
         yield from _step_faults(f"steps[{number}]", number, step, manifest, sizes)
-    for name, same in manifest.same.items():
-        if same not in sizes or same in manifest.same:
-            yield f"same.{name}", f"the file has no entry {same!r}"
     yield from _engine_faults(manifest)
     if manifest.buckets:
         yield from _bucket_faults(manifest)

@@ -47,8 +47,8 @@ def rehearse(artifact: Artifact) -> None:
     process = _played(path, LIMIT_S + len(content) / BYTES_PER_S)
     if process is None:
         raise ArtifactError(f"{path}: engines do not finish loading it; it is damaged, or was made to break them")
-    told = process.stdout.decode(errors="replace").rpartition(_MARK)[2]
-    if not told or process.returncode:
+    _, mark, told = process.stdout.decode(errors="replace").rpartition(_MARK)
+    if not mark or process.returncode:
         raise ArtifactError(f"{path}: {_end(process)} when this is loaded; it is damaged, or was made to break engines")
     if told != _FAILED:
         digest = digest_of(content)
