@@ -20,6 +20,7 @@ from intarsia.partition.capability import Capability
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.backends.device_memory import DeviceMemory
     from intarsia.config.settings import RunSettings
@@ -197,8 +198,9 @@ class Executable(ABC):
         """Free what the engine holds. Calling it twice is fine."""
 
 
-Visit = Callable[[int, Sequence[int], Sequence[int]], None]
-"""Runs a piece that is embedded in another engine: its number, the addresses of its inputs, those of its outputs."""
+Visit = Callable[[int, Sequence[int], Sequence[int], Sequence[int]], None]
+"""Runs a piece that is embedded in another engine: its number, the addresses of its inputs, those of its outputs, and
+how many elements lie at each of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,6 +307,13 @@ class Backend(ABC):
     @abstractmethod
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """Write the sub-graph as the engine's native files plus the options it ran with; returns the paths."""
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
+        """The type of what ``compile`` puts into an artifact's ``meta``, one of `intarsia.backends.meta`.
+
+        What is read from a file is checked by it, so that ``load`` need not; ``None`` if it is not checked.
+        """
+        return None
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each setting of its options that is worth timing; options the user stated stay."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from intarsia.backends.memory import SharedBlock
+from intarsia.errors import MemoryLimitError
 
 PAGE = mmap.PAGESIZE
 
@@ -31,7 +33,7 @@ class Need:
     @property
     def nbytes(self) -> int:
         """Bytes, rounded up to whole pages and never zero, so that every value has its own address."""
-        size = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
+        size = self.dtype.itemsize * prod(self.shape)  # of Python's own numbers, which do not overflow
         return max(PAGE, -(-size // PAGE) * PAGE)
 
 
@@ -57,9 +59,15 @@ def allocate(needs: Sequence[Need], *, shared: bool = False) -> Mapping[str, np.
     """Zeroed C-contiguous arrays over one page-aligned block, which lives as long as any of them.
 
     A shared block is one that other processes can map.
+
+    Raises:
+        MemoryLimitError: There is not that much memory.
     """
     offsets, total = place(needs)
-    block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE))
+    try:
+        block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE))
+    except (OSError, OverflowError, ValueError) as error:
+        raise MemoryLimitError(f"the values of the plan take {total} bytes, which cannot be had: {error}") from error
     return {
         need.name: np.ndarray(need.shape, dtype=need.dtype, buffer=block, offset=offsets[need.name]) for need in needs
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends import iree_rules
 from intarsia.backends import iree_runtime as running
@@ -31,6 +31,7 @@ from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -139,6 +140,12 @@ class IreeBackend(Backend):
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
             meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders."""
+        from intarsia.backends.meta import Borders
+
+        return Borders
 
     def load(
         self,

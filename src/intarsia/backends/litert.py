@@ -36,6 +36,7 @@ from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
@@ -110,6 +111,12 @@ class LitertBackend(LoweredBackend):
                 "weights": {name: structure.weights for name, structure in files.items()},
             },
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders, and what its own files are read by."""
+        from intarsia.backends.meta import LiteRt
+
+        return LiteRt
 
     def load(
         self,

@@ -39,6 +39,8 @@ from intarsia.backends.mnn_support import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -141,6 +143,12 @@ class MnnBackend(Backend):
                 "outputs": [(value.name, value.dtype, value.shape) for value in model.outputs],
             },
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders, and what its own files are read by."""
+        from intarsia.backends.meta import Mnn
+
+        return Mnn
 
     def load(
         self,

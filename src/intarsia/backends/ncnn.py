@@ -41,6 +41,8 @@ from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
 
@@ -119,6 +121,12 @@ class NcnnBackend(Backend):
                 "outputs": [_border_json(border) for border in network.outputs],
             },
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders, and what its own files are read by."""
+        from intarsia.backends.meta import Ncnn
+
+        return Ncnn
 
     def load(
         self,

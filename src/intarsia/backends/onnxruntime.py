@@ -39,6 +39,7 @@ from intarsia.errors import CompileError, ExecutionError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -165,6 +166,12 @@ class OnnxRuntimeBackend(Backend):
             weights=tuple(weights),
             meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders, and more of a session with pieces of others."""
+        from intarsia.backends.meta import Borders, Embedding
+
+        return Embedding if "pieces" in meta else Borders
 
     def load(
         self,

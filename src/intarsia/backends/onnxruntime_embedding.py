@@ -42,8 +42,15 @@ if TYPE_CHECKING:
 
 _NAME = "onnxruntime"
 _CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p)
+    ctypes.c_int,
+    ctypes.c_int64,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.c_int64,
+    ctypes.c_int64,
+    ctypes.POINTER(ctypes.c_int64),
 )
+_SET_CALLBACK = "intarsia_set_sized_callback"
 
 
 def embedding(*, replaces: bool = False, loading: bool = False) -> Embedding | None:
@@ -109,7 +116,7 @@ class OnnxRuntimeEmbedding(Embedding):
     ) -> Executable:
         """A session whose pieces call ``visit``."""
         with guard(LoadError, _NAME):
-            calls = _Calls(visit, artifact.meta["pieces"])
+            calls = _Calls(visit)
             mode = "sequential" if self._replaces else target["execution-mode"]
             values = host.option_values("disable", thread_count(target, settings), settings.spin, mode)
             with _called_by_new_kernels(carried.opened(artifact), calls.pointer):
@@ -134,13 +141,12 @@ class OnnxRuntimeEmbedding(Embedding):
 class _Calls:
     """The callback of one session. An exception must not pass through C, so it is kept for whoever runs the session."""
 
-    def __init__(self, visit: Visit, counts: Sequence[Sequence[int]]) -> None:
+    def __init__(self, visit: Visit) -> None:
         self.failure: BaseException | None = None
 
-        def call(piece: int, inputs: Any, outputs: Any) -> int:
+        def call(piece: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
             try:
-                reads, writes = counts[piece]
-                visit(piece, inputs[:reads], outputs[:writes])
+                visit(piece, inputs[:reads], outputs[:writes], elements[: reads + writes])
             except BaseException as error:
                 self.failure = error
                 return 1
@@ -181,14 +187,15 @@ class _Host(Executable):
 def _called_by_new_kernels(path: Path, pointer: Any) -> Iterator[None]:
     """Kernels keep whom to call when they are made, which is while their session is opened."""
     native = _native(path)
-    native.intarsia_set_callback(pointer)
+    set_callback = getattr(native, _SET_CALLBACK)
+    set_callback(pointer)
     try:
         yield
     finally:
-        native.intarsia_set_callback(_CALLBACK())
+        set_callback(_CALLBACK())
 
 
-def _unexpected(piece: int, inputs: Any, outputs: Any) -> int:
+def _unexpected(piece: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
     """In a session that is only saved: it fails the piece."""
     return 1
 
@@ -196,7 +203,9 @@ def _unexpected(piece: int, inputs: Any, outputs: Any) -> int:
 @cache
 def _native(path: Path) -> Any:
     native = ctypes.CDLL(str(path))
-    native.intarsia_set_callback.argtypes = [_CALLBACK]
-    native.intarsia_set_callback.restype = None
+    if not hasattr(native, _SET_CALLBACK):
+        raise LoadError(_NAME, "the library that holds other engines is of an earlier Intarsia; compile the model anew")
+    native.intarsia_set_sized_callback.argtypes = [_CALLBACK]
+    native.intarsia_set_sized_callback.restype = None
     native.intarsia_share_openmp.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     return native

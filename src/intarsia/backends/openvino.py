@@ -38,6 +38,7 @@ from intarsia.target.cores import thread_budget
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -186,6 +187,12 @@ class OpenVinoBackend(Backend):
                 "open": is_open,
             },
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders, and what its own files are read by."""
+        from intarsia.backends.meta import OpenVino
+
+        return OpenVino
 
     def load(
         self,

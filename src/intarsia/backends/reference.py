@@ -27,6 +27,7 @@ from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -93,6 +94,12 @@ class ReferenceBackend(Backend):
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
             meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders."""
+        from intarsia.backends.meta import Borders
+
+        return Borders
 
     def load(
         self,

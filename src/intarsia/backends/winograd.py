@@ -37,6 +37,7 @@ from intarsia.partition.capability import Capability
 
 if TYPE_CHECKING:
     import numpy as np
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -98,6 +99,12 @@ class WinogradBackend(Backend):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
             whole = len(model.nodes) == len(model.graph.nodes)
             return onnxruntime_saved.compiled(plain, model, _saving_options(), partial(_replaced, whole))
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """What ONNX Runtime saved, and its borders with pieces of others."""
+        from intarsia.backends.meta import Embedding, Saved
+
+        return Embedding if "pieces" in meta else Saved
 
     def load(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from intarsia.cli.console import print_table
+from intarsia.cli.console import echo, print_table
 from intarsia.report.reasons import NOTHING
 
 Json = Mapping[str, Any]
@@ -26,8 +26,8 @@ def print_buckets(report: Json) -> None:
     click.echo("\nIn brackets: the 95 % interval.")
     stated = [part["target"] for bucket in buckets for part in bucket["partitions"]]
     for target in dict.fromkeys(target for target in stated if " " in target):
-        click.echo(f"{_engine(target)} runs as: {target}")
-    click.echo(f"The rest is about {rows[-1][0]}; --json has all.\n")
+        echo(f"{_engine(target)} runs as: {target}")
+    echo(f"The rest is about {rows[-1][0]}; --json has all.\n")
 
 
 def _row(bucket: Json) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import Stopped, began, print_json, progress_line
+from intarsia.cli.console import Stopped, began, echo, print_json, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
@@ -61,7 +61,7 @@ def compile_(
         print_json(report)
     else:
         print_outcome(report, verbose=verbose)
-        click.echo(f"\nwrote {out}")
+        echo(f"\nwrote {out}")
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def _plan_kept(path: Path) -> Iterator[None]:
         yield
     except MissingStageError as error:
         path.write_text(error.plan, encoding="utf-8")
-        click.echo(f"wrote {path}", err=True)
+        echo(f"wrote {path}", err=True)
         raise
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from intarsia.errors import Interrupted
+from intarsia.wording import visible
 
 if TYPE_CHECKING:
     from intarsia.cost.progress import Progress, Watcher
@@ -53,9 +54,22 @@ class Stopped(click.ClickException):
         self.artifact = artifact
 
 
+def echo(text: str = "", *, nl: bool = True, err: bool = False, bold: bool = False) -> None:
+    """What every verb prints with: whatever it is, and whoever wrote it, no terminal obeys it.
+
+    Args:
+        text: What to print.
+        nl: Whether the line ends behind it.
+        err: Whether it goes to stderr.
+        bold: Whether a terminal shows it in bold.
+    """
+    shown = visible(text)
+    click.echo(click.style(shown, bold=True) if bold else shown, nl=nl, err=err)
+
+
 def print_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on stdout."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    """One JSON object on stdout, in ASCII but for the one control that JSON lets through."""
+    echo(json.dumps(value, indent=2, allow_nan=False))
 
 
 def screen_width(stream: TextIO) -> int | None:
@@ -77,11 +91,11 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
 
     for number, band in enumerate(table_bands(header, list(rows), numbers, screen_width(sys.stdout) or PIPE_WIDTH)):
         if number:
-            click.echo()
+            echo()
         for line in band.header:
-            click.secho(line, bold=True)
+            echo(line, bold=True)
         for line in band.rows:
-            click.echo(line)
+            echo(line)
 
 
 def print_text(text: str, indent: str = "", later: str | None = None) -> None:
@@ -96,7 +110,7 @@ def print_text(text: str, indent: str = "", later: str | None = None) -> None:
 
     width = screen_width(sys.stdout)
     for line in text.split("\n"):
-        click.echo(f"{indent}{line}" if width is None else "\n".join(folded(line, width, indent, later)))
+        echo(f"{indent}{line}" if width is None else "\n".join(folded(line, width, indent, later)))
 
 
 def print_remark(text: str) -> None:
@@ -107,10 +121,10 @@ def print_remark(text: str) -> None:
     lines = text.split("\n")
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if width is None or set(below.strip()) == {MARK}:
-            click.echo(line, err=True)
+            echo(line, err=True)
             continue
         words = line.lstrip(" ")
-        click.echo("\n".join(folded(words, width, line[: len(line) - len(words)])), err=True)
+        echo("\n".join(folded(words, width, line[: len(line) - len(words)])), err=True)
 
 
 @contextmanager
@@ -149,12 +163,12 @@ def progress_line() -> Iterator[Watcher]:
         def show(now: Progress) -> None:
             nonlocal stage
             if now.stage == TIME:
-                console.print(now.note, markup=False, highlight=False)
+                console.print(visible(now.note), markup=False, highlight=False)
                 return
             if now.stage != stage:  # the speed of another stage says nothing about this one
                 stage = now.stage
                 bar.reset(task, total=now.total)
-            note = "  ".join(filter(None, (_best(now), now.note)))
+            note = visible("  ".join(filter(None, (_best(now), now.note))))
             count, left = _count(now), "" if now.stage == WAIT else _left(now)
             bar.update(task, description=stage, completed=now.done, total=now.total, count=count, left=left, note=note)
 
@@ -172,7 +186,7 @@ class _Lines:
         if now.stage == self._stage and time.monotonic() < self._next:
             return
         self._stage, self._next = now.stage, time.monotonic() + LINE_S
-        click.echo("  ".join(filter(None, (now.stage, _count(now), _left(now), _best(now), now.note))), err=True)
+        echo("  ".join(filter(None, (now.stage, _count(now), _left(now), _best(now), now.note))), err=True)
 
 
 def _count(now: Progress) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_text
+from intarsia.cli.console import echo, print_json, print_text
 from intarsia.cli.options import FILE, json_option, long_option
 from intarsia.cli.tables import print_outcome
 
@@ -29,19 +29,20 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool) -> None:
         _print_plan(opened, as_json)
         return
     report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)}
-    if as_json:
-        print_json(report)
-        return
-    versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
-    print_text(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
-    print_outcome(report, verbose=verbose)
+    with opened.reading_report():
+        if as_json:
+            print_json(report)
+            return
+        versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
+        print_text(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
+        print_outcome(report, verbose=verbose)
 
 
 def _print_plan(opened: Artifact, as_json: bool) -> None:
     if as_json:
         print_json({"artifact": str(opened.path), "plan": opened.plan_text()})
     else:
-        click.echo(opened.plan_text(), nl=False)
+        echo(opened.plan_text(), nl=False)
 
 
 def engines_of(opened: Artifact) -> dict[str, dict[str, Any]]:

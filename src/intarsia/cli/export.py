@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from intarsia.cli.console import print_json
+from intarsia.cli.console import echo, print_json
 from intarsia.cli.options import FILE, json_option, verbose_option
 
 
@@ -33,4 +33,4 @@ def export(artifact: Path, folder: Path | None, as_json: bool) -> None:
             print_json(facts | {"files": [str(path) for path in files]})
             return
     for path in files:
-        click.echo(path)
+        echo(str(path))

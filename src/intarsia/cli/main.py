@@ -20,7 +20,7 @@ from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
 from intarsia.cli.completion import completion
 from intarsia.cli.config import config
-from intarsia.cli.console import Began, Stopped, print_json, print_remark
+from intarsia.cli.console import Began, Stopped, echo, print_json, print_remark
 from intarsia.cli.devices import devices
 from intarsia.cli.doctor import doctor
 from intarsia.cli.explain import explain
@@ -108,7 +108,7 @@ def main() -> None:
 def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
     code, message = _judge(error)
     if verbose:
-        click.echo("".join(traceback.format_exception(error)), err=True)
+        echo("".join(traceback.format_exception(error)), err=True)
     print_remark(message if code == Stopped.exit_code else f"error: {message}")
     if as_json:
         facts: dict[str, object] = {"type": type(error).__name__, "message": message, "exit_code": code}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json
+from intarsia.cli.console import echo, print_json
 from intarsia.cli.explain import engines_of
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.errors import ArtifactError
@@ -43,7 +43,7 @@ def report(source: Path, output: Path | None, run: bool, as_json: bool) -> None:
         size = out.stat().st_size
         print_json({"source": str(source), "page": str(out), "bytes": size, "nodes": nodes, "run_ms": run_ms})
     else:
-        click.echo(f"wrote {out}")
+        echo(f"wrote {out}")
 
 
 Made = tuple[str, int, Sequence[float] | None]
@@ -67,7 +67,9 @@ def _of_artifact(source: Path, run: bool) -> Made:
     facts = opened.report() | {"artifact": str(source)}
     run_ms = _run(opened) if run else None
     provenance = Provenance(engines=engines_of(opened), plan=opened.plan_text(), run_ms=run_ms)
-    return render(facts, opened.graph(), provenance), _nodes(facts), run_ms
+    graph = opened.graph()
+    with opened.reading_report():
+        return render(facts, graph, provenance), _nodes(facts), run_ms
 
 
 def _nodes(facts: Mapping[str, Any]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table, print_text, progress_line
+from intarsia.cli.console import echo, print_json, print_table, print_text, progress_line
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, store_option, verbose_option
 from intarsia.errors import MismatchError
@@ -147,7 +147,7 @@ def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     if timing is not None:
         print_text(f"\n{_told(timing)}")
         if report["written"] is not None:
-            click.echo(f"wrote {report['written']}, with that engine alone")
+            echo(f"wrote {report['written']}, with that engine alone")
         elif timing.is_slower:
             click.echo("that engine alone is better here; -o OUT writes a plan with it")
 

@@ -97,17 +97,24 @@ def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Gr
     except DecodeError as error:
         raise ModelError("the stored graph is damaged: it does not parse") from error
     tensors = list(model.graph.initializer)
-    places = {tensor.name: _place(tensor) for tensor in tensors if tensor.external_data}
-    file = _mapped(weights_file) if places else np.empty(0, np.uint8)
-    weights = {}
-    for tensor in tensors:
-        place = places.get(tensor.name)
-        weight = _inline(tensor) if place is None else _external(tensor, file, base_offset + place[0])
-        if place is not None and base_offset + sum(place) > file.size:
-            raise ModelError(f"{weights_file} is cut short: weight {tensor.name!r} lies beyond its end")
-        weights[tensor.name] = weight
-    model.graph.ClearField("initializer")
-    graph = build(model, weights)
+    try:
+        places = {tensor.name: _place(tensor) for tensor in tensors if tensor.external_data}
+        file = _mapped(weights_file) if places else np.empty(0, np.uint8)
+        weights = {}
+        for tensor in tensors:
+            place = places.get(tensor.name)
+            if place is not None and (min(place) < 0 or base_offset + sum(place) > file.size):
+                raise ModelError(f"{weights_file} is cut short: weight {tensor.name!r} lies beyond its end")
+            weight = _inline(tensor) if place is None else _external(tensor, file, base_offset + place[0])
+            if min(weight.shape, default=0) < 0 or (place is not None and weight.nbytes != place[1]):
+                raise ModelError(f"the stored graph is damaged: the weight {tensor.name!r} is not as long as its shape")
+            weights[tensor.name] = weight
+        model.graph.ClearField("initializer")
+        graph = build(model, weights)
+    except ModelError:
+        raise
+    except Exception as foreign:  # of a graph that nobody checked, the libraries for ONNX raise whatever comes of it
+        raise ModelError(f"the stored graph is damaged: {foreign or type(foreign).__name__}") from foreign
     graph.memo["weight_index"] = tuple((name, *place) for name, place in places.items())
     return graph
 

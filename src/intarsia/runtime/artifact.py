@@ -8,8 +8,10 @@ has a plan for each bucket of sizes, and what two of them have in common is stor
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
+from mmap import mmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,14 +23,16 @@ from intarsia.backends import registry
 from intarsia.backends.base import EngineArtifact, Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
-from intarsia.errors import ArtifactError, SpecError
+from intarsia.errors import ArtifactError, IntarsiaError, ModelError
 from intarsia.graph import Graph, SizeRange, open_graph
 from intarsia.graph.sizes import input_dims
 from intarsia.partition import Partitioning, dump_plan
 from intarsia.runtime.buckets import Bucket, Door
 from intarsia.runtime.build import Build
+from intarsia.runtime.checks import check_graph, check_manifest, check_meta, reasons
 from intarsia.runtime.container import Reader, Writer, append, create
 from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.known import remember
 from intarsia.runtime.machine import Machine, this_machine
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
@@ -37,7 +41,13 @@ VERSION = 2
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Versioned(BaseModel):
+    """The one field that every version of the format has."""
+
+    version: int
 
 
 class Border(_Record):
@@ -123,36 +133,66 @@ class Artifact:
         self.path = path
         self._reader = Reader(path)
         try:
-            raw = json.loads(self._reader.read("manifest.json"))
-            if raw.get("version") != VERSION:
-                raise ArtifactError(f"{path}: artifact format {raw.get('version')}, this Intarsia reads {VERSION}")
-            self.manifest = Manifest.model_validate(raw)
+            raw = self._reader.read("manifest.json")
+            version = _Versioned.model_validate_json(raw).version
+            if version != VERSION:
+                raise ArtifactError(f"artifact format {version}, this Intarsia reads {VERSION}")
+            self.manifest = Manifest.model_validate_json(raw)
+            check_manifest(self.manifest, self._reader.sizes)
             self.buckets = tuple(_bucket(self.manifest, bucket) for bucket in self.manifest.buckets)
             every = range(len(self.manifest.steps))
             self.plan = self.buckets[-1].plan if self.buckets else _plan(self.manifest, every, self.manifest.settings)
-        except (ValidationError, SpecError, ValueError, AttributeError) as error:
-            if isinstance(error, ArtifactError):
-                raise
-            raise ArtifactError(f"{path}: its manifest is not understood: {error}") from error
+        except ValidationError as error:
+            raise ArtifactError(f"{path}: its manifest is not understood: {reasons(error)}") from error
+        except ArtifactError as error:
+            raise ArtifactError(f"{path}: {error}") from error
 
     @property
     def machine(self) -> Machine:
         """The machine it was built and measured on."""
         return Machine(**self.manifest.machine.model_dump())
 
+    @property
+    def content(self) -> mmap:
+        """All bytes of the file, mapped."""
+        return self._reader.buffer
+
     def report(self) -> dict[str, Any]:
         """What the compile that made it reported."""
-        report: dict[str, Any] = json.loads(self._reader.read("report.json"))
+        try:
+            report = json.loads(self._reader.read("report.json"))
+        except (ValueError, RecursionError) as error:
+            raise ArtifactError(f"{self.path}: its report is not understood: {error}") from error
+        if not isinstance(report, dict):
+            raise ArtifactError(f"{self.path}: its report is not understood: it is no object")
         return {**report, "artifact": str(self.path)}
+
+    @contextmanager
+    def reading_report(self) -> Iterator[None]:
+        """Where somebody goes through the report, which has no schema: what that comes upon is told as what it is.
+
+        Raises:
+            ArtifactError: Something in it is missing or of another type.
+        """
+        try:
+            yield
+        except (IntarsiaError, OSError):  # of what is done beside: printing, writing
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise ArtifactError(f"{self.path}: its report is not understood: {what}; compile the model anew") from error
 
     def plan_text(self) -> str:
         """The plan file that gives this plan again."""
-        return self._reader.read("plan.yaml").decode()
+        return self._reader.read("plan.yaml").decode(errors="replace")
 
     def graph(self) -> Graph:
         """The normalised graph, its weights mapped from this file."""
         start, _ = self._reader.locate("weights.bin")
-        return open_graph(self._reader.read("graph.onnx"), self.path, start)
+        try:
+            return open_graph(self._reader.read("graph.onnx"), self.path, start)
+        except ModelError as error:
+            raise ArtifactError(f"{self.path}: {error}") from error
 
     def save_model(self, path: Path) -> None:
         """Write that graph as an ``.onnx`` file."""
@@ -167,6 +207,8 @@ class Artifact:
     def build(self, plan: Plan | None = None) -> Build:
         """The plan with its engine artifacts; with buckets, that of the last, or the one given."""
         chosen = self.plan if plan is None else plan
+        for number, step in self._stored_steps(chosen):
+            self._check_meta(number, step, chosen)
         artifacts = tuple(
             EngineArtifact(
                 files={name: self._reader.read(self._entry(number, name)) for name in step.files},
@@ -186,6 +228,24 @@ class Artifact:
             )
             for name, weight in self.manifest.weights.items()
         }
+
+    def check_graph(self) -> None:
+        """Check the manifest against the graph, which takes the library for ONNX and so some time.
+
+        Raises:
+            ArtifactError: The two do not agree.
+        """
+        plans = [bucket.plan for bucket in self.buckets] or [self.plan]
+        try:
+            check_graph(self.manifest, self.graph(), plans)
+        except ArtifactError as error:
+            raise ArtifactError(f"{self.path}: {error}") from error
+
+    def _check_meta(self, number: int, step: StoredStep, plan: Plan) -> None:
+        try:
+            check_meta(step, f"steps[{number}]", registry.of(Target(step.target)).meta_type(step.meta), plan)
+        except ArtifactError as error:
+            raise ArtifactError(f"{self.path}: {error}") from error
 
     def _entry(self, step: int, file: str) -> str:
         name = _entry(step, file)
@@ -227,6 +287,7 @@ class Artifact:
 def attach_report(path: Path, report: Mapping[str, Any]) -> None:
     """Put what a compile reported into its finished artifact, before anyone else sees the file."""
     append(path, "report.json", json.dumps(report, indent=1))
+    remember(path)
 
 
 def write_artifact(path: Path, graph: Graph, built: Build) -> None:
@@ -255,7 +316,9 @@ def write_buckets(path: Path, graph: Graph, buckets: Sequence[tuple[Bucket, Buil
                 steps=tuple(places),
             )
         )
-    _write(path, graph, [built for _, built in buckets], distinct, {"dims": input_dims(graph), "buckets": stored})
+    _write(
+        path, graph, [built for _, built in buckets], distinct, {"dims": input_dims(graph), "buckets": tuple(stored)}
+    )
 
 
 def _write(

@@ -67,7 +67,11 @@ class Door:
             problems += self._take(name, dims, arrays[name].shape, sizes)
         if problems:
             raise FeedError("; ".join(dict.fromkeys(problems)))
-        return next(bucket for bucket in self.buckets if bucket.holds(sizes))
+        found = next((bucket for bucket in self.buckets if bucket.holds(sizes)), None)
+        if found is None:
+            told = ", ".join(f"{name}={size}" for name, size in sizes.items())
+            raise FeedError(f"no bucket has a plan for {told}; compile for these sizes, too")
+        return found
 
     def checked(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The feeds as arrays, their names and dtypes checked; `bucket` checks their sizes.

@@ -7,14 +7,16 @@ beside their destination and renamed, so a reader sees the old file, the new fil
 from __future__ import annotations
 
 import contextlib
+import io
 import mmap
 import os
 import re
+import stat
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import psutil
 import xxhash
@@ -26,6 +28,8 @@ _DIGEST = xxhash.xxh3_128().digest_size * 2
 _PREFIX = b"intarsia xxh3_128 "
 _MODEL_SUFFIX = ".onnx"
 _MODEL = b"\x08"  # the field that every ONNX file begins with, its version
+_LOCAL_SIGNATURE = b"PK\x03\x04"
+_ENCRYPTED = 1  # the bit of an entry's flags
 _LOCAL_HEADER = 30  # bytes of a zip local file header before name and extra field
 _ZIP64_EXTRA = 20  # bytes zipfile puts into the extra field of an entry opened with force_zip64
 _PADDING_ID = 0x4950  # an unregistered extra-field id
@@ -61,7 +65,7 @@ def create(path: Path) -> Iterator[Writer]:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
             yield Writer(archive)
             archive.comment = _PREFIX + b"0" * _DIGEST
-        _seal(temporary)
+        reseal(temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -72,7 +76,7 @@ def append(path: Path, name: str, content: bytes | str) -> None:
     with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry(name), content)
         archive.comment = _PREFIX + b"0" * _DIGEST
-    _seal(path)
+    reseal(path)
 
 
 def remove_stale(path: Path) -> None:
@@ -90,18 +94,27 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with path.open("rb") as file:
+            # Opening a pipe would wait for whoever writes to it.
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise ArtifactError(f"{path}: not a file, so no artifact")
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             raise ArtifactError(f"{path}: no such artifact") from None
+        except ArtifactError:
+            raise
         except (OSError, ValueError) as error:
             raise ArtifactError(f"{path}: cannot be read as an artifact ({error})") from error
         self._check()
         try:
-            with zipfile.ZipFile(path) as archive:
-                self._entries = {info.filename: (self._start(info), info.file_size) for info in archive.infolist()}
-        except (zipfile.BadZipFile, struct.error) as error:
-            raise ArtifactError(f"{path}: not an Intarsia artifact ({error})") from error
+            with zipfile.ZipFile(_Bytes(self._map)) as archive:
+                infos = archive.infolist()
+                self._entries = dict(self._place(info, archive.start_dir) for info in infos)
+        except ArtifactError:
+            raise
+        except Exception as error:  # of a file that is wrong in some way, zipfile raises whatever comes of it
+            raise ArtifactError(f"{path}: not an Intarsia artifact ({error or type(error).__name__})") from error
+        self._check_apart(len(infos))
 
     def read(self, name: str) -> bytes:
         """The bytes of an entry."""
@@ -132,9 +145,78 @@ class Reader:
         if found != tail[len(_PREFIX) :]:
             raise ArtifactError(f"{self.path}: damaged, its checksum does not match; copy it again or recompile")
 
-    def _start(self, info: zipfile.ZipInfo) -> int:
-        name_size, extra_size = struct.unpack_from("<HH", self._map, info.header_offset + 26)
-        return info.header_offset + _LOCAL_HEADER + int(name_size) + int(extra_size)
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The entries and their sizes in bytes."""
+        return {name: size for name, (_, size) in self._entries.items()}
+
+    def _place(self, info: zipfile.ZipInfo, end: int) -> tuple[str, tuple[int, int]]:
+        """Where an entry lies, whose bytes must be there as they are, before the table of all entries."""
+        name = info.orig_filename
+        if not _is_plain(name):
+            raise self._foreign(f"its entry {name!r} is no name of a file")
+        if info.flag_bits & _ENCRYPTED:
+            raise self._foreign(f"its entry {name!r} is encrypted")
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise self._foreign(f"its entry {name!r} is compressed")
+        offset = info.header_offset
+        if not 0 <= offset <= end - _LOCAL_HEADER or self._map[offset : offset + 4] != _LOCAL_SIGNATURE:
+            raise self._foreign(f"its entry {name!r} lies outside of it")
+        name_size, extra_size = struct.unpack_from("<HH", self._map, offset + 26)
+        start = offset + _LOCAL_HEADER + name_size + extra_size
+        if self._map[offset + _LOCAL_HEADER : offset + _LOCAL_HEADER + name_size] != name.encode():
+            raise self._foreign(f"its entry {name!r} has another name where it lies")
+        if info.file_size > end - start:
+            raise self._foreign(f"its entry {name!r} is longer than it")
+        return name, (start, info.file_size)
+
+    def _check_apart(self, count: int) -> None:
+        """No name stands for two entries, and no byte is in two of them."""
+        if len(self._entries) != count:
+            raise self._foreign("two of its entries have one name")
+        end = 0
+        for start, size in sorted(self._entries.values()):
+            if start < end:
+                raise self._foreign("two of its entries overlap")
+            end = start + size
+
+    def _foreign(self, why: str) -> ArtifactError:
+        return ArtifactError(f"{self.path}: not an Intarsia artifact: {why}")
+
+
+class _Bytes(io.RawIOBase):
+    """Mapped bytes as a file: what was checked is what is read, whatever becomes of the path meanwhile."""
+
+    def __init__(self, content: mmap.mmap) -> None:
+        self._content = content
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: len(self._content)}[whence]
+        if base + offset < 0:
+            raise ValueError(f"a place {-base - offset} bytes before the beginning")
+        self._at = base + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._content[self._at : self._at + len(buffer)]
+        buffer[: len(part)] = part
+        self._at += len(part)
+        return len(part)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is a relative path of nothing but printable names."""
+    return name.isprintable() and "\\" not in name and all(part not in ("", ".", "..") for part in name.split("/"))
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -142,7 +224,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
 
 
-def _seal(path: Path) -> None:
+def reseal(path: Path) -> None:
+    """Write the digest of what a container holds now in place of the one that it has."""
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         with memoryview(mapped) as view, view[:-_DIGEST] as content:
             digest = xxhash.xxh3_128(content).hexdigest().encode()

@@ -16,8 +16,9 @@ import numpy as np
 
 from intarsia.backends.base import BoundCall, Executable, PieceBlocks, Port, Signature, Traits
 from intarsia.backends.buffers import Need, allocate
+from intarsia.errors import ExecutionError
 from intarsia.runtime.dtypes import numpy_dtype
-from intarsia.runtime.executor import Executor
+from intarsia.runtime.executor import Executor, check_borders
 from intarsia.runtime.plan import Plan, Step
 
 Arrays = Mapping[str, np.ndarray]
@@ -34,8 +35,10 @@ class Piece:
         traits: Traits,
         blocks: PieceBlocks | None = None,
     ) -> None:
+        check_borders(step, executable)
         self.step = step
         self._executable = executable
+        self._counts = [prod(value.shape or ()) for value in (*step.inputs, *step.outputs)]
         self._own: Arrays = {} if traits.follows_ports else _own_memory(step, traits)
         self._blocks = _named(step, blocks)
         self._ports = {
@@ -49,6 +52,16 @@ class Piece:
             {value.name: places[value.name] for value in step.outputs},
         )
         self._playback: Arrays | None = None
+
+    def check(self, counts: Sequence[int]) -> None:
+        """Make sure that the session has as many elements at its addresses as the plan says.
+
+        Raises:
+            ExecutionError: It has not.
+        """
+        if counts != self._counts:
+            told = f"the session hands over values of {counts} elements, and the plan has {self._counts}"
+            raise ExecutionError(self.step.target.kind.name, f"{told}; compile it anew")
 
     def visit(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Run once, from and to these addresses."""
@@ -174,9 +187,10 @@ class Visits:
         self.watch: dict[str, np.ndarray] | None = None
         """Where to put copies of what pieces read and write, while somebody looks."""
 
-    def __call__(self, number: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+    def __call__(self, number: int, inputs: Sequence[int], outputs: Sequence[int], counts: Sequence[int]) -> None:
         """Run one piece."""
         piece = self._pieces[number]
+        piece.check(counts)
         begun = time.perf_counter_ns()
         if self.watch is not None:
             self.watch.update(piece.read(inputs))

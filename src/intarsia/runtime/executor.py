@@ -17,7 +17,7 @@ import numpy as np
 
 from intarsia.backends.base import BoundCall, Executable, Port, Slot, Traits
 from intarsia.backends.buffers import Need, allocate
-from intarsia.errors import FeedError
+from intarsia.errors import FeedError, LoadError
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.feeds import check_feeds
 from intarsia.runtime.outlet import LARGE_BYTES, Outlet
@@ -204,6 +204,7 @@ class Executor:
 
     def _bind(self, place: int, executable: Executable, traits: Traits) -> tuple[BoundCall, ...]:
         step = self.plan.steps[place]
+        check_borders(step, executable)
         reads = {value.name: self._feeds.get(value.name, self._storage[value.name]) for value in step.inputs}
         reads |= self._residents.read(place)
         writes = {value.name: self._storage[value.name] for value in step.outputs}
@@ -215,6 +216,23 @@ class Executor:
             copies = [partial(np.copyto, own[name], array) for name, array in arrays.items()]
             reads |= own
         return (*copies, executable.bind(reads, writes | self._residents.written(place)))
+
+
+def check_borders(step: Step, executable: Executable) -> None:
+    """Hold what was loaded to the borders that memory is laid out by.
+
+    Raises:
+        LoadError: It reads or writes something else.
+    """
+    for does, here, there in (
+        ("reads", executable.inputs, step.inputs),
+        ("writes", executable.outputs, step.outputs),
+    ):
+        known = {value.name: value for value in there}
+        for value in here:
+            if known.get(value.name) != value:
+                what = f"{value.name!r} as {value.dtype} {value.shape}"
+                raise LoadError(step.target.kind.name, f"it {does} {what}, and the plan has no such value there")
 
 
 def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:

@@ -23,8 +23,10 @@ from intarsia.runtime.build import Build, build, load_build, load_steps, weights
 from intarsia.runtime.container import remove_stale
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.feeds import check_feeds, named_feeds
+from intarsia.runtime.known import known_digest, remember
 from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
+from intarsia.runtime.rehearsal import rehearse
 from intarsia.runtime.stream import Stream, in_turn
 from intarsia.runtime.vm import VmExecutor
 from intarsia.wording import counted
@@ -43,9 +45,12 @@ class CompiledModel:
         probabilities = model({"data": image})["softmax"]
     """
 
-    def __init__(self, artifact: Artifact, on_close: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, artifact: Artifact, on_close: Callable[[], None] | None = None, *, trusted: bool = False
+    ) -> None:
         self._artifact = artifact
         self._on_close = on_close
+        self._trusted = trusted
         self._executor: Executor | None = None
         self._pipeline: PipelineExecutor | None = None
 
@@ -147,6 +152,7 @@ class CompiledModel:
         if self.plan.settings.pipeline is None:
             return in_turn(self.load(), feeds)
         if self._pipeline is None:
+            self._rehearse()
             if self._checked():
                 graph, built = self._built_anew(self.plan)
                 weights: Mapping[str, np.ndarray] = weights_of(graph, built)
@@ -164,9 +170,16 @@ class CompiledModel:
             LoadError: An engine did not load its part.
         """
         if self._executor is None:
+            self._rehearse()
             load = self._rebuilt if self._checked() else self._loaded
             self._executor = VmExecutor(self._artifact.door, load) if self.buckets else load(self.plan)
         return self._executor
+
+    def _rehearse(self) -> None:
+        """Before the first load of what is not trusted: once for each file (`intarsia.runtime.rehearsal`)."""
+        if not self._trusted:
+            rehearse(self._artifact)
+            self._trusted = True
 
     def _checked(self) -> bool:
         """Tell what differs from where it was built; whether the engines' parts are therefore to be built anew."""
@@ -242,6 +255,7 @@ class CompiledModel:
         destination.parent.mkdir(parents=True, exist_ok=True)
         remove_stale(destination)
         temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+        digest = known_digest(self._artifact.path, self._artifact.content)
         try:
             try:
                 os.link(self._artifact.path, temporary)
@@ -250,6 +264,8 @@ class CompiledModel:
             os.replace(temporary, destination)
         finally:
             temporary.unlink(missing_ok=True)
+        if digest is not None:
+            remember(destination, digest)
         return destination
 
     def close(self) -> None:
@@ -278,14 +294,22 @@ class CompiledModel:
         return card.as_html(self)
 
 
-def load(path: str | os.PathLike[str]) -> CompiledModel:
+def load(path: str | os.PathLike[str], *, trusted: bool = False) -> CompiledModel:
     """Load an artifact with its engines, ready to call.
 
+    The first time, a file that was not made here is loaded and run in another process before, since what was made to
+    break an engine's parser would end this one; that takes as long as starting Python and loading it once more.
+
+    Args:
+        path: The artifact.
+        trusted: Whether to load it here at once, wherever it comes from.
+
     Raises:
-        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one.
+        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one; or an
+            engine dies of it.
         BackendUnavailableError: An engine it needs is not installed.
         LoadError: An engine did not load its part.
     """
-    model = CompiledModel(Artifact(Path(path)))
+    model = CompiledModel(Artifact(Path(path)), trusted=trusted)
     model.load()
     return model

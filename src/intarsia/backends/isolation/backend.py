@@ -33,6 +33,8 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.partition.capability import Capability
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -100,6 +102,10 @@ class _IsolatedBackend(Backend):
         own = {node.id: self._border_refusal(node, graph) or _strings(node, graph) for node in graph.nodes}
         refusals = {node: reason for node, reason in own.items() if reason is not None}
         return Capability(refusals={**self._inner.capability(graph, target).refusals, **refusals})
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
+        """As the engine's own."""
+        return self._inner.meta_type(meta)
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """As the engine's own."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.base import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
 from intarsia.backends.lowering.lower import lower, refusal
@@ -12,6 +13,8 @@ from intarsia.errors import CompileError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -47,6 +50,12 @@ class LoweredBackend(Backend):
             weights=tuple(program.weights),
             meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
         )
+
+    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+        """Its borders."""
+        from intarsia.backends.meta import Borders
+
+        return Borders
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """The program as text, and ``model.onnx``: for engines without a file of their own for a graph."""

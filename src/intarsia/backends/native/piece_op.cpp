@@ -6,6 +6,7 @@
 #include "piece_op.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "openmp_pool.h"
@@ -15,8 +16,10 @@ namespace {
 
 using ort::Functions;
 
-// Nonzero: the callback failed, and has kept why.
-using Callback = int (*)(std::int64_t piece, void** inputs, void** outputs);
+// The elements that lie at each address, of the inputs and then of the outputs. Nonzero: the callback failed, and has
+// kept why.
+using Callback = int (*)(std::int64_t piece, void** inputs, void** outputs, std::int64_t input_count,
+                         std::int64_t output_count, const std::int64_t* elements);
 
 // Kernels are made while a session is opened, on the thread that opens it; those keep what stands here then.
 thread_local Callback g_callback = nullptr;
@@ -43,6 +46,9 @@ class Kernel {
         std::vector<std::int64_t> numbers(count);
         check(ort, ort.integers(info, "dims", numbers.data(), &count));
         for (std::size_t at = 0; at < count; at += 1 + static_cast<std::size_t>(numbers[at])) {
+            if (numbers[at] < 0 || static_cast<std::size_t>(numbers[at]) > count - at - 1) {
+                throw std::runtime_error("the attribute dims of intarsia::Piece does not hold whole shapes");
+            }
             const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(at) + 1;
             shapes_.emplace_back(first, first + numbers[at]);
         }
@@ -50,22 +56,27 @@ class Kernel {
 
     void compute(OrtKernelContext* context) const {
         std::vector<void*> inputs;
+        std::vector<std::int64_t> elements;
         std::size_t count = 0;
         check(ort_, ort_.input_count(context, &count));
         for (std::size_t index = 0; index < count; ++index) {
             const OrtValue* value = nullptr;
             check(ort_, ort_.input(context, index, &value));
             inputs.push_back(data_of(ort_, value));
+            elements.push_back(elements_of(value));
         }
         std::vector<void*> outputs;
         for (const auto& shape : shapes_) {
             OrtValue* value = nullptr;
             check(ort_, ort_.output(context, outputs.size(), shape.data(), shape.size(), &value));
             outputs.push_back(data_of(ort_, value));
+            elements.push_back(elements_of(value));
         }
         Pool pool{ort_, context};
         const LentPool lent(Pool::run, &pool);
-        if (callback_(piece_, inputs.data(), outputs.data()) != 0) {
+        const auto reads = static_cast<std::int64_t>(inputs.size());
+        const auto writes = static_cast<std::int64_t>(outputs.size());
+        if (callback_(piece_, inputs.data(), outputs.data(), reads, writes, elements.data()) != 0) {
             throw std::runtime_error("piece " + std::to_string(piece_) + " failed");
         }
     }
@@ -73,6 +84,22 @@ class Kernel {
     const Functions& ort() const { return ort_; }
 
   private:
+    std::int64_t elements_of(const OrtValue* value) const {
+        OrtTensorTypeAndShapeInfo* raw = nullptr;
+        check(ort_, ort_.shape_of(value, &raw));
+        const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(Functions::release_shape)> shape(
+            raw, ort_.release_shape);
+        std::size_t count = 0;
+        check(ort_, ort_.dimensions_count(raw, &count));
+        std::vector<std::int64_t> dimensions(count);
+        check(ort_, ort_.dimensions(raw, dimensions.data(), count));
+        std::int64_t product = 1;
+        for (const std::int64_t size : dimensions) {
+            product *= size;
+        }
+        return product;
+    }
+
     const Functions& ort_;
     Callback callback_;
     std::int64_t piece_ = 0;
@@ -110,6 +137,6 @@ PieceOperator::PieceOperator(const Functions& functions) : OrtCustomOp{}, ort(fu
 }  // namespace intarsia
 
 // Who is called by the pieces of sessions that this thread opens from now on.
-extern "C" __attribute__((visibility("default"))) void intarsia_set_callback(intarsia::Callback callback) {
+extern "C" __attribute__((visibility("default"))) void intarsia_set_sized_callback(intarsia::Callback callback) {
     intarsia::g_callback = callback;
 }

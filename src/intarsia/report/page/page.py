@@ -19,6 +19,7 @@ from intarsia.report.page.drawing import drawing
 from intarsia.report.page.engines import engines_of
 from intarsia.report.page.facts import Provenance
 from intarsia.report.reasons import ms, percent
+from intarsia.wording import visible
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph
@@ -79,12 +80,18 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
     )
 
 
+def _shown(value: Any) -> Any:
+    """Names that come from a model or an artifact, so that no browser obeys their signs; what is markup is ours."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -1,0 +1,98 @@
+"""Which artifacts this user's machine made, or has seen to load and run: by the digest of what is in them.
+
+A digest of 256 bits, since the one that an artifact carries is made to notice damage, and anybody can make two files
+that have it in common. Whoever can write to the user's cache can run code as that user anyway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from mmap import mmap
+from pathlib import Path
+
+from intarsia.files import cache_folder, own_cache, replace_file
+
+_FOLDER = "known-artifacts"
+_MOST = 4096
+"""Files in the folder; the oldest half goes when there are more."""
+
+
+def digest_of(content: bytes | mmap) -> str:
+    """What a file is known by."""
+    with memoryview(content) as view:
+        return hashlib.sha256(view).hexdigest()
+
+
+def known_digest(path: Path, content: bytes | mmap) -> str | None:
+    """The digest of a file that was remembered; ``None`` of any other.
+
+    One that lies where it did, and was not written since, is told by that alone; any other is read once.
+
+    Args:
+        path: Where it was opened.
+        content: What is in it.
+    """
+    folder = own_cache() / _FOLDER
+    if not folder.is_dir():
+        return None
+    place = _place(path)
+    digest = _noted(folder / place) if place else ""
+    if digest and (folder / digest).exists():
+        return digest
+    digest = digest_of(content)
+    if not (folder / digest).exists():
+        return None
+    _note(folder, path, digest)
+    return digest
+
+
+def remember(path: Path, digest: str | None = None) -> None:
+    """Remember a file, which has this digest if it is told. Where no cache can be written, nothing is remembered."""
+    with suppress(OSError):
+        if digest is None:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        folder = cache_folder() / _FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        _note(folder, path, digest)
+
+
+def _note(folder: Path, path: Path, digest: str) -> None:
+    with suppress(OSError):
+        replace_file(folder / digest, b"")
+        place = _place(path)
+        if place:
+            replace_file(folder / place, digest.encode())
+        _tidy(folder)
+
+
+def _tidy(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    if len(found) > _MOST:
+        for entry in sorted(found, key=lambda each: each.stat().st_mtime_ns)[: len(found) // 2]:
+            with suppress(FileNotFoundError):
+                os.unlink(entry)
+
+
+def _place(path: Path) -> str:
+    """What changes with each change of a file: who can set the last of these has the whole machine."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return ""
+    return "-".join(map(str, _facts(facts)))
+
+
+def _facts(facts: os.stat_result) -> Iterator[int]:
+    yield from (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+
+
+def _noted(note: Path) -> str:
+    try:
+        return note.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,116 @@
+"""The first load of an artifact from elsewhere: in a process of its own, which may die.
+
+What an engine compiled is read by the engine's own parser, in C++, and some of them cannot survive a file that was made
+to break them. So a file that is not known (`intarsia.runtime.known`) is loaded there and run once; if that
+process ends well the file is known from then on, and is loaded here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from intarsia.errors import ArtifactError
+from intarsia.runtime.known import digest_of, known_digest, remember
+
+if TYPE_CHECKING:
+    from intarsia.runtime.artifact import Artifact
+
+LIMIT_S = 60.0
+"""Seconds that it may take, for a small file."""
+BYTES_PER_S = 2**20
+"""Each such part of the file may take one second more: to be built anew for this machine, at worst."""
+_LAST_WORDS = 400
+_MARK = "\x00"
+"""Before what is told to the parent: the digest of what was loaded and run, or that it failed."""
+_FAILED = "failed"
+_PROGRAM = "from intarsia.runtime.rehearsal import main; main()"
+
+
+def rehearse(artifact: Artifact) -> None:
+    """Make sure that an artifact can be loaded in this process, unless it is known.
+
+    An error that the other process met is not told: whoever loads it here meets it, too.
+
+    Raises:
+        ArtifactError: It ends the process that loads it, or its manifest and its graph do not agree.
+    """
+    path, content = artifact.path, artifact.content
+    if known_digest(path, content) is not None:
+        return
+    artifact.check_graph()
+    process = _played(path, LIMIT_S + len(content) / BYTES_PER_S)
+    if process is None:
+        raise ArtifactError(f"{path}: engines do not finish loading it; it is damaged, or was made to break them")
+    _, mark, told = process.stdout.decode(errors="replace").rpartition(_MARK)
+    if not mark or process.returncode:
+        raise ArtifactError(f"{path}: {_end(process)} when this is loaded; it is damaged, or was made to break engines")
+    if told != _FAILED:
+        digest = digest_of(content)
+        if told != digest:
+            raise ArtifactError(f"{path}: it was changed while it was looked at; load it again")
+        remember(path, digest)
+
+
+def _played(path: Path, limit_s: float) -> subprocess.CompletedProcess[bytes] | None:
+    """How the process ended; ``None`` if it did not."""
+    if not sys.executable:
+        raise ArtifactError(f"{path}: it is not from here, and there is no Python to load it in another process first")
+    paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
+    try:
+        return subprocess.run(
+            [sys.executable, "-P", "-c", _PROGRAM, str(path.absolute())],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError as error:
+        raise ArtifactError(f"{path}: it is not from here, and no process starts to load it first: {error}") from error
+
+
+def _end(process: subprocess.CompletedProcess[bytes]) -> str:
+    if process.returncode < 0:
+        return f"an engine ends with {signal.Signals(-process.returncode).name}"
+    words = process.stderr[-_LAST_WORDS:].decode(errors="replace").strip()
+    return f"an engine ends its process with status {process.returncode}" + (f" ({words})" if words else "")
+
+
+def main() -> None:
+    """Load the artifact that is named and run it, for the parent."""
+    answer = os.dup(1)  # engines print to the descriptor
+    os.dup2(2, 1)
+    told = _acted(Path(sys.argv[1]))
+    os.write(answer, f"{_MARK}{told}".encode())
+    os._exit(0)  # the parent asks whether it loads and runs, not how engines leave
+
+
+def _acted(path: Path) -> str:
+    import numpy as np
+
+    from intarsia.runtime.artifact import Artifact
+    from intarsia.runtime.feeds import random_feeds
+    from intarsia.runtime.model import CompiledModel
+
+    try:
+        artifact = Artifact(path)
+        model = CompiledModel(artifact, trusted=True)
+        model.load()
+        # Whole numbers of one: some engines end their process when they divide by zero. Its answer is not asked for.
+        random = random_feeds(model.sample_inputs, 0)
+        feeds = {name: np.ones_like(array) if array.dtype.kind in "iu" else array for name, array in random.items()}
+        with suppress(Exception):
+            model(feeds)
+        with suppress(Exception):
+            list(model.stream([feeds]) if model.plan.settings.pipeline else ())
+    except Exception:  # whatever it is, the parent will meet it
+        return _FAILED
+    return digest_of(artifact.content)
