@@ -60,11 +60,12 @@ from intarsia.graph import Graph, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.stages import exposing
 from intarsia.runtime import (
+    Artifact,
     Build,
+    CompiledModel,
     Executor,
     Plan,
     build,
-    load,
     load_build,
     plan_of,
     random_feeds,
@@ -241,7 +242,7 @@ class Worker:
     def _open(self, request: Open) -> Opened:
         gauge = MemoryGauge()
         start = time.perf_counter()
-        self._opened = load(request.path).load()
+        self._opened = CompiledModel(Artifact(Path(request.path), request.trust)).load()
         load_s = time.perf_counter() - start
         feeds = self._feeds(self._opened.plan)
         start = time.perf_counter()

@@ -14,7 +14,7 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import psutil
 import xxhash
@@ -22,6 +22,8 @@ import xxhash
 from intarsia.errors import ArtifactError
 
 ALIGNMENT = 4096
+SIGNATURE = "signature.json"
+"""The entry that `intarsia.runtime.signature` writes: the last one, so that whatever is behind it is not signed."""
 _DIGEST = xxhash.xxh3_128().digest_size * 2
 _PREFIX = b"intarsia xxh3_128 "
 _MODEL_SUFFIX = ".onnx"
@@ -29,6 +31,17 @@ _MODEL = b"\x08"  # the field that every ONNX file begins with, its version
 _LOCAL_HEADER = 30  # bytes of a zip local file header before name and extra field
 _ZIP64_EXTRA = 20  # bytes zipfile puts into the extra field of an entry opened with force_zip64
 _PADDING_ID = 0x4950  # an unregistered extra-field id
+
+
+class Member(NamedTuple):
+    """An entry as the table of entries lists it."""
+
+    name: str
+    header: int
+    """Offset of its header in the file."""
+    start: int
+    """Offset of its bytes."""
+    size: int
 
 
 class Writer:
@@ -68,8 +81,19 @@ def create(path: Path) -> Iterator[Writer]:
 
 
 def append(path: Path, name: str, content: bytes | str) -> None:
-    """Add an entry to a container that nobody else reads yet, and seal it again."""
+    """Add an entry to a container that nobody else reads yet, and seal it again; a last one of that name goes.
+
+    Raises:
+        ArtifactError: It is signed, and the entry would not be.
+    """
     with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
+        last = archive.filelist[-1] if archive.filelist else None
+        if last is not None and last.filename == name:
+            archive.filelist.pop()
+            del archive.NameToInfo[name]
+            archive.start_dir = last.header_offset
+        if SIGNATURE in archive.NameToInfo:
+            raise ArtifactError(f"{path}: is signed, and would not be with {name} added; change it before it is signed")
         archive.writestr(_entry(name), content)
         archive.comment = _PREFIX + b"0" * _DIGEST
     _seal(path)
@@ -98,10 +122,18 @@ class Reader:
             raise ArtifactError(f"{path}: cannot be read as an artifact ({error})") from error
         self._check()
         try:
-            with zipfile.ZipFile(path) as archive:
-                self._entries = {info.filename: (self._start(info), info.file_size) for info in archive.infolist()}
-        except (zipfile.BadZipFile, struct.error) as error:
+            # Of what is mapped and was checked, whatever lies at the path by now.
+            with zipfile.ZipFile(self._map) as archive:
+                self.table = archive.start_dir
+                self.members = tuple(
+                    Member(info.filename, info.header_offset, self._start(info), info.file_size)
+                    for info in archive.infolist()
+                )
+        except (zipfile.BadZipFile, struct.error, ValueError) as error:
             raise ArtifactError(f"{path}: not an Intarsia artifact ({error})") from error
+        self._entries = {member.name: (member.start, member.size) for member in self.members}
+        if len(self._entries) < len(self.members):
+            raise ArtifactError(f"{path}: two of its entries have one name, so which one is meant is open; recompile")
 
     def read(self, name: str) -> bytes:
         """The bytes of an entry."""

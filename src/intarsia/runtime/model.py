@@ -26,6 +26,7 @@ from intarsia.runtime.feeds import check_feeds, named_feeds
 from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.stream import Stream, in_turn
+from intarsia.runtime.trust import AnyPath, Trust
 from intarsia.runtime.vm import VmExecutor
 from intarsia.wording import counted
 
@@ -278,14 +279,35 @@ class CompiledModel:
         return card.as_html(self)
 
 
-def load(path: str | os.PathLike[str]) -> CompiledModel:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    allow: AnyPath | Iterable[AnyPath] = (),
+    machine_code: bool = True,
+    signed_by: AnyPath | Iterable[AnyPath] = (),
+) -> CompiledModel:
     """Load an artifact with its engines, ready to call.
 
+    This trusts whoever made the file. It hands what the file holds to the parsers of the engines, which are C++ and
+    were not written for hostile input; and artifacts of some engines hold machine code, which runs in this process
+    (``intarsia explain`` lists it). The checksum shows damage, and anyone can compute it anew. So load what you made
+    yourself, or have it signed (``intarsia sign``) and say by whom. What an artifact names beside itself, a library of
+    operators or another interpreter, never runs unless ``allow`` names it too.
+
+    Args:
+        path: The artifact.
+        allow: Absolute paths of libraries and interpreters that the artifact names and may run.
+        machine_code: Whether it may hold machine code; without, such an artifact is refused.
+        signed_by: Files of public keys, one of which must have signed it. The variable ``INTARSIA_SIGNED_BY`` asks for
+            a signature everywhere, whatever is said here.
+
     Raises:
-        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one.
+        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one; or it
+            is not signed as asked, or would run what is not allowed.
+        ConfigError: A path that is allowed is relative, or a key cannot be read.
         BackendUnavailableError: An engine it needs is not installed.
         LoadError: An engine did not load its part.
     """
-    model = CompiledModel(Artifact(Path(path)))
+    model = CompiledModel(Artifact(Path(path), Trust.of(allow, machine_code=machine_code, signed_by=signed_by)))
     model.load()
     return model
