@@ -295,6 +295,11 @@ STEPS = (
 @dataclass
 class FakeArtifact:
     path: Path
+    trust: Any = None
+    signer: str | None = None
+    fits_signature: bool | None = None
+    held_code: tuple[Any, ...] = ()
+    named_code: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.path.exists():
@@ -346,6 +351,9 @@ class FakeModel:
 
     def __call__(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {"y": feeds["x"] + 1, "block/flag:0": np.array([True, False]), "odd": np.array([1.0, np.inf, np.nan])}
+
+    def load(self) -> None:
+        """Nothing to load."""
 
     def profile(self, feeds: Mapping[str, np.ndarray]) -> list[float]:
         return [1.5, 0.25]
@@ -416,8 +424,10 @@ class Fakes:
                 raise found
             yield found
 
-    def load(self, path: Path) -> Any:
-        return self._answer(self.model, path, {})
+    def loaded(self, opened: FakeArtifact) -> FakeModel:
+        if self.failure is not None:
+            raise self.failure
+        return self.model
 
     def export(self, model: Any, folder: Path) -> Any:
         return self._answer((folder / "model.mnn", folder / "options.json"), model, {"folder": folder})
@@ -459,7 +469,7 @@ class Fakes:
         machine = SimpleNamespace(
             architecture="x86_64", cpu="A CPU", cores=2, isa=("avx2",), system="Linux", fingerprint="0123456789abcdef"
         )
-        artifact = {"Artifact": FakeArtifact, "CompiledModel": lambda opened: self.model}
+        artifact = {"Artifact": FakeArtifact, "CompiledModel": self.loaded}
         registry = {
             "names": lambda: tuple(self.engines),
             "undriven_names": lambda: tuple(self.undriven),
@@ -477,7 +487,7 @@ class Fakes:
         contents: dict[str, dict[str, Any]] = {
             "intarsia.driver": {"compile": self.compile, "compare": self.compare, "tune": self.tune},
             "intarsia.runtime": artifact
-            | {"load": self.load, "export": self.export, "random_feeds": self.random_feeds}
+            | {"export": self.export, "random_feeds": self.random_feeds}
             | {"this_machine": lambda: machine},
             "intarsia.backends.registry": registry,
             "intarsia.search.verification": {"verify_artifact": self.verify_artifact},

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from intarsia.config import EXECUTORS, RUNTIMES, CompilationConfig, Deployment, Executor, Runtime
 from intarsia.errors import SpecError
-from intarsia.spec import Bool, Enum, Float, Int, Kind, ListOf, MapOf, Option, Order, SpecOf, Str
+from intarsia.spec import Bool, Enum, ExecutedPath, Float, Int, Kind, ListOf, MapOf, Option, Order, SpecOf, Str
 from intarsia.spec.types import OptionType
 from intarsia.target import DEVICE_TYPES, KINDS, Target, TargetKind, VirtualDevice
 
@@ -88,6 +88,8 @@ def _of_type(type_: OptionType, depth: int) -> st.SearchStrategy[Any]:
             return target_forms(depth - 1)
         case Str():
             return ODD
+        case ExecutedPath():
+            return ODD.filter(lambda text: "\0" not in text).map("/{}".format)
     raise NotImplementedError(f"nothing is known to draw for an option that is a {type_.label}")
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from intarsia.backends import registry
-from intarsia.config import SearchSettings
+from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.amounts import memory_bytes
+from intarsia.config.consent import refuse_unstated
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import TIME, Counting, Progress, Watcher, noted, unwatched
@@ -39,6 +40,7 @@ from intarsia.report.record import compile_report
 from intarsia.report.sizes import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, Build, CompiledModel, attach_report, write_buckets
 from intarsia.runtime.leeway import remark
+from intarsia.runtime.trust import OWN
 from intarsia.search import Compilation, Request, plan_compilation
 from intarsia.search.ends import EndFault, check_ends
 from intarsia.search.search import search
@@ -141,6 +143,8 @@ def compile(
         shapes=shapes,
         custom_ops=_libraries(custom_ops),
     )
+    if not isinstance(plan, PlanFile):
+        _check_plan(request, plan)
     ranges = ranges_of(shapes or {})
     with _as_interrupted():
         records = open_store(store)
@@ -182,7 +186,7 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
             )
         attach_report(decision.artifact, report)
         work.keep_only(decision.artifact)
-        compiled = CompiledModel(Artifact(decision.artifact), on_close=work.remove)
+        compiled = CompiledModel(Artifact(decision.artifact, OWN), on_close=work.remove)
     except KeyboardInterrupt:
         work.remove()
         raise Interrupted from None
@@ -251,7 +255,7 @@ def _compiled_for_sizes(
                 }
                 if fault is None:
                     attach_report(path, report)
-                    return CompiledModel(Artifact(path), on_close=work.remove)
+                    return CompiledModel(Artifact(path, OWN), on_close=work.remove)
                 place = fault.place
                 tries = retries.setdefault(
                     place, _without_engines(own[place], parts[place][0].plan.engines, fault.reason)
@@ -265,7 +269,7 @@ def _compiled_for_sizes(
                     unshown = f"this could not be shown to answer rightly, and ships unverified: {error}"
                     reason = f"{unshown}; --strict refuses it"
                     attach_report(path, {**report, "verified": False, "reason": reason})
-                    return CompiledModel(Artifact(path), on_close=work.remove)
+                    return CompiledModel(Artifact(path, OWN), on_close=work.remove)
             except BaseException:
                 work.remove()
                 raise
@@ -452,6 +456,16 @@ def _read_plan(plan: str | os.PathLike[str] | PlanFile | None) -> PlanFile | Non
         return parse_plan(Path(plan).read_text(encoding="utf-8"), source=str(plan))
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError(f"{plan}: cannot be read as a plan file ({error})") from error
+
+
+def _check_plan(request: Request, source: object) -> None:
+    """A plan file may come from anywhere: what it has run is named by the target too, or refused."""
+    if request.plan is None:
+        return
+    stated = [] if request.target is None else list(CompilationConfig.of(request.target).executed())
+    given = [("custom-ops", path) for path in request.custom_ops]
+    for partition in request.plan.partitions:
+        refuse_unstated(partition.target.executed(), [*stated, *given], f"{source}: a partition")
 
 
 def _borders(job: Compilation) -> set[str]:

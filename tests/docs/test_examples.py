@@ -51,6 +51,15 @@ from intarsia.target import Target
 from intarsia.target.features import has_features
 target = Target("llvm -mcpu=haswell")
 """,
+        "trust.md": """
+from pathlib import Path
+from intarsia.runtime import load
+from intarsia.runtime.signature import make_keys, sign
+make_keys(Path("release.key"), Path("release.pub"))
+intarsia.compile("model.onnx").save("model.intarsia")
+sign(Path("model.intarsia"), Path("release.key"))
+intarsia.load = load
+""",
         "spec-language.md": """
 from intarsia.target import Dispatch, Target, register_kind
 """,

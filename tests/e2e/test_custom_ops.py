@@ -46,8 +46,8 @@ def written(folder: Path, op_type: str, domain: str, *more: str) -> Path:
     return path
 
 
-def answer(intarsia: Intarsia, artifact: Path, folder: Path) -> np.ndarray:
-    line = ("run", artifact, "--input", f"x={folder / 'x.npy'}", "--output", folder)
+def answer(intarsia: Intarsia, artifact: Path, folder: Path, *more: object) -> np.ndarray:
+    line = ("run", artifact, *more, "--input", f"x={folder / 'x.npy'}", "--output", folder)
     assert intarsia(*line).code == 0
     array: np.ndarray = np.load(folder / "y.npy")
     return array
@@ -62,7 +62,10 @@ def test_the_librarys_operator_runs_in_onnxruntime_and_the_rest_elsewhere(
     assert kinds == ["openvino", "onnxruntime", "openvino"]
     assert report["max_rel_error"] < 1e-4
     want = np.maximum(np.linalg.inv(X @ W), 0) @ W
-    np.testing.assert_allclose(answer(intarsia, artifact, tmp_path), want, rtol=1e-4, atol=1e-5)
+    unasked = intarsia("run", artifact, "--random")
+    assert (unasked.code, f"--allow {library.resolve()}" in unasked.err) == (2, True)
+    allowed = ("--allow", library.resolve())
+    np.testing.assert_allclose(answer(intarsia, artifact, tmp_path, *allowed), want, rtol=1e-4, atol=1e-5)
 
 
 def test_operators_of_onnxruntime_itself_need_no_library(intarsia: Intarsia, tmp_path: Path) -> None:

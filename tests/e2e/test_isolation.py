@@ -62,7 +62,7 @@ def test_a_mix_over_two_interpreters_is_compiled_and_runs(away: str, model: Path
     assert report["latency_ms"]["median"] > 0
     told = intarsia("explain", artifact)
     assert told["engines"][away.replace(" -python=", "@")]["version"] == "7.0"
-    assert intarsia("run", artifact, "--random")["outputs"]
+    assert intarsia("run", artifact, "--random", "--allow", away.removeprefix("away -python="))["outputs"]
 
 
 def test_it_is_measured_beside_the_others(away: str, model: Path, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class NumpyBackend(LoweredBackend):
     name = "numpy"
     extra = ""
     licence = "BSD-3-Clause"
+    machine_code = ()
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=_TYPES | _CAST)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,

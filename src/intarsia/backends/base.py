@@ -274,6 +274,11 @@ class Backend(ABC):
     """The pip extra that installs it."""
     licence: ClassVar[str]
     traits: ClassVar[Traits]
+    machine_code: ClassVar[tuple[str, ...]] = ("*",)
+    """Which of the files of its artifacts its loader may run as code, as patterns: all of them, unless it says less.
+
+    ``()`` promises that they hold data alone, graph and weights. Callers may refuse artifacts that hold machine code.
+    """
     gaps: ClassVar[tuple[Gap, ...]] = ()
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""

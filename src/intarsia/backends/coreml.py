@@ -45,6 +45,7 @@ class CoremlBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid softmax gelu leaky_relu layer_norm conv_bias")
     licence = "BSD-3-Clause"
+    machine_code = ()
     traits = Traits(writes_in_place=False, dtypes=words("float32 int32"))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(what="running a package", why=GapReason.NOT_IMPLEMENTED, evidence=_NOT_RUN),

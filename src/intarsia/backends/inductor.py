@@ -53,6 +53,7 @@ class InductorBackend(LoweredBackend):
     extra = _NAME
     natives = NATIVES
     licence = "BSD-3-Clause"
+    machine_code = (_LIBRARY,)
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
     )

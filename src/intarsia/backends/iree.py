@@ -58,6 +58,7 @@ class IreeBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0 WITH LLVM-exception"
+    machine_code = (_MODULE,)
     traits = Traits(
         writes_in_place=False,
         compiles_slowly=True,

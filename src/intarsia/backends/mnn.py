@@ -79,6 +79,7 @@ class MnnBackend(Backend):
     name: ClassVar[str] = "mnn"
     extra: ClassVar[str] = "mnn"
     licence: ClassVar[str] = "BSD-3-Clause"
+    machine_code = ()
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
     traits: ClassVar[Traits] = Traits(
         writes_in_place=False,

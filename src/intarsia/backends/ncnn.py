@@ -62,6 +62,7 @@ class NcnnBackend(Backend):
     name: ClassVar[str] = "ncnn"
     extra: ClassVar[str] = "ncnn"
     licence: ClassVar[str] = "BSD-3-Clause"
+    machine_code = ()
     traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),

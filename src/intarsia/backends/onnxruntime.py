@@ -31,6 +31,7 @@ from intarsia.backends.base import (
     signatures,
     thread_count,
 )
+from intarsia.backends.native.carried import FILE as KERNELS
 from intarsia.backends.node_facts import words
 from intarsia.backends.onnxruntime_packed import BITS, Packed
 from intarsia.backends.wheel import installed
@@ -83,6 +84,7 @@ class OnnxRuntimeBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "MIT"
+    machine_code = (KERNELS,)  # of a session that holds other engines
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,

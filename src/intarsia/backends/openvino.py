@@ -63,6 +63,7 @@ class OpenVinoBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0"
+    machine_code = ()
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,

@@ -58,6 +58,7 @@ class ReferenceBackend(Backend):
     name = _NAME
     extra = ""
     licence = "Apache-2.0"
+    machine_code = ()
     traits = Traits(writes_in_place=False, compiles_once=True, any_shape=True, dtypes=words(_DTYPES))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(

@@ -52,6 +52,7 @@ class TinygradBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "MIT"
+    machine_code = ()
     traits = Traits(writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,

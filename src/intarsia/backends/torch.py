@@ -56,6 +56,7 @@ class TorchBackend(LoweredBackend):
     extra = _NAME
     natives = NATIVES
     licence = "BSD-3-Clause"
+    machine_code = ()
     traits = Traits(
         writes_in_place=False,
         compiles_slowly=True,

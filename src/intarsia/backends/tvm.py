@@ -61,6 +61,7 @@ class TvmBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
+    machine_code = ("kernels.so", "kernels.ll")
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,

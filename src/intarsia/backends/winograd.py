@@ -27,7 +27,7 @@ from intarsia.backends.base import (
     guard,
     thread_count,
 )
-from intarsia.backends.native import library
+from intarsia.backends.native import carried, library
 from intarsia.backends.node_facts import is_constant
 from intarsia.backends.onnxruntime_embedding import embedding
 from intarsia.backends.onnxruntime_profile import kernel_times
@@ -57,6 +57,7 @@ class WinogradBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
+    machine_code = (carried.FILE,)
     traits = host.OnnxRuntimeBackend.traits
     extends = host.OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (

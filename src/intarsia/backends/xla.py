@@ -50,6 +50,7 @@ class XlaBackend(LoweredBackend):
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
+    machine_code = ()
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES | _NARROW
     )

@@ -12,11 +12,13 @@ import click
 from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text, progress_line
 from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
+from intarsia.cli.trust import trust_options
 from intarsia.errors import ExecutionError
 from intarsia.report.reasons import NOTHING, megabytes, ms
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
+    from intarsia.runtime.trust import Trust
     from intarsia.search.contest import Contest
 
 Json = dict[str, Any]
@@ -40,9 +42,12 @@ Json = dict[str, Any]
     help="Seconds to spend.",
 )
 @seed_option
+@trust_options
 @json_option
 @verbose_option
-def bench(artifacts: tuple[Path, ...], against: tuple[str, ...], budget: float, seed: int, as_json: bool) -> None:
+def bench(
+    artifacts: tuple[Path, ...], against: tuple[str, ...], budget: float, seed: int, as_json: bool, trust: Trust
+) -> None:
     """Time ARTIFACTs in turns, in several sets of fresh processes, on the same inputs.
 
     All are compared with the first, or with the first engine that --against names (such as onnxruntime, or any spec of
@@ -53,7 +58,7 @@ def bench(artifacts: tuple[Path, ...], against: tuple[str, ...], budget: float, 
     from intarsia.search.contest import contest
     from intarsia.target import Target
 
-    opened = [Artifact(path) for path in artifacts]
+    opened = [Artifact(path, trust) for path in artifacts]
     with progress_line() as progress:
         found = contest(opened, [Target(spec) for spec in against], budget, seed, progress)
     report = _report(found)

@@ -97,9 +97,10 @@ def _best_kept(out: Path) -> Iterator[None]:
 def _is_finished(out: Path) -> bool:
     """Whether there is an artifact already whose compile came to its end."""
     from intarsia.runtime import Artifact
+    from intarsia.runtime.trust import READ
 
     try:
-        return not Artifact(out).report()["search"].get("interrupted", False)
+        return not Artifact(out, READ).report()["search"].get("interrupted", False)
     except ArtifactError:
         return False
 

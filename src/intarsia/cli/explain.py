@@ -10,31 +10,40 @@ import click
 from intarsia.cli.console import echo, print_json, print_text
 from intarsia.cli.options import FILE, json_option, long_option
 from intarsia.cli.tables import print_outcome
+from intarsia.cli.trust import code_facts, code_lines, reading_options
 
 if TYPE_CHECKING:
     from intarsia.runtime import Artifact
+    from intarsia.runtime.trust import Trust
 
 
 @click.command(short_help="Show an artifact's plan and why.")
 @click.argument("artifact", type=FILE)
 @click.option("--plan", is_flag=True, help="Print the plan file instead, to edit and hand to compile --plan.")
+@reading_options
 @json_option
 @long_option
-def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool) -> None:
-    """Show which engine runs which part of ARTIFACT, and the measurements that decided it."""
+def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Trust) -> None:
+    """Show which engine runs which part of ARTIFACT, and the measurements that decided it.
+
+    Also who signed it, the machine code that it holds, and the libraries and interpreters that it names.
+    """
     from intarsia.runtime import Artifact
 
-    opened = Artifact(artifact)
+    opened = Artifact(artifact, trust)
     if plan:
         _print_plan(opened, as_json)
         return
-    report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)}
+    report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)} | code_facts(opened)
     with opened.reading_report():
         if as_json:
             print_json(report)
             return
         versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
-        print_text(f"{artifact}: built with {versions} on {opened.machine.cpu}\n")
+        print_text(f"{artifact}: built with {versions} on {opened.machine.cpu}")
+        for line in code_lines(report):
+            print_text(line)
+        echo("")
         print_outcome(report, verbose=verbose)
 
 

@@ -27,6 +27,7 @@ from intarsia.cli.explain import explain
 from intarsia.cli.export import export
 from intarsia.cli.report import report
 from intarsia.cli.run import run
+from intarsia.cli.sign import keygen, sign
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
@@ -36,7 +37,7 @@ from intarsia.errors import BackendError, IntarsiaError, Interrupted
 UNEXPECTED = 1
 GROUPS = {
     "A model": ("compile", "compare", "tune"),
-    "An artifact": ("run", "bench", "verify", "explain", "report", "export"),
+    "An artifact": ("run", "bench", "verify", "explain", "report", "export", "sign", "keygen"),
     "This machine": ("devices", "doctor", "targets", "config"),
 }
 """What the verbs are about, as ``--help`` lists them; any other comes last."""
@@ -86,7 +87,7 @@ def cli(context: click.Context) -> None:
 
 for _verb in (
     *(compile_, compare, tune),
-    *(run, bench, verify, explain, report, export),
+    *(run, bench, verify, explain, report, export, sign, keygen),
     *(devices, doctor, targets, config, completion),
 ):
     cli.add_command(_verb)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,14 @@ import click
 from intarsia.cli.console import echo, print_json
 from intarsia.cli.explain import engines_of
 from intarsia.cli.options import FILE, json_option, verbose_option
+from intarsia.cli.trust import trust_options
 from intarsia.errors import ArtifactError
 from intarsia.files import replace_file
 from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
     from intarsia.runtime import Artifact
+    from intarsia.runtime.trust import Trust
 
 SUFFIX = ".html"
 RANDOM_SEED = 0
@@ -27,9 +30,10 @@ RANDOM_SEED = 0
 @click.argument("source", metavar="ARTIFACT|REPORT.json", type=FILE)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The page. [default: ./ARTIFACT{SUFFIX}]")
 @click.option("--run", is_flag=True, help="Also run the artifact on random inputs, and show what each part takes now.")
+@trust_options
 @json_option
 @verbose_option
-def report(source: Path, output: Path | None, run: bool, as_json: bool) -> None:
+def report(source: Path, output: Path | None, run: bool, as_json: bool, trust: Trust) -> None:
     """Write one page that holds all of itself: which engine runs what, how fast, and why.
 
     Of a report alone (what compile --json prints) it shows everything but the graph.
@@ -37,7 +41,7 @@ def report(source: Path, output: Path | None, run: bool, as_json: bool) -> None:
     out = output or Path(source.name).with_suffix(SUFFIX)
     if out.exists() and source.exists() and out.samefile(source):
         raise click.UsageError(f"cannot write {out}: it is the artifact itself; name another file with -o")
-    page, nodes, run_ms = _of_report(source, run) if _is_json(source) else _of_artifact(source, run)
+    page, nodes, run_ms = _of_report(source, run, trust) if _is_json(source) else _of_artifact(source, run, trust)
     _write(page, out)
     if as_json:
         size = out.stat().st_size
@@ -50,20 +54,28 @@ Made = tuple[str, int, Sequence[float] | None]
 """The page, the count of its nodes, and what a run took."""
 
 
-def _of_report(source: Path, run: bool) -> Made:
+def _of_report(source: Path, run: bool, trust: Trust) -> Made:
     from intarsia.report.page import render
 
-    if run:
+    if trust.signed_by:
+        raise click.UsageError(f"{source} is a report: only an artifact can be signed")
+    if run or _is_about_code(trust):
         raise click.UsageError(f"{source} is a report: only an artifact can be run")
     facts = _read(source)
     return render(facts), _nodes(facts), None
 
 
-def _of_artifact(source: Path, run: bool) -> Made:
+def _is_about_code(trust: Trust) -> bool:
+    return bool(trust.allow) or not trust.machine_code
+
+
+def _of_artifact(source: Path, run: bool, trust: Trust) -> Made:
     from intarsia.report.page import Provenance, render
     from intarsia.runtime import Artifact
 
-    opened = Artifact(source)
+    if not run and _is_about_code(trust):
+        raise click.UsageError("--allow and --no-machine-code are about running the artifact: add --run")
+    opened = Artifact(source, trust if run else replace(trust, is_read=True))
     facts = opened.report() | {"artifact": str(source)}
     run_ms = _run(opened) if run else None
     provenance = Provenance(engines=engines_of(opened), plan=opened.plan_text(), run_ms=run_ms)

@@ -12,6 +12,7 @@ import click
 from intarsia.cli.console import print_json, print_table
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
+from intarsia.cli.trust import trust_options
 from intarsia.report.reasons import ms
 from intarsia.wording import counted
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.runtime import CompiledModel
+    from intarsia.runtime.trust import Trust
 
 RANDOM_SEED = 0
 
@@ -29,6 +31,7 @@ RANDOM_SEED = 0
 @click.option("--random", is_flag=True, help="Seeded random values for the inputs not given.")
 @click.option("--profile", is_flag=True, help="Also time each partition.")
 @click.option("--output", metavar="DIR", type=FILE, help="Write each output as DIR/NAME.npy.")
+@trust_options
 @json_option
 @verbose_option
 def run(
@@ -38,11 +41,13 @@ def run(
     profile: bool,
     output: Path | None,
     as_json: bool,
+    trust: Trust,
 ) -> None:
     """Run ARTIFACT once and show its outputs."""
-    from intarsia.runtime import load
+    from intarsia.runtime import Artifact, CompiledModel
 
-    with load(artifact) as model:
+    with CompiledModel(Artifact(artifact, trust)) as model:
+        model.load()
         feeds = _feeds(model, dict(inputs), random)
         results = model(feeds)
         files = {} if output is None else _write(results, output)

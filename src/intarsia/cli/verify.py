@@ -14,12 +14,14 @@ import click
 from intarsia.cli.console import echo, print_json, print_table, print_text, progress_line
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, store_option, verbose_option
+from intarsia.cli.trust import is_signed, trust_options
 from intarsia.errors import MismatchError
 from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
     from intarsia.cost.progress import Watcher
     from intarsia.runtime import Artifact
+    from intarsia.runtime.trust import Trust
     from intarsia.search.retiming import Timing
     from intarsia.search.verification import Check
 
@@ -39,6 +41,7 @@ SLOWER = 6
     "-o", "--output", metavar="OUT", type=FILE, help="Write the engine alone there, if it is faster here than the mix."
 )
 @store_option
+@trust_options
 @json_option
 @verbose_option
 @click.pass_context
@@ -51,6 +54,7 @@ def verify(
     output: Path | None,
     store: Path | None,
     as_json: bool,
+    trust: Trust,
 ) -> None:
     """Check that ARTIFACT is whole, and that what it computes here is what ONNX's own evaluator computes.
 
@@ -64,7 +68,7 @@ def verify(
     from intarsia.search.retiming import retime
     from intarsia.search.verification import verify_artifact
 
-    opened, seeds = Artifact(artifact), seeds or (UNSEEN_SEED,)
+    opened, seeds = Artifact(artifact, trust), seeds or (UNSEEN_SEED,)
     feeds = read_feeds(dict(inputs))
     with progress_line() as progress:
         checks = verify_artifact(opened, open_store(store), seeds, feeds, progress)
@@ -98,6 +102,7 @@ def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "artifact": str(opened.path),
         "bytes": opened.path.stat().st_size,
+        "signed_by": opened.signer if is_signed(opened) else None,
         "engines": {name: engine.version for name, engine in opened.manifest.engines.items()},
         "changed_engines": opened.changed_engines(),
         "remarks": opened.check_machine(),
@@ -126,7 +131,7 @@ def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
 
 def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     engines = ", ".join(f"{name} {version}" for name, version in report["engines"].items())
-    print_text(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds; {engines}")
+    print_text(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds{_signed(report)}; {engines}")
     for change in report["changed_engines"]:
         print_text(f"rebuilt in memory, since {change}")
     for remark in report["remarks"]:
@@ -150,6 +155,10 @@ def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
             echo(f"wrote {report['written']}, with that engine alone")
         elif timing.is_slower:
             click.echo("that engine alone is better here; -o OUT writes a plan with it")
+
+
+def _signed(report: Mapping[str, Any]) -> str:
+    return "" if report["signed_by"] is None else f", signed by the key {report['signed_by']}"
 
 
 def _told(timing: Timing) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from intarsia.config.compilation import CompilationConfig
+from intarsia.config.consent import refuse_unstated
 from intarsia.errors import ConfigError, SpecError
 
 CONFIG_KEY = "intarsia.config"
@@ -41,10 +42,11 @@ def one_config(argument: object, metadata: Mapping[str, str]) -> CompilationConf
 
     Raises:
         SpecError: One of them is at fault.
-        ConfigError: Both are there and they differ.
+        ConfigError: Both are there and they differ; or only the model's names code that would run.
     """
     carried = from_metadata(metadata)
     if argument is None:
+        refuse_unstated(() if carried is None else carried.executed(), (), "the configuration that the model carries")
         return CompilationConfig.of(None) if carried is None else carried
     stated = CompilationConfig.of(argument)
     if carried not in (None, stated):

@@ -28,6 +28,7 @@ from intarsia.cost.verdict import CONTROL_NAME, Verdict
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.transfers import HOST
+from intarsia.runtime.trust import UNSTATED, Trust
 
 MEMORY_STAGE = "memory"
 """Where a contender failed that needs more memory than it may."""
@@ -52,6 +53,7 @@ class Contender:
     name: str
     path: Path
     plan: Plan
+    trust: Trust = UNSTATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +260,7 @@ def _open_in_turn(
             raise _FailedError(name, ready)
     for name, worker in workers.items():
         before = slowdown()
-        opened = _opened(name, worker.ask(Open(path=str(running[name].path)), PATIENCE_S))
+        opened = _opened(name, worker.ask(_open(running[name]), PATIENCE_S))
         pace = (before + slowdown()) / 2
         told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
         yield name, opened.model_copy(update=told)
@@ -269,9 +271,13 @@ def _open_at_once(
 ) -> Iterator[tuple[str, Opened]]:
     """Load all at one time, which is sooner done."""
     for name, worker in workers.items():
-        worker.send(Open(path=str(running[name].path)))
+        worker.send(_open(running[name]))
     for name, worker in workers.items():
         yield name, _opened(name, worker.answer(PATIENCE_S * len(running)))
+
+
+def _open(contender: Contender) -> Open:
+    return Open(path=str(contender.path), trust=contender.trust)
 
 
 def _opened(name: str, answer: Answer) -> Opened:

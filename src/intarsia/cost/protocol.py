@@ -11,6 +11,7 @@ from intarsia.config.precision import Precision
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.cost.memory import Memory
 from intarsia.partition import Partition
+from intarsia.runtime.trust import UNSTATED, Trust
 from intarsia.target import Target
 
 
@@ -115,6 +116,7 @@ class Open(Message):
 
     verb: Literal["open"] = "open"
     path: str
+    trust: Trust = UNSTATED
 
 
 class Round(Message):

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -60,11 +61,12 @@ from intarsia.graph import Graph, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.stages import exposing
 from intarsia.runtime import (
+    Artifact,
     Build,
+    CompiledModel,
     Executor,
     Plan,
     build,
-    load,
     load_build,
     plan_of,
     random_feeds,
@@ -241,7 +243,8 @@ class Worker:
     def _open(self, request: Open) -> Opened:
         gauge = MemoryGauge()
         start = time.perf_counter()
-        self._opened = load(request.path, trusted=True).load()  # this process may die
+        trust = replace(request.trust, trusted=True)  # this process may die
+        self._opened = CompiledModel(Artifact(Path(request.path), trust)).load()
         load_s = time.perf_counter() - start
         feeds = self._feeds(self._opened.plan)
         start = time.perf_counter()

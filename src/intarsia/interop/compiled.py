@@ -26,6 +26,7 @@ from intarsia.graph.bind import Shapes
 from intarsia.graph.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
 from intarsia.runtime.artifact import VERSION
+from intarsia.runtime.trust import OWN, Trust
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ def compiled(source: str | os.PathLike[str] | bytes, settings: Settings) -> Comp
     if folder is None:
         return _compile(source, settings)
     path = folder / f"{_key(source, settings)}{_SUFFIX}"
-    found = _found(path)
+    found = _found(path, settings)
     if found is not None:
         return found
     with ExitStack() as held:
@@ -106,7 +107,7 @@ def compiled(source: str | os.PathLike[str] | bytes, settings: Settings) -> Comp
             held.pop_all()
             return model
     _tidy(folder, path)
-    return CompiledModel(Artifact(path))
+    return CompiledModel(Artifact(path, OWN))
 
 
 def _compile(source: str | os.PathLike[str] | bytes, settings: Settings) -> CompiledModel:
@@ -151,11 +152,14 @@ def _file_digest(path: str) -> str:
         raise ConfigError(f"the library of custom operators {path} cannot be read: {error.strerror}") from error
 
 
-def _found(path: Path) -> CompiledModel | None:
+def _found(path: Path, settings: Settings) -> CompiledModel | None:
+    """What was kept. It may run what this call names too; where signatures are asked for, it has none."""
     if not path.is_file():
         return None
+    named = [] if settings.target is None else [each for _, each in CompilationConfig.of(settings.target).executed()]
+    trust = Trust.of([*named, *(Path(library).resolve() for library in settings.custom_ops)])
     try:
-        model = CompiledModel(Artifact(path))
+        model = CompiledModel(Artifact(path, trust))
     except ArtifactError as error:
         log.warning("%s; compiled anew", error)
         return None

@@ -28,6 +28,7 @@ from intarsia.interop.sizes import SizedModels, open_inputs
 from intarsia.interop.trace import Trace
 from intarsia.interop.values import OrtValue
 from intarsia.runtime import Artifact, CompiledModel
+from intarsia.runtime.trust import UNSTATED, AnyPath, Trust
 from intarsia.spec.problems import nearest
 from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
 
@@ -69,6 +70,9 @@ class InferenceSession:
         store: str | os.PathLike[str] | None = None,
         cache: str | os.PathLike[str] | bool | None = None,
         strict: bool = False,
+        allow: AnyPath | Iterable[AnyPath] = (),
+        machine_code: bool = True,
+        signed_by: AnyPath | Iterable[AnyPath] = (),
     ) -> None:
         """Compile the model, or find it compiled.
 
@@ -85,6 +89,9 @@ class InferenceSession:
             store: The record store; one in the user's cache folder if left out.
             cache: The folder of compiled models; one in the user's cache folder if left out, none for ``False``.
             strict: Refuse a model that no engine could be shown to answer rightly; else the best one runs it.
+            allow: Of an artifact, as are the next two: what it may do, as `intarsia.load` has them.
+            machine_code: Whether it may hold machine code.
+            signed_by: Who must have signed it.
 
         Raises:
             IntarsiaError: As `intarsia.compile`; `UnsupportedError` for what is not offered.
@@ -101,6 +108,7 @@ class InferenceSession:
             raise ConfigError("target= and providers both say what the model runs on; state one of them")
         self._options = options
         self._source = path_or_bytes
+        self._trust = Trust.of(allow, machine_code=machine_code, signed_by=signed_by)
         self._chosen = chosen_providers(providers, provider_options) if target is None else _of_target(target)
         self._settings = Settings(
             target=target if providers is None else targets_of(self._chosen),
@@ -120,9 +128,14 @@ class InferenceSession:
     def _start(self) -> None:
         source, settings = self._source, self._settings
         if isinstance(source, str | os.PathLike) and Path(source).suffix == ARTIFACT_SUFFIX:
-            artifact = _opened(Path(source), settings)
+            artifact = _opened(Path(source), settings, self._trust)
             interface = interface_of(artifact.graph().structure())
             models = SizedModels(lambda _: CompiledModel(artifact), {})
+        elif self._trust != UNSTATED:
+            raise ConfigError(
+                "allow=, machine_code= and signed_by= say what an artifact may do, and this is a model, which is "
+                "compiled here; leave them out"
+            )
         else:
             interface, stated = interface_of(source), settings.shapes or {}
             models = SizedModels(
@@ -313,7 +326,7 @@ class InferenceSession:
         raise refuse_absent("InferenceSession", name, dir(type(self)))
 
 
-def _opened(path: Path, settings: Settings) -> Artifact:
+def _opened(path: Path, settings: Settings, trust: Trust) -> Artifact:
     """An artifact as it is: what it was compiled for is not stated again."""
     stated = [
         what
@@ -327,7 +340,7 @@ def _opened(path: Path, settings: Settings) -> Artifact:
     ]
     if stated:
         raise ConfigError(f"{path} is compiled already; leave out {', '.join(stated)}, or hand over the ONNX model")
-    return Artifact(path)
+    return Artifact(path, trust)
 
 
 def _of_target(target: Any) -> dict[str, Mapping[str, Any]]:

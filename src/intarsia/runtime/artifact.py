@@ -7,10 +7,12 @@ has a plan for each bucket of sizes, and what two of them have in common is stor
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cached_property
 from mmap import mmap
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +37,8 @@ from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.known import remember
 from intarsia.runtime.machine import Machine, this_machine
 from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.signature import fits, signature_of
+from intarsia.runtime.trust import UNSTATED, HeldCode, NamedCode, Trust, code_of, code_of_engine, holds_code
 from intarsia.target import Target
 
 VERSION = 2
@@ -127,11 +131,24 @@ class Manifest(_Record):
 
 
 class Artifact:
-    """An artifact file, read and checked; nothing of an engine is loaded yet."""
+    """An artifact file, read and checked; nothing of an engine is loaded yet.
 
-    def __init__(self, path: Path) -> None:
+    Attributes:
+        path: The file.
+        trust: What whoever opened it lets it do.
+        signer: The fingerprint of the key that signed it, as it says itself unless ``trust`` asks; ``None`` if none.
+    """
+
+    def __init__(self, path: Path, trust: Trust = UNSTATED) -> None:
+        """Read it, once its signature was checked.
+
+        Raises:
+            ArtifactError: It is damaged, or none; or not signed as asked, or would run what is not allowed.
+        """
         self.path = path
+        self.trust = trust
         self._reader = Reader(path)
+        self.signer = trust.check_signature(self._reader)
         try:
             raw = self._reader.read("manifest.json")
             version = _Versioned.model_validate_json(raw).version
@@ -146,6 +163,52 @@ class Artifact:
             raise ArtifactError(f"{path}: its manifest is not understood: {reasons(error)}") from error
         except ArtifactError as error:
             raise ArtifactError(f"{path}: {error}") from error
+        if not trust.is_read:
+            self.check_code()
+
+    @cached_property
+    def named_code(self) -> tuple[NamedCode, ...]:
+        """Libraries and interpreters that loading would run, and that are no part of it."""
+        targets = {step.target: number for number, step in reversed(list(enumerate(self.manifest.steps, start=1)))}
+        named = [code for text, number in targets.items() for code in code_of(Target(text), f"partition {number}")]
+        return (*named, *(code for name in self.manifest.engines for code in code_of_engine(name)))
+
+    @property
+    def held_code(self) -> tuple[HeldCode, ...]:
+        """Machine code inside it that loading may run."""
+        found = []
+        for number, step, file in self._held():
+            content = self._reader.read(self._entry(number, file))
+            sha256 = hashlib.sha256(content).hexdigest()
+            found.append(HeldCode(file=_entry(number, file), engine=step, nbytes=len(content), sha256=sha256))
+        return tuple(found)
+
+    @property
+    def fits_signature(self) -> bool | None:
+        """Whether the key that its signature names has signed it as it is; ``None`` if it has no signature.
+
+        Raises:
+            ConfigError: The library that checks signatures is not installed.
+        """
+        signed = signature_of(self._reader)
+        return None if signed is None else fits(self._reader, signed)
+
+    def check_code(self, *more: NamedCode) -> None:
+        """Ask whether it may run what it names and holds, and what else its parts name.
+
+        Raises:
+            ArtifactError: Something was not allowed.
+        """
+        held = [_entry(number, file) for number, _, file in self._held()]
+        self.trust.check_code(self.path, (*self.named_code, *more), held)
+
+    def _held(self) -> Iterable[tuple[int, str, str]]:
+        """Place, engine and file of each that holds machine code."""
+        for number, step in enumerate(self.manifest.steps):
+            kind = Target(step.target).kind.name
+            for file in step.files:
+                if holds_code(kind, file):
+                    yield number, kind, file
 
     @property
     def machine(self) -> Machine:
@@ -206,6 +269,7 @@ class Artifact:
 
     def build(self, plan: Plan | None = None) -> Build:
         """The plan with its engine artifacts; with buckets, that of the last, or the one given."""
+        self.check_code()
         chosen = self.plan if plan is None else plan
         for number, step in self._stored_steps(chosen):
             self._check_meta(number, step, chosen)
@@ -276,6 +340,7 @@ class Artifact:
 
     def changed_engines(self) -> list[str]:
         """Engines whose version here is not the one it was built with, as ``openvino 2026.4 → 2027.0``."""
+        self.check_code()
         changes = []
         for name, built in self.manifest.engines.items():
             version = registry.require(name, loading=True).version or "none"

@@ -16,7 +16,7 @@ import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import psutil
 import xxhash
@@ -24,6 +24,8 @@ import xxhash
 from intarsia.errors import ArtifactError
 
 ALIGNMENT = 4096
+SIGNATURE = "signature.json"
+"""The entry that `intarsia.runtime.signature` writes: the last one, so that whatever is behind it is not signed."""
 _DIGEST = xxhash.xxh3_128().digest_size * 2
 _PREFIX = b"intarsia xxh3_128 "
 _MODEL_SUFFIX = ".onnx"
@@ -33,6 +35,17 @@ _ENCRYPTED = 1  # the bit of an entry's flags
 _LOCAL_HEADER = 30  # bytes of a zip local file header before name and extra field
 _ZIP64_EXTRA = 20  # bytes zipfile puts into the extra field of an entry opened with force_zip64
 _PADDING_ID = 0x4950  # an unregistered extra-field id
+
+
+class Member(NamedTuple):
+    """An entry as the table of entries lists it."""
+
+    name: str
+    header: int
+    """Offset of its header in the file."""
+    start: int
+    """Offset of its bytes."""
+    size: int
 
 
 class Writer:
@@ -72,8 +85,19 @@ def create(path: Path) -> Iterator[Writer]:
 
 
 def append(path: Path, name: str, content: bytes | str) -> None:
-    """Add an entry to a container that nobody else reads yet, and seal it again."""
+    """Add an entry to a container that nobody else reads yet, and seal it again; a last one of that name goes.
+
+    Raises:
+        ArtifactError: It is signed, and the entry would not be.
+    """
     with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
+        last = archive.filelist[-1] if archive.filelist else None
+        if last is not None and last.filename == name:
+            archive.filelist.pop()
+            del archive.NameToInfo[name]
+            archive.start_dir = last.header_offset
+        if SIGNATURE in archive.NameToInfo:
+            raise ArtifactError(f"{path}: is signed, and would not be with {name} added; change it before it is signed")
         archive.writestr(_entry(name), content)
         archive.comment = _PREFIX + b"0" * _DIGEST
     reseal(path)
@@ -108,13 +132,14 @@ class Reader:
         self._check()
         try:
             with zipfile.ZipFile(_Bytes(self._map)) as archive:
-                infos = archive.infolist()
-                self._entries = dict(self._place(info, archive.start_dir) for info in infos)
+                self.table = archive.start_dir
+                self.members = tuple(self._place(info, archive.start_dir) for info in archive.infolist())
         except ArtifactError:
             raise
         except Exception as error:  # of a file that is wrong in some way, zipfile raises whatever comes of it
             raise ArtifactError(f"{path}: not an Intarsia artifact ({error or type(error).__name__})") from error
-        self._check_apart(len(infos))
+        self._entries = {member.name: (member.start, member.size) for member in self.members}
+        self._check_apart(len(self.members))
 
     def read(self, name: str) -> bytes:
         """The bytes of an entry."""
@@ -150,7 +175,7 @@ class Reader:
         """The entries and their sizes in bytes."""
         return {name: size for name, (_, size) in self._entries.items()}
 
-    def _place(self, info: zipfile.ZipInfo, end: int) -> tuple[str, tuple[int, int]]:
+    def _place(self, info: zipfile.ZipInfo, end: int) -> Member:
         """Where an entry lies, whose bytes must be there as they are, before the table of all entries."""
         name = info.orig_filename
         if not _is_plain(name):
@@ -168,7 +193,7 @@ class Reader:
             raise self._foreign(f"its entry {name!r} has another name where it lies")
         if info.file_size > end - start:
             raise self._foreign(f"its entry {name!r} is longer than it")
-        return name, (start, info.file_size)
+        return Member(name, offset, start, info.file_size)
 
     def _check_apart(self, count: int) -> None:
         """No name stands for two entries, and no byte is in two of them."""

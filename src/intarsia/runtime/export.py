@@ -33,8 +33,10 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     """Write the engine's native files, the options it ran with, and a program that needs nothing but that engine.
 
     Raises:
+        ArtifactError: It names code that was not allowed: the engine is asked to write its files, and may run it.
         PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
     """
+    model.artifact.check_code()
     if len({bucket.plan.fingerprint for bucket in model.buckets}) > 1:
         raise PlanError(
             f"{model.artifact.path}: its plan depends on the sizes it is given; only one plan can be exported "

@@ -28,6 +28,7 @@ from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.rehearsal import rehearse
 from intarsia.runtime.stream import Stream, in_turn
+from intarsia.runtime.trust import AnyPath, Trust
 from intarsia.runtime.vm import VmExecutor
 from intarsia.wording import counted
 
@@ -45,12 +46,10 @@ class CompiledModel:
         probabilities = model({"data": image})["softmax"]
     """
 
-    def __init__(
-        self, artifact: Artifact, on_close: Callable[[], None] | None = None, *, trusted: bool = False
-    ) -> None:
+    def __init__(self, artifact: Artifact, on_close: Callable[[], None] | None = None) -> None:
         self._artifact = artifact
         self._on_close = on_close
-        self._trusted = trusted
+        self._is_rehearsed = artifact.trust.is_settled
         self._executor: Executor | None = None
         self._pipeline: PipelineExecutor | None = None
 
@@ -177,9 +176,9 @@ class CompiledModel:
 
     def _rehearse(self) -> None:
         """Before the first load of what is not trusted: once for each file (`intarsia.runtime.rehearsal`)."""
-        if not self._trusted:
+        if not self._is_rehearsed:
             rehearse(self._artifact)
-            self._trusted = True
+            self._is_rehearsed = True
 
     def _checked(self) -> bool:
         """Tell what differs from where it was built; whether the engines' parts are therefore to be built anew."""
@@ -294,22 +293,42 @@ class CompiledModel:
         return card.as_html(self)
 
 
-def load(path: str | os.PathLike[str], *, trusted: bool = False) -> CompiledModel:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    allow: AnyPath | Iterable[AnyPath] = (),
+    machine_code: bool = True,
+    signed_by: AnyPath | Iterable[AnyPath] = (),
+    trusted: bool = False,
+) -> CompiledModel:
     """Load an artifact with its engines, ready to call.
 
-    The first time, a file that was not made here is loaded and run in another process before, since what was made to
-    break an engine's parser would end this one; that takes as long as starting Python and loading it once more.
+    This trusts whoever made the file. It hands what the file holds to the parsers of the engines, which are C++ and
+    were not written for hostile input; and artifacts of some engines hold machine code, which runs in this process
+    (``intarsia explain`` lists it). The checksum shows damage, and anyone can compute it anew. So load what you made
+    yourself, or have it signed (``intarsia sign``) and say by whom. What an artifact names beside itself, a library of
+    operators or another interpreter, never runs unless ``allow`` names it too.
+
+    The first time, a file that was not made here and is not signed as asked is loaded and run in another process
+    before, since what was made to break an engine's parser would end this one. That takes as long as starting Python
+    and loading the file once more.
 
     Args:
         path: The artifact.
-        trusted: Whether to load it here at once, wherever it comes from.
+        allow: Absolute paths of libraries and interpreters that the artifact names and may run.
+        machine_code: Whether it may hold machine code; without, such an artifact is refused.
+        signed_by: Files of public keys, one of which must have signed it. The variable ``INTARSIA_SIGNED_BY`` asks for
+            a signature everywhere, whatever is said here.
+        trusted: Whether to load it in this process at once, wherever it comes from.
 
     Raises:
-        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one; or an
-            engine dies of it.
+        ArtifactError: Missing, damaged, or built for another machine class and not to be rebuilt for this one; or it
+            is not signed as asked, or would run what is not allowed, or an engine dies of it.
+        ConfigError: A path that is allowed is relative, or a key cannot be read.
         BackendUnavailableError: An engine it needs is not installed.
         LoadError: An engine did not load its part.
     """
-    model = CompiledModel(Artifact(Path(path)), trusted=trusted)
+    trust = Trust.of(allow, machine_code=machine_code, signed_by=signed_by, trusted=trusted)
+    model = CompiledModel(Artifact(Path(path), trust))
     model.load()
     return model

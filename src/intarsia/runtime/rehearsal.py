@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from intarsia.runtime.known import digest_of, known_digest, remember
 
 if TYPE_CHECKING:
     from intarsia.runtime.artifact import Artifact
+    from intarsia.runtime.trust import Trust
 
 LIMIT_S = 60.0
 """Seconds that it may take, for a small file."""
@@ -44,7 +46,7 @@ def rehearse(artifact: Artifact) -> None:
     if known_digest(path, content) is not None:
         return
     artifact.check_graph()
-    process = _played(path, LIMIT_S + len(content) / BYTES_PER_S)
+    process = _played(path, artifact.trust, LIMIT_S + len(content) / BYTES_PER_S)
     if process is None:
         raise ArtifactError(f"{path}: engines do not finish loading it; it is damaged, or was made to break them")
     _, mark, told = process.stdout.decode(errors="replace").rpartition(_MARK)
@@ -57,14 +59,14 @@ def rehearse(artifact: Artifact) -> None:
         remember(path, digest)
 
 
-def _played(path: Path, limit_s: float) -> subprocess.CompletedProcess[bytes] | None:
+def _played(path: Path, trust: Trust, limit_s: float) -> subprocess.CompletedProcess[bytes] | None:
     """How the process ended; ``None`` if it did not."""
     if not sys.executable:
         raise ArtifactError(f"{path}: it is not from here, and there is no Python to load it in another process first")
     paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
     try:
         return subprocess.run(
-            [sys.executable, "-P", "-c", _PROGRAM, str(path.absolute())],
+            [sys.executable, "-P", "-c", _PROGRAM, str(path.absolute()), *trust.allow],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -88,21 +90,22 @@ def main() -> None:
     """Load the artifact that is named and run it, for the parent."""
     answer = os.dup(1)  # engines print to the descriptor
     os.dup2(2, 1)
-    told = _acted(Path(sys.argv[1]))
+    told = _acted(Path(sys.argv[1]), allow=sys.argv[2:])
     os.write(answer, f"{_MARK}{told}".encode())
     os._exit(0)  # the parent asks whether it loads and runs, not how engines leave
 
 
-def _acted(path: Path) -> str:
+def _acted(path: Path, allow: Sequence[str]) -> str:
     import numpy as np
 
     from intarsia.runtime.artifact import Artifact
     from intarsia.runtime.feeds import random_feeds
     from intarsia.runtime.model import CompiledModel
+    from intarsia.runtime.trust import Trust
 
     try:
-        artifact = Artifact(path)
-        model = CompiledModel(artifact, trusted=True)
+        artifact = Artifact(path, Trust.of(allow, trusted=True))
+        model = CompiledModel(artifact)
         model.load()
         # Whole numbers of one: some engines end their process when they divide by zero. Its answer is not asked for.
         random = random_feeds(model.sample_inputs, 0)

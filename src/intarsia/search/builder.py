@@ -17,6 +17,7 @@ from intarsia.cost.record import Failure
 from intarsia.graph import Graph
 from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
+from intarsia.runtime.trust import OWN
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate
 
@@ -78,7 +79,7 @@ class Builder:
             built = self.build(candidate)
             if isinstance(built, Failure):
                 raise failure_error(candidate.partitions[0], built)
-            answer = worker.ask(Open(path=str(built.path)), 2 * self._measurer.timeout_s)
+            answer = worker.ask(Open(path=str(built.path), trust=OWN), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
             raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
         return built.path, answer

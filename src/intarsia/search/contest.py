@@ -26,6 +26,7 @@ from intarsia.partition.capability import refusal_text
 from intarsia.runtime import Artifact, plan_of
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.feeds import describe, graph_feeds
+from intarsia.runtime.trust import OWN
 from intarsia.search.predict import failure_error
 from intarsia.target import Target
 
@@ -123,7 +124,7 @@ def _named(given: Sequence[tuple[str, Artifact]], taken: set[str]) -> Iterator[C
         several = (name if number == 1 else f"{name} ({number})" for number in count(1))
         own = next(each for each in several if each not in taken)
         taken.add(own)
-        yield Contender(name=own, path=artifact.path, plan=artifact.plan)
+        yield Contender(name=own, path=artifact.path, plan=artifact.plan, trust=artifact.trust)
 
 
 def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, number: int, watch: Watcher) -> Contender:
@@ -145,4 +146,4 @@ def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, numbe
         answer = worker.ask(request, PATIENCE_S)
     if not isinstance(answer, Written):
         raise failure_error(whole, failure_of(answer, "write"))
-    return Contender(name=str(target), path=path, plan=plan_of(graph, [whole], settings))
+    return Contender(name=str(target), path=path, plan=plan_of(graph, [whole], settings), trust=OWN)

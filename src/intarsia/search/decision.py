@@ -30,6 +30,7 @@ from intarsia.graph import Graph
 from intarsia.graph.rounding import rounds
 from intarsia.graph.stages import has_stages
 from intarsia.runtime import plan_of
+from intarsia.runtime.trust import OWN
 from intarsia.search.builder import Builder, plan_facts
 from intarsia.search.choice import Choice, check_last, check_memory, choose, fastest
 from intarsia.search.conclusion import Conclusion
@@ -333,7 +334,7 @@ def _verdict(
                 failed[candidate.name] = (built.stage, built.reason)
             else:
                 plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
-                contenders.append(Contender(name=candidate.name, path=built.path, plan=plan))
+                contenders.append(Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN))
                 compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
         end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_race)

@@ -12,6 +12,7 @@ from intarsia.cost.statistics import Interval
 from intarsia.cost.verdict import Shown
 from intarsia.errors import BackendError, BackendUnavailableError, NoCoverError
 from intarsia.runtime import Artifact
+from intarsia.runtime.trust import code_of
 from intarsia.search.contest import contest
 from intarsia.search.predict import failure_error
 from intarsia.target import Target
@@ -57,7 +58,7 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
         ``None`` for a plan with open dimensions: it has no one time.
 
     Raises:
-        ArtifactError: It was built for another machine class.
+        ArtifactError: It was built for another machine class; or that engine runs code that the caller did not allow.
         BackendError: The plan cannot be run.
     """
     if artifact.buckets:
@@ -65,6 +66,8 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
     report = artifact.report()
     single = _best_single(report) if len(artifact.plan.steps) > 1 else ""
     untimed = None
+    if single:
+        artifact.check_code(*code_of(Target(single), "its report"))
     try:
         found = contest([artifact], [Target(single)] if single else [], SECONDS, seed, watch)
     except (BackendError, BackendUnavailableError, NoCoverError) as error:  # of the engine that is built for it

@@ -153,7 +153,7 @@ def _teller(artifact: Artifact) -> Target | None:
 
 
 def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path, results: Path) -> Check:
-    opened = worker.ask(Open(path=str(artifact.path)), PATIENCE_S)
+    opened = worker.ask(Open(path=str(artifact.path), trust=artifact.trust), PATIENCE_S)
     is_wrong = isinstance(opened, Failed) and opened.stage == "verify"
     if not isinstance(opened, Opened) and not is_wrong:
         raise failure_error(artifact.plan.partitions[0], failure_of(opened, "open"))

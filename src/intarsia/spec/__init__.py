@@ -7,11 +7,12 @@ from intarsia.spec.registry import Registry
 from intarsia.spec.schema import Kind, Option, schema
 from intarsia.spec.spec import Level, Placed, Spec
 from intarsia.spec.tags import Tag, TagTable, Variant
-from intarsia.spec.types import Bool, Enum, Float, Int, ListOf, MapOf, Order, SpecOf, Str, list_of_specs
+from intarsia.spec.types import Bool, Enum, ExecutedPath, Float, Int, ListOf, MapOf, Order, SpecOf, Str, list_of_specs
 
 __all__ = [
     "Bool",
     "Enum",
+    "ExecutedPath",
     "Float",
     "Int",
     "Kind",

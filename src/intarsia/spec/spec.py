@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Self, TypeVar
@@ -97,6 +97,11 @@ class Spec(Generic[K]):
         """Canonical JSON text."""
         return json.dumps(self.export())
 
+    def executed(self) -> Iterator[tuple[str, str]]:
+        """The option and absolute path of each file that is loaded or run as code, of nested specs too."""
+        for name, value in self.options.items():
+            yield from self.kind.options[name].type.executed(name, value)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -125,6 +130,10 @@ class Placed:
     def text(self, *, tags: bool = True) -> str:
         """Canonical text."""
         return self.spec.text(tags=tags, index=self.index)
+
+    def executed(self) -> Iterator[tuple[str, str]]:
+        """As the spec's."""
+        return self.spec.executed()
 
     def __str__(self) -> str:
         return self.text()

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
+from pathlib import PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
@@ -75,6 +76,16 @@ class OptionType(ABC):
     def split(self, piece: Piece, reader: Reader) -> list[Piece]:
         """The elements of a list of this type."""
         return split(piece, ",")
+
+    @property
+    def executes(self) -> bool:
+        """Whether its values themselves name files that are loaded or run as code: see `ExecutedPath`."""
+        return False
+
+    def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
+        """The option and path of each file that a value has loaded or run as code; of a spec, what is inside it."""
+        nested = getattr(value, "executed", None)
+        return iter(()) if nested is None else nested()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +204,44 @@ class Str(OptionType):
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutedPath(OptionType):
+    """The absolute path of a library that is loaded, or of a program that is run.
+
+    Every option whose value ends as code is declared with this type: by it whoever loads a foreign artifact is asked
+    first. A relative path would name another file in each working directory, so there is none.
+    """
+
+    @property
+    def label(self) -> str:
+        return "absolute path"
+
+    @property
+    def executes(self) -> bool:
+        return True
+
+    def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
+        yield option, value
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        return self._absolute(leaf(piece), where.on(piece), reader)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        if isinstance(data, str):
+            return self._absolute(str(data), where, reader)
+        return _mistyped(data, "str", where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        return print_leaf(value)
+
+    def _absolute(self, path: str, where: Where, reader: Reader) -> str | None:
+        is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+        if is_absolute and "\0" not in path:
+            return path
+        reader.problems.add(where, f"{shown(path)} is no absolute path; what is loaded or run is named in full")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Enum(OptionType):
     """One of a few words."""
 
@@ -241,6 +290,14 @@ class ListOf(OptionType):
     @property
     def label(self) -> str:
         return f"list of {self.element.label}, {self.order}"
+
+    @property
+    def executes(self) -> bool:
+        return self.element.executes
+
+    def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
+        for item in value:
+            yield from self.element.executed(option, item)
 
     def _are_too_many(self, count: int, where: Where, reader: Reader) -> bool:
         most = self.element.most
@@ -302,6 +359,14 @@ class MapOf(OptionType):
     @property
     def label(self) -> str:
         return f"map to {self.value.label}"
+
+    @property
+    def executes(self) -> bool:
+        return self.value.executes
+
+    def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
+        for item in value.values():
+            yield from self.value.executed(option, item)
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         inner = layer(piece)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from intarsia.errors import SpecError
-from intarsia.spec import Int, ListOf, Option, Order, SpecOf, Str, schema
+from intarsia.spec import ExecutedPath, Int, ListOf, Option, Order, SpecOf, Str, schema
 from intarsia.spec.schema import Options, fill_nothing, find_no_fault
 from intarsia.target.kind import DEVICE_TYPES, Facts, TargetKind, imply_no_keys
 
@@ -25,7 +25,7 @@ COMPILER = Option(
 )
 PYTHON = Option(
     name="python",
-    type=Str(),
+    type=ExecutedPath(),
     meaning="path of another interpreter that the engine is installed for: it compiles and runs there",
 )
 COMMON = (

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
-from intarsia.spec import Bool, Enum, Int, ListOf, Option, Registry, Str, list_of_specs, schema
+from intarsia.spec import Bool, Enum, ExecutedPath, Int, ListOf, Option, Registry, Str, list_of_specs, schema
 from intarsia.target.accelerator_kinds import ACCELERATORS
 from intarsia.target.declare import HOST, engine_kind
 from intarsia.target.device_kinds import PROCESSORS
@@ -34,7 +34,9 @@ _ONNXRUNTIME = (
         default="sequential",
         meaning="whether independent nodes run at once",
     ),
-    Option(name="custom-ops", type=ListOf(Str()), meaning="libraries that bring operators of their own, by path"),
+    Option(
+        name="custom-ops", type=ListOf(ExecutedPath()), meaning="libraries that bring operators of their own, by path"
+    ),
 )
 _OPENVINO = (
     Option(

@@ -6,7 +6,7 @@ It says nothing about whether such a device is there; which nodes go to which de
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,10 @@ class VirtualDevice:
     def json(self) -> str:
         """Canonical JSON text."""
         return json.dumps(self.export())
+
+    def executed(self) -> Iterator[tuple[str, str]]:
+        """As its target's."""
+        return iter(()) if self.target is None else self.target.executed()
 
     def __str__(self) -> str:
         return self.text()

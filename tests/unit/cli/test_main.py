@@ -25,7 +25,7 @@ from tests.cli_fakes import Fakes, invoke
 
 VERBS = (
     *("bench", "compare", "compile", "completion", "config", "devices", "doctor", "explain", "export"),
-    *("report", "run", "targets", "tune", "verify"),
+    *("keygen", "report", "run", "sign", "targets", "tune", "verify"),
 )
 
 

@@ -9,6 +9,12 @@ import pytest
 from tests.cli_fakes import Fakes, invoke
 
 
+@pytest.fixture(autouse=True)
+def artifact(folder: Path) -> None:
+    """What is run: a file that stands for one."""
+    (folder / "m.intarsia").touch()
+
+
 def save(path: Path) -> np.ndarray:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(path, array)

@@ -20,6 +20,7 @@ from intarsia.partition import Partition
 from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, build, plan_of, write_artifact
 from intarsia.runtime.artifact import write_buckets
 from intarsia.runtime.container import create
+from intarsia.runtime.trust import Trust
 from intarsia.target import Target
 
 SETTINGS = RunSettings(threads=1, spin=Spin.NEVER)
@@ -187,7 +188,7 @@ def test_buckets_that_lie_are_refused(bucketed: Path, tmp_path: Path, change: Ch
 def test_what_an_engine_kept_is_checked_before_it_is_handed_over(
     artifact: Path, tmp_path: Path, change: Change, words: str
 ) -> None:
-    model = CompiledModel(Artifact(changed(artifact, tmp_path / "m.intarsia", change)), trusted=True)
+    model = CompiledModel(Artifact(changed(artifact, tmp_path / "m.intarsia", change), Trust.of(trusted=True)))
     with model, pytest.raises(ArtifactError, match=words):
         model.load()
 

@@ -23,7 +23,10 @@ def test_a_mix_is_refused_before_anything_is_written(tmp_path: Path) -> None:
         Step(target=Target(name), nodes=(name,), inputs=(), outputs=()) for name in ("onnxruntime", "openvino")
     )
     plan = Plan(steps=steps, settings=RunSettings(threads=1), inputs=(), outputs=())
-    model = cast("CompiledModel", SimpleNamespace(plan=plan, buckets=(), artifact=SimpleNamespace(path="mix.itz")))
+    model = cast(
+        "CompiledModel",
+        SimpleNamespace(plan=plan, buckets=(), artifact=SimpleNamespace(path="mix.itz", check_code=tuple)),
+    )
     with pytest.raises(PlanError, match=r"mix\.itz: the plan has 2 partitions on onnxruntime, openvino; .*single"):
         export(model, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -89,17 +89,21 @@ def test_what_is_planned_elsewhere_is_refused_at_every_level() -> None:
 
 
 def test_libraries_go_to_the_targets_that_take_such_on_all_levels() -> None:
-    inner = {"kind": "config", "targets": ["onnxruntime -custom-ops=a.so", "openvino"]}
+    inner = {"kind": "config", "targets": ["onnxruntime -custom-ops=/a.so", "openvino"]}
     config = CompilationConfig.of([inner, "onnxruntime -optimization-level=basic"])
-    found = with_custom_ops(engines(config, ("onnxruntime", "openvino")), ("a.so", "b.so"))
-    assert [target.options.get("custom-ops") for target in leaves(found)] == [("a.so", "b.so"), None, ("a.so", "b.so")]
+    found = with_custom_ops(engines(config, ("onnxruntime", "openvino")), ("/a.so", "/b.so"))
+    assert [target.options.get("custom-ops") for target in leaves(found)] == [
+        ("/a.so", "/b.so"),
+        None,
+        ("/a.so", "/b.so"),
+    ]
 
 
 def test_a_library_that_nobody_takes_is_an_error() -> None:
     _, found = described("reference")
     assert with_custom_ops(found, ()) == found
     with pytest.raises(ConfigError, match="no target here takes one"):
-        with_custom_ops(found, ("a.so",))
+        with_custom_ops(found, ("/a.so",))
 
 
 def test_who_tells_what_onnx_does_not_define() -> None:

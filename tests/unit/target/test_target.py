@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import intarsia.target.target as module
 from intarsia.errors import SpecError
-from intarsia.spec import Bool, Enum, Int, ListOf, Order, SpecOf, Str
+from intarsia.spec import Bool, Enum, ExecutedPath, Int, ListOf, Order, SpecOf, Str
 from intarsia.spec.types import OptionType
 from intarsia.target import DEVICE_TYPES, KINDS, TAGS, Target, TargetKind, register_kind, register_tag
 
@@ -36,6 +36,8 @@ def _values(type_: OptionType, targets: st.SearchStrategy[Any]) -> st.SearchStra
             return st.sampled_from(type_.choices)
         case Str():
             return STRINGS
+        case ExecutedPath():
+            return STRINGS.filter(lambda text: "\0" not in text).map("/{}".format)
         case SpecOf():
             return targets
         case ListOf(element, order):

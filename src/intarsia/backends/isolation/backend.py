@@ -68,6 +68,7 @@ def isolated(inner: Backend, python: str) -> Backend:
         "name": f"{inner.name}{AWAY}{python}",
         "extra": inner.extra,
         "licence": inner.licence,
+        "machine_code": inner.machine_code,
         "traits": traits,
         "gaps": (*inner.gaps, *_GAPS),
         "extends": inner.extends and f"{inner.extends}{AWAY}{python}",

@@ -1,0 +1,202 @@
+"""Hostile artifacts, whole and with a right checksum, through every door: nothing that they name runs.
+
+Canaries stand for the code: a program and a library that leave a file where they are run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import intarsia
+from intarsia.errors import ArtifactError, IntarsiaError
+from intarsia.runtime import Artifact, CompiledModel
+from intarsia.search.retiming import retime
+from tests.artifacts import REPORT, Manifest, canary_library, canary_program, changed, members, repacked, written
+from tests.cli_fakes import REPORT as WHOLE_REPORT
+from tests.cli_fakes import invoke
+
+pytestmark = [pytest.mark.e2e]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canaries:
+    """Two pieces of code, and what they leave."""
+
+    program: Path
+    library: Path
+    sung: tuple[Path, ...]
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        return {"program": str(self.program), "library": str(self.library), "relative": self.library.name}
+
+    def ran(self) -> list[str]:
+        """Those that ran."""
+        return [path.name for path in self.sung if path.exists()]
+
+
+@pytest.fixture
+def canaries(tmp_path: Path) -> Canaries:
+    program, first = canary_program(tmp_path)
+    library, second = canary_library(tmp_path)
+    return Canaries(program=program, library=library, sung=(first, second))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two parts, with all that a report shows."""
+    parts = zip(WHOLE_REPORT["partitions"], (["first", "relu"], ["MatMul_2", "Relu_3"]), strict=True)
+    report = {**WHOLE_REPORT, "partitions": [{**part, "nodes": nodes} for part, nodes in parts]}
+    return written(tmp_path_factory.mktemp("plain") / "m.intarsia", report=report)
+
+
+def step(target: str, place: int = 1) -> Callable[[Manifest, Mapping[str, str]], None]:
+    def change(manifest: Manifest, names: Mapping[str, str]) -> None:
+        manifest["steps"][place]["target"] = target.format(**names)
+        manifest["engines"].setdefault("onnxruntime", manifest["engines"]["reference"])
+
+    return change
+
+
+def all_steps(target: str) -> Callable[[Manifest, Mapping[str, str]], None]:
+    def change(manifest: Manifest, names: Mapping[str, str]) -> None:
+        for each in manifest["steps"]:
+            each["target"] = target.format(**names)
+
+    return change
+
+
+def engine(name: str) -> Callable[[Manifest, Mapping[str, str]], None]:
+    def change(manifest: Manifest, names: Mapping[str, str]) -> None:
+        manifest["engines"][name.format(**names)] = manifest["engines"]["reference"]
+
+    return change
+
+
+def bucketed(manifest: Manifest, names: Mapping[str, str]) -> None:
+    step("onnxruntime -custom-ops={library}")(manifest, names)
+    settings = manifest["settings"]
+    manifest["dims"] = {"x": ["n", 32]}
+    manifest["buckets"] = [
+        {"ranges": {"n": [low, low + 3]}, "sizes": {"n": low}, "settings": settings, "steps": [0, 1]} for low in (1, 5)
+    ]
+
+
+def embedded(manifest: Manifest, names: Mapping[str, str]) -> None:
+    step("onnxruntime", 0)(manifest, names)
+    step("reference -python={program}")(manifest, names)
+    manifest["settings"]["embed"] = True
+
+
+PLACES: Mapping[str, Callable[[Manifest, Mapping[str, str]], None]] = {
+    "a library of a step": step("onnxruntime -custom-ops={library}"),
+    "a library of every step": all_steps("onnxruntime -custom-ops={library}"),
+    "a second library of a step": step("onnxruntime -custom-ops={library},{program}"),
+    "a relative library": step("onnxruntime -custom-ops={relative}"),
+    "an interpreter of a step": step("reference -python={program}"),
+    "an interpreter of another engine": step("onnxruntime -python={program}"),
+    "an interpreter as JSON": step('{{"kind": "reference", "python": "{program}"}}'),
+    "a relative interpreter": step("reference -python=./python"),
+    "an interpreter of a host": step("reference -host='reference -python={program}'"),
+    "an interpreter of a base": step("onnxruntime -base='llvm -host=\\'reference -python={program}\\''"),
+    "an interpreter in the list of engines": engine("onnxruntime@{program}"),
+    "a relative interpreter in the list of engines": engine("onnxruntime@./python"),
+    "the plan of a bucket": bucketed,
+    "a piece inside a session": embedded,
+}
+
+
+def load(path: Path) -> None:
+    intarsia.load(path).close()
+
+
+def session(path: Path) -> None:
+    intarsia.InferenceSession(path)
+
+
+def model(path: Path) -> None:
+    with CompiledModel(Artifact(path)) as opened:
+        opened.load()
+
+
+def verb(*line: object) -> Callable[[Path], None]:
+    def run(path: Path) -> None:
+        done = invoke(*(str(path) if word is ... else str(word) for word in line))
+        if done.exit_code:
+            assert done.exit_code == 2, done.output
+            raise ArtifactError(done.stderr)
+
+    return run
+
+
+DOORS: Mapping[str, Callable[[Path], None]] = {
+    "run": verb("run", ..., "--random"),
+    "verify": verb("verify", ...),
+    "bench": verb("bench", ..., "--budget", 1),
+    "export": verb("export", ..., "out"),
+    "report --run": verb("report", ..., "--run", "-o", "page.html"),
+    "intarsia.load": load,
+    "CompiledModel": model,
+    "InferenceSession": session,
+}
+"""Ways to load an artifact."""
+WINDOWS: Mapping[str, Callable[[Path], None]] = {
+    "explain": verb("explain", ...),
+    "explain --json": verb("explain", ..., "--json"),
+    "explain --plan": verb("explain", ..., "--plan"),
+    "report": verb("report", ..., "-o", "page.html"),
+}
+"""Ways to look at one."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_that_an_artifact_names_runs(
+    place: str, canaries: Canaries, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = changed(plain, tmp_path / "hostile.intarsia", lambda manifest: PLACES[place](manifest, canaries.names))
+    for name, door in DOORS.items():
+        with pytest.raises(IntarsiaError) as caught:
+            door(path)
+        assert "absolute path" in str(caught.value) or "which loading would run" in str(caught.value), (name, caught)
+        assert canaries.ran() == [], name
+    for name, window in WINDOWS.items():
+        try:
+            window(path)
+        except ArtifactError as error:
+            assert "manifest is not understood" in str(error), name  # noqa: PT017 - a relative path is no target
+        assert canaries.ran() == [], name
+
+
+def test_the_engine_that_a_report_names_is_asked_for(canaries: Canaries, plain: Path, tmp_path: Path) -> None:
+    single = {"target": "x", "tuned": f"reference -python={canaries.program}", "latency_ms": 1.0}
+    report = {**REPORT, "latency_ms": {"median": 1.0}, "best_single": "x", "singles": [single]}
+    hostile = {**members(plain), "report.json": json.dumps(report).encode()}
+    opened = Artifact(repacked(tmp_path / "hostile.intarsia", hostile))
+    with pytest.raises(ArtifactError, match="its report"):
+        retime(opened, 0)
+    assert canaries.ran() == []
+
+
+def test_what_is_allowed_runs(canaries: Canaries, plain: Path, tmp_path: Path) -> None:
+    """So the canaries sing: a test in which they do not shows something."""
+    for place, path in (("a library of a step", canaries.library), ("an interpreter of a step", canaries.program)):
+        change = PLACES[place]
+        hostile = changed(plain, tmp_path / "m.intarsia", lambda manifest, of=change: of(manifest, canaries.names))
+        done = invoke("run", hostile, "--random", "--allow", path)
+        assert done.exit_code in (3, 4), done.output
+    assert canaries.ran() == ["program-ran", "library-ran"]
+
+
+def test_one_consent_is_none_for_another(canaries: Canaries, plain: Path, tmp_path: Path) -> None:
+    change = PLACES["a second library of a step"]
+    hostile = changed(plain, tmp_path / "m.intarsia", lambda manifest: change(manifest, canaries.names))
+    done = invoke("run", hostile, "--random", "--allow", canaries.library)
+    assert done.exit_code == 2
+    assert f"--allow {canaries.program}" in done.stderr
+    assert canaries.ran() == []
