@@ -32,6 +32,7 @@ from intarsia.errors import (
     NoCoverError,
     PlanError,
 )
+from intarsia.files import disk_told
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
@@ -118,6 +119,7 @@ def compile(
         BackendError: The plan that was asked for failed, or no engine can run the model.
         MismatchError: The plan that was asked for answers wrongly; with ``strict`` also if nothing could be shown to
             be right.
+        DiskError: The disk of the record store, of temporary files or of the cache is full.
         MemoryLimitError: Every plan needs more than ``max_memory``; the error names the one that needs least.
         Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
             while that is built ends at once.
@@ -148,9 +150,10 @@ def compile(
     ranges = ranges_of(shapes or {})
     with _as_interrupted():
         records = open_store(store)
-        if not ranges:
-            return _compiled(request, records, progress, deadline)
-        return _compiled_for_sizes(request, all_buckets(ranges), records, progress, deadline)
+        with disk_told(records.folder):
+            if not ranges:
+                return _compiled(request, records, progress, deadline)
+            return _compiled_for_sizes(request, all_buckets(ranges), records, progress, deadline)
 
 
 def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadline) -> CompiledModel:

@@ -8,6 +8,7 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── ConfigError                 settings that contradict each other
     │   ├── ModelError                  missing, truncated, not ONNX, unbound dimension
     │   ├── FeedError                   wrong name, shape or dtype of a model input
+    │   ├── OutputError                 a place that cannot be written to
     │   ├── PlanError                   a partitioning that does not cover the graph once, in order
     │   ├── ArtifactError               damaged, or built for another machine or engine version
     │   └── UnsupportedError            something of another library's interface that is not offered here
@@ -21,6 +22,7 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   └── BackendCrashError
     ├── NoCoverError                4   no engine takes some node of the model
     ├── MemoryLimitError            4   no plan gets by with the memory that it may have
+    ├── DiskError                   4   a disk that is full, or fails
     └── MismatchError               5   a result that differs from the reference
 
 Beside it stands `Interrupted` (130), a ``KeyboardInterrupt``: whoever catches errors does not mean to catch it.
@@ -57,6 +59,10 @@ class ModelError(InputError, ValueError):
 
 class FeedError(InputError, ValueError):
     """An input array whose name, shape or dtype the model does not have."""
+
+
+class OutputError(InputError, OSError):
+    """A place that cannot be written to, as a folder where a file is wanted."""
 
 
 class PlanError(InputError, ValueError):
@@ -141,6 +147,12 @@ class NoCoverError(IntarsiaError, RuntimeError):
 
 class MemoryLimitError(IntarsiaError, MemoryError):
     """Every plan needs more memory than it may have."""
+
+    exit_code = 4
+
+
+class DiskError(IntarsiaError, OSError):
+    """A disk that is full, or fails. What was there before is as it was."""
 
     exit_code = 4
 

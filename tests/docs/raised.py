@@ -37,6 +37,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "FeedError": 'model({"data": np.zeros((4, 32), np.float32)})',
         "PlanError": 'intarsia.compile("model.onnx", partition="manual", plan="plan.yaml")',
         "ArtifactError": 'intarsia.load("cut.intarsia")',
+        "OutputError": 'model.save("folder")',
         "UnsupportedError": "intarsia.onnxruntime.LoraAdapter",
         "BackendUnavailableError": 'intarsia.load("model.intarsia").load()',
         "MissingStageError": 'intarsia.compile("model.onnx", target="ncnn -python=/opt/none/bin/python")',
@@ -46,6 +47,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "BackendTimeoutError": INSIST.format("hang"),
         "BackendCrashError": INSIST.format("segfault"),
         "MemoryLimitError": 'intarsia.compile("model.onnx", "reference", partition="greedy", max_memory="1kB")',
+        "DiskError": 'model.save("/dev/full")',
         "NoCoverError": 'intarsia.compile("strings.onnx", target="ncnn")',
         "MismatchError": 'intarsia.compile("model.onnx", target="faulty -mode=wrong", strict=True)',
         "Interrupted": 'intarsia.compile("model.onnx", progress=press_ctrl_c)',
@@ -64,6 +66,7 @@ def raised() -> dict[str, dict[str, Any]]:
     Path("strings.onnx").write_bytes(_relu(onnx.TensorProto.STRING, (4,)))
     Path("plan.yaml").write_text(PLAN, encoding="utf-8")
     _build("onnxruntime", Path("model.intarsia"))
+    Path("folder").mkdir()
     whole = Path("model.intarsia").read_bytes()
     Path("cut.intarsia").write_bytes(whole[: len(whole) // 2])
     with intarsia.load("model.intarsia") as compiled:

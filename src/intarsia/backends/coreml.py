@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from intarsia.backends.lowering.program import Instruction
 from intarsia.backends.node_facts import words
 from intarsia.backends.wheel import installed
 from intarsia.errors import CompileError, LoadError
+from intarsia.files import scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,8 +78,8 @@ class CoremlBackend(LoweredBackend):
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """The package's files, weights among them."""
-        with guard(CompileError, _NAME), tempfile.TemporaryDirectory() as folder:
-            package = self._written(model, target, Path(folder))
+        with guard(CompileError, _NAME), scratch() as folder:
+            package = self._written(model, target, folder)
             files = {
                 path.relative_to(package).as_posix(): path.read_bytes()
                 for path in sorted(package.rglob("*"))

@@ -18,7 +18,7 @@ from typing import Any
 from intarsia.backends.base import Signature
 from intarsia.backends.lowering.interpreter import Tensor
 from intarsia.backends.native import library as native
-from intarsia.files import cache_folder
+from intarsia.files import cache_folder, scratch
 
 _FOLDER = cache_folder() / "inductor"
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
@@ -86,9 +86,9 @@ def _working(run: Run, inputs: Sequence[Signature]) -> Iterator[tuple[Any, Path]
         codecache._HEADER_DIR = str(_FOLDER / "headers")
         codecache._HEADER_LOCK_DIR = str(_FOLDER / "headers" / "locks")
         _FOLDER.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_FOLDER) as folder, warnings.catch_warnings(), torch.no_grad():
+        with scratch(_FOLDER) as folder, warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # it uses what it deprecates itself
-            yield _exported(run, inputs), Path(folder)
+            yield _exported(run, inputs), folder
     finally:
         for name, value in before.items():
             if value is None:

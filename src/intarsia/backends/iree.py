@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends import iree_rules
@@ -28,6 +27,7 @@ from intarsia.backends.base import (
 )
 from intarsia.backends.wheel import installed
 from intarsia.errors import CompileError, LoadError
+from intarsia.files import scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -249,8 +249,8 @@ def _compiled_once(text: str, options: Iterable[str]) -> bytes:
         from iree.compiler.tools.binaries import find_tool
 
         ending_with_us = [sys.executable, "-I", "-S", "-c", _UNTIL_WE_END] if sys.platform == "linux" else []
-        with TemporaryDirectory() as folder:
-            product = Path(folder) / _MODULE
+        with scratch() as folder:
+            product = folder / _MODULE
             done = subprocess.run(
                 [*ending_with_us, find_tool("iree-compile"), *options, "-", "-o", str(product)],
                 input=text.encode(),

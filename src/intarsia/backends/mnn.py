@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -37,6 +36,7 @@ from intarsia.backends.base import (
 from intarsia.backends.mnn_respelled import respelled
 from intarsia.backends.mnn_support import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
+from intarsia.files import scratch
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -125,8 +125,8 @@ class MnnBackend(Backend):
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Convert, and replace each weight that MNN keeps as it is by its name."""
-        with guard(CompileError, self.name), TemporaryDirectory(prefix="intarsia-mnn-") as folder:
-            structure, weights = _convert(model, Path(folder), external=True)
+        with guard(CompileError, self.name), scratch() as folder:
+            structure, weights = _convert(model, folder, external=True)
             layout, rest = cut(
                 np.memmap(weights, np.uint8, "r")
                 if weights.exists() and weights.stat().st_size
@@ -160,10 +160,10 @@ class MnnBackend(Backend):
     ) -> Executable:
         """Put the weight file together again and open a session on it."""
         # MNN opens files only by path, and has read them by the end of createSession.
-        with guard(LoadError, self.name), TemporaryDirectory(prefix="intarsia-mnn-") as folder:
-            model = Path(folder, "model.mnn")
+        with guard(LoadError, self.name), scratch() as folder:
+            model = folder / "model.mnn"
             model.write_bytes(artifact.files["model.mnn"])
-            with Path(folder, "weights").open("wb") as file:
+            with (folder / "weights").open("wb") as file:
                 for piece in restore(artifact.meta["layout"], artifact.files["rest"], weights):
                     file.write(piece)
             with _silence():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.base import guard
 from intarsia.errors import ExecutionError
+from intarsia.files import scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,9 +29,9 @@ def kernel_times(
         feeds: An array for each input.
         runs: How many runs to tell of.
     """
-    with guard(ExecutionError, "onnxruntime"), tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
+    with guard(ExecutionError, "onnxruntime"), scratch() as folder:
         options.enable_profiling = True
-        options.profile_file_prefix = str(Path(folder) / "profile")
+        options.profile_file_prefix = str(folder / "profile")
         session = open_session(options)
         for _ in range(WARM + runs):
             session.run(None, dict(feeds))

@@ -5,7 +5,6 @@ What it saves is rewritten, and of its weights the artifact keeps those that the
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
@@ -15,6 +14,7 @@ from intarsia.backends import onnxruntime as host
 from intarsia.backends.base import EngineArtifact
 from intarsia.backends.native import carried, library
 from intarsia.errors import LoadError
+from intarsia.files import scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,10 +61,10 @@ def compiled(
 
     from intarsia.graph.saved import stored_tensors
 
-    with tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
-        content, facts = rewrite(optimise(plain, model, options, Path(folder)))
+    with scratch() as folder:
+        content, facts = rewrite(optimise(plain, model, options, folder))
         stored = stored_tensors(content)
-        data = np.memmap(Path(folder) / WEIGHTS, np.uint8, "r") if stored else np.empty(0, np.uint8)
+        data = np.memmap(folder / WEIGHTS, np.uint8, "r") if stored else np.empty(0, np.uint8)
         shared, rows, own = [], [], bytearray()
         for tensor in stored:
             raw = data[tensor.offset : tensor.offset + tensor.nbytes]

@@ -7,7 +7,6 @@ the plan's buffers themselves (`tvm_calls`).
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from intarsia.backends.tvm_scalars import NARROW_FLOATS
 from intarsia.backends.wheel import installed
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
+from intarsia.files import scratch
 from intarsia.target import Target
 
 if TYPE_CHECKING:
@@ -206,15 +206,15 @@ class _Built:
         from tvm.support import cc
 
         is_c = _base(target) == "c"
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             if cc.get_cc():
-                file = Path(folder) / "kernels.so"
+                file = folder / "kernels.so"
                 options = [f"-march={(target.base or target)['march'] or 'native'}", *_C_OPTIONS] if is_c else []
                 self.library.export_library(str(file), workspace_dir=folder, options=options)
             elif is_c:
                 raise CompileError(_NAME, "there is no C compiler; install one, or name it in CC")
             else:
-                file = Path(folder) / "kernels.ll"
+                file = folder / "kernels.ll"
                 self.library.write_to_file(str(file), "ll")
             return {file.name: file.read_bytes()}
 
@@ -249,10 +249,10 @@ def _loaded(files: Mapping[str, bytes]) -> Any:
     _engine()
     from tvm import runtime
 
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         for name in ("kernels.so", "kernels.ll"):
             if name in files:
-                path = Path(folder) / name
+                path = folder / name
                 path.write_bytes(files[name])
                 return runtime.load_module(str(path))
     raise LoadError(_NAME, "the artifact holds no kernels")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from intarsia.cli.comparison import print_comparison, print_judgement
 from intarsia.cli.console import began, print_json, print_text, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
-from intarsia.files import replace_file
+from intarsia.files import check_place, replace_file, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +59,8 @@ def compare(
     the baseline is of another machine, or of other engines or threads, and 0 if all limits are kept.
     """
     then, wanted = _demands(baseline, limits)
-    if save is not None and (save.is_dir() or not os.access(save.parent, os.W_OK)):
-        raise click.UsageError(f"cannot write {save}: it is a folder, or there is no right to write beside it")
+    if save is not None:
+        check_place(save)
     from intarsia.driver import compare as measure
     from intarsia.report.baseline import judge
 
@@ -72,7 +70,7 @@ def compare(
             model, shapes=dict(shapes) or None, store=store, progress=progress, began=began(), **settings
         ).json()
     if save is not None:
-        _write(save, report)
+        replace_file(save, (json.dumps(report, indent=2, allow_nan=False) + "\n").encode())
     judgement = judge(report, then, wanted)
     if as_json:
         print_json(report | ({"judgement": judgement.json()} if wanted else {}))
@@ -89,8 +87,8 @@ def _store(named: Path | None, *, is_fresh: bool) -> Iterator[Path | None]:
     if named is not None or not is_fresh:
         yield named
         return
-    with tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
-        yield Path(folder) / "records.sqlite"
+    with scratch() as folder:
+        yield folder / "records.sqlite"
 
 
 def _demands(baseline: Path | None, limits: tuple[str, ...]) -> tuple[Mapping[str, Any] | None, list[Limit]]:
@@ -107,10 +105,3 @@ def _demands(baseline: Path | None, limits: tuple[str, ...]) -> tuple[Mapping[st
     if baseline is not None and not limits:
         raise click.UsageError("--baseline FILE goes with --fail-if LIMIT, as in --fail-if 'p50>+5%'")
     return None if baseline is None else read_baseline(baseline), wanted
-
-
-def _write(path: Path, report: Mapping[str, Any]) -> None:
-    try:
-        replace_file(path, (json.dumps(report, indent=2, allow_nan=False) + "\n").encode())
-    except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error.strerror}") from error

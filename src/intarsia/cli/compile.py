@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
 from intarsia.errors import ArtifactError, Interrupted, MissingStageError
+from intarsia.files import check_place, replace_file
 
 if TYPE_CHECKING:
     from intarsia.driver import Strategy
@@ -70,7 +70,7 @@ def _plan_kept(path: Path) -> Iterator[None]:
     try:
         yield
     except MissingStageError as error:
-        path.write_text(error.plan, encoding="utf-8")
+        replace_file(path, error.plan.encode())
         echo(f"wrote {path}", err=True)
         raise
 
@@ -99,6 +99,8 @@ def _is_finished(out: Path) -> bool:
     from intarsia.runtime import Artifact
     from intarsia.runtime.trust import READ
 
+    if not out.is_file():  # a pipe would be waited for
+        return False
     try:
         return not Artifact(out, READ).report()["search"].get("interrupted", False)
     except ArtifactError:
@@ -113,15 +115,7 @@ def _destination(model: Path, output: Path | None) -> Path:
             f"intarsia explain {model} shows its plan"
         )
     out = output or Path(model.name).with_suffix(SUFFIX)
-    wrong = None
-    if out.is_dir():
-        wrong = "it is a folder"
-    elif not out.parent.is_dir():
-        wrong = f"{out.parent} is not a folder"
-    elif not os.access(out.parent, os.W_OK):
-        wrong = f"no right to write in {out.parent}"
-    elif out.exists() and model.exists() and out.samefile(model):
-        wrong = "it is the model itself; name another file with -o"
-    if wrong is not None:
-        raise click.UsageError(f"cannot write {out}: {wrong}")
+    check_place(out)
+    if out.exists() and model.exists() and out.samefile(model):
+        raise click.UsageError(f"cannot write {out}: it is the model itself; name another file with -o")
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 import time
@@ -28,11 +27,13 @@ from intarsia.cli.export import export
 from intarsia.cli.report import report
 from intarsia.cli.run import run
 from intarsia.cli.sign import keygen, sign
+from intarsia.cli.streams import UNREAD, UnreadError, keep_stdout_clean
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
 from intarsia.cost.deadline import process_age
-from intarsia.errors import BackendError, IntarsiaError, Interrupted
+from intarsia.errors import BackendError, DiskError, IntarsiaError, Interrupted
+from intarsia.files import is_of_disk
 
 UNEXPECTED = 1
 GROUPS = {
@@ -53,6 +54,8 @@ class Verbs(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         try:
             code = super().main(arguments, **(settings | {"standalone_mode": False}))
+        except UnreadError:
+            code = UNREAD
         except (Exception, click.Abort) as error:
             code = _tell(error, as_json="--json" in arguments, verbose="--verbose" in arguments)
         sys.exit(code or 0)
@@ -97,13 +100,14 @@ def main() -> None:
     """What the console script does: prepares the process, then hands over to `cli`."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's end of a job is like Ctrl-C
-    _keep_stdout_clean()
+    keep_stdout_clean()
     logging.basicConfig(level=logging.INFO if "--verbose" in sys.argv else logging.WARNING, handlers=[_log_handler()])
     warnings.showwarning = _show_warning
     try:
         cli(obj=Began(time.monotonic() - process_age()))
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # engines that clean up behind us raise nothing any more
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # engines that clean up behind us raise nothing any more
 
 
 def _tell(error: BaseException, *, as_json: bool, verbose: bool) -> int:
@@ -131,23 +135,10 @@ def _judge(error: BaseException) -> tuple[int, str]:
             return error.exit_code, error.format_message()
         case IntarsiaError():
             return error.exit_code, str(error)
+        case OSError() if is_of_disk(error):
+            return DiskError.exit_code, f"{error}: the disk is full, or fails; make room there"
         case _:
             return UNEXPECTED, f"unexpected {type(error).__name__}: {error}\n(--verbose shows where it came from)"
-
-
-def _keep_stdout_clean() -> None:
-    """Keep stdout for what a verb prints, and send to stderr what engines print there.
-
-    Some engines write to file descriptor 1 from C++, in this process and in the workers that inherit it; that would
-    spoil ``--json``. So Python's stdout moves to a copy of the descriptor, and descriptor 1 becomes stderr.
-    """
-    sys.stdout.flush()
-    try:
-        kept = os.dup(1)
-        os.dup2(2, 1)
-    except OSError:  # started without one of the two
-        return
-    sys.stdout = open(kept, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: SIM115 - lives on
 
 
 def _log_handler() -> logging.Handler:

@@ -15,7 +15,7 @@ from intarsia.cli.explain import engines_of
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
 from intarsia.errors import ArtifactError
-from intarsia.files import replace_file
+from intarsia.files import check_place, replace_file
 from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ def report(source: Path, output: Path | None, run: bool, as_json: bool, trust: T
     out = output or Path(source.name).with_suffix(SUFFIX)
     if out.exists() and source.exists() and out.samefile(source):
         raise click.UsageError(f"cannot write {out}: it is the artifact itself; name another file with -o")
+    check_place(out)
     page, nodes, run_ms = _of_report(source, run, trust) if _is_json(source) else _of_artifact(source, run, trust)
-    _write(page, out)
+    replace_file(out, page.encode())
     if as_json:
-        size = out.stat().st_size
-        print_json({"source": str(source), "page": str(out), "bytes": size, "nodes": nodes, "run_ms": run_ms})
+        print_json(
+            {"source": str(source), "page": str(out), "bytes": len(page.encode()), "nodes": nodes, "run_ms": run_ms}
+        )
     else:
         echo(f"wrote {out}")
 
@@ -115,10 +117,3 @@ def _run(opened: Artifact) -> list[float]:
 
     with CompiledModel(opened) as model:
         return model.profile(random_feeds(model.sample_inputs, RANDOM_SEED))
-
-
-def _write(page: str, out: Path) -> None:
-    try:
-        replace_file(out, page.encode())
-    except OSError as error:
-        raise click.UsageError(f"cannot write {out}: {error.strerror}") from error

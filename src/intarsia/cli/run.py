@@ -13,6 +13,7 @@ from intarsia.cli.console import print_json, print_table
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
+from intarsia.files import make_folder, save_array
 from intarsia.report.reasons import ms
 from intarsia.wording import counted
 
@@ -73,13 +74,11 @@ def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dic
 
 def _write(results: Mapping[str, np.ndarray], folder: Path) -> dict[str, dict[str, str]]:
     """One file per output. ONNX allows any character in a name, so those that a path cannot hold are quoted."""
-    import numpy as np
-
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     files = {}
     for name, array in results.items():
         path = folder / f"{quote(name, safe='')}.npy"
-        np.save(path, array)
+        save_array(path, array)
         files[name] = {"file": str(path)}
     return files
 

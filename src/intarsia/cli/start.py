@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 
 def main() -> None:
     """Run the command line; Ctrl-C leaves quietly from the first moment on."""
-    signal.signal(signal.SIGINT, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+    _fill_descriptors()
     from intarsia.cli.main import main as run
 
     run()
+
+
+def _fill_descriptors() -> None:
+    """Open nothing where standard input, output or error was closed: else the next file that is opened takes its place.
+
+    What an engine prints would go into that file then.
+    """
+    for number, mode in enumerate(("r", "w", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+        if (sys.stdin, sys.stdout, sys.stderr)[number] is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - lives on
+            setattr(sys, ("stdin", "stdout", "stderr")[number], stream)
 
 
 def _leave(_: int, __: FrameType | None) -> None:

@@ -15,6 +15,7 @@ from intarsia.cli.console import Stopped, began, print_json, print_table, progre
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, measuring_options, seed_option, verbose_option, with_options
 from intarsia.errors import IntarsiaError
+from intarsia.files import check_place
 from intarsia.report.reasons import NOTHING, ms
 from intarsia.wording import counted
 
@@ -57,6 +58,8 @@ def tune(
     """
     if not (models or source or destination or is_listed or clear):
         raise click.UsageError("name a MODEL, or one of --import, --export, --list and --clear", context)
+    if destination is not None:
+        check_place(destination)
     from intarsia.cost.records_file import export_records, import_records
     from intarsia.cost.store import open_store
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
@@ -16,6 +15,7 @@ from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, store_option, verbose_option
 from intarsia.cli.trust import is_signed, trust_options
 from intarsia.errors import MismatchError
+from intarsia.files import scratch
 from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def _fall_back(opened: Artifact, single: str, output: Path, store: Path | None, 
     """Compile the model that the artifact holds for that engine alone."""
     from intarsia.driver import compile
 
-    with tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
-        model = Path(folder) / f"{opened.path.stem}.onnx"
+    with scratch() as folder:
+        model = folder / f"{opened.path.stem}.onnx"
         opened.save_model(model)
         threads = opened.plan.settings.threads
         with compile(model, single, partition="single", threads=threads, store=store, progress=progress) as compiled:

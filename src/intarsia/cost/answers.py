@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.protocol import Answer, Evaluate, Evaluated, Failed, Fragment
 from intarsia.cost.record import Failure
+from intarsia.files import Scratch, scratch
 from intarsia.graph import Graph
 from intarsia.partition import Partition
 from intarsia.runtime.environment import load_environment
@@ -41,7 +41,7 @@ def answers(
         patience_s: How long a run may take, beside as long once for building.
         more: Further inputs, the same in all runs.
     """
-    with TemporaryDirectory(dir=folder) as place:
+    with scratch(folder) as place:
         outputs = [Path(place, f"{number}.npz") for number in range(len(inputs))]
         request = Evaluate(
             fragment=fragment,
@@ -75,21 +75,21 @@ class Oracle:
         nodes = tuple(node.id for node in graph.nodes)
         self._fragment = Fragment.of((Partition(target=target, nodes=nodes),), settings)
         self._patience_s = patience_s
-        self._folder = TemporaryDirectory(dir=folder)
-        graph.save(Path(self._folder.name, "graph"))
+        self._folder = Scratch(folder)
+        graph.save(Path(self._folder.path, "graph"))
         environment = load_environment([registry.engine_of(target)], settings)
-        self._worker = WorkerClient(Path(self._folder.name, "graph"), environment)
+        self._worker = WorkerClient(Path(self._folder.path, "graph"), environment)
 
     def answers(
         self, inputs: Sequence[Path], more: Mapping[str, Sequence[float]] | None = None
     ) -> Sequence[Answers] | Failure:
         """The graph's outputs for each file of inputs."""
-        return answers(self._worker, self._fragment, inputs, Path(self._folder.name), self._patience_s, more)
+        return answers(self._worker, self._fragment, inputs, Path(self._folder.path), self._patience_s, more)
 
     def close(self) -> None:
         """End the process."""
         self._worker.close()
-        self._folder.cleanup()
+        self._folder.close()
 
     def __enter__(self) -> Oracle:
         return self

@@ -18,6 +18,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from intarsia.cost.protocol import ANSWER, Answer, Failed, Request
+from intarsia.files import Scratch
 from intarsia.runtime.environment import merged
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ class WorkerClient:
         self._process: subprocess.Popen[bytes] | None = None
         self._pending = b""
         self._log: IO[bytes] | None = None
+        self._temporary: Scratch | None = None
         self._heard = 0
 
     def start(self) -> None:
@@ -74,6 +76,15 @@ class WorkerClient:
         process, self._process, self._pending = self._process, None, b""
         self._pass_on()
         output, self._log, self._heard = self._log, None, 0
+        temporary, self._temporary = self._temporary, None
+        try:
+            self._end(process, output)
+        finally:
+            if temporary is not None:
+                temporary.close()  # a worker that is killed tidies nothing itself
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes] | None, output: IO[bytes] | None) -> None:
         if process is None:
             return
         process.kill()
@@ -93,9 +104,10 @@ class WorkerClient:
         if self._process is None:
             # The parent's own search path, so that what it could import the worker can import too.
             path = os.pathsep.join(entry for entry in sys.path if entry)
+            self._temporary = Scratch()
             self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "intarsia.cost.worker", str(self._folder)],
+                [sys.executable, "-m", "intarsia.cost.worker", str(self._folder), str(self._temporary.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,

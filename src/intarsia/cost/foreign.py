@@ -6,8 +6,6 @@ It is asked in a process of its own, since what computes them is anybody's libra
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -16,6 +14,7 @@ from intarsia.cost.client import WorkerClient
 from intarsia.cost.protocol import OBSERVING, Answer, Failed, Observe, Observed
 from intarsia.cost.recorded import recorded_values
 from intarsia.errors import ModelError
+from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.foreign import foreign_values
 from intarsia.graph.normalise import Types
@@ -56,12 +55,12 @@ def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tu
     """For each seed the types, and the values but for texts: all from one process."""
     names = foreign_values(graph)
     environment = load_environment([registry.engine_of(target)], OBSERVING)
-    with TemporaryDirectory() as folder:
-        saved = Path(folder, "graph")
+    with scratch() as folder:
+        saved = folder / "graph"
         graph.save(saved)
         with WorkerClient(saved, environment) as worker:
             for seed in seeds:
-                values = Path(folder, str(seed))
+                values = folder / str(seed)
                 request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
                 types = _types(target, worker.ask(request, PATIENCE_S))
                 arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from intarsia.cost import lock
 from intarsia.cost.statistics import median, percentile
-from intarsia.files import replace_file
+from intarsia.files import replace_file, temporary_cache
 from intarsia.runtime.machine import this_machine
 from intarsia.target.cores import thread_budget
 
@@ -81,8 +80,13 @@ class Pace:
     machine; it is kept in a file that all processes share. A single probe may be faster by a whim of the clock.
     """
 
-    def __init__(self) -> None:
-        self._file = _file()
+    def __init__(self, file: Path | None = None) -> None:
+        """Begin with what is known.
+
+        Args:
+            file: Where full speed is kept; `pace_file` if left out.
+        """
+        self._file = file or pace_file()
         self._full_ns = _read(self._file)
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._processors = _processors()
@@ -156,8 +160,9 @@ def _stay_on(processor: int | None) -> None:
             os.sched_setaffinity(0, {processor})
 
 
-def _file() -> Path:
-    return lock.lock_path().with_suffix(f".{this_machine().fingerprint}.pace")
+def pace_file(folder: Path | None = None) -> Path:
+    """Where full speed is kept: in a folder that only this user writes to, among temporary files if left out."""
+    return (folder or temporary_cache()) / f"{this_machine().fingerprint}.pace"
 
 
 def _read(file: Path) -> float:
@@ -168,5 +173,6 @@ def _read(file: Path) -> float:
 
 
 def _write(file: Path, full_ns: float) -> None:
-    with contextlib.suppress(OSError):  # without the file, each process finds out for itself
-        replace_file(file, str(full_ns).encode())
+    # Without the file, each process finds out for itself.
+    with contextlib.suppress(OSError):
+        replace_file(file, str(full_ns).encode(), lasts=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+import xxhash
 
-from intarsia.files import replace_file
+from intarsia.files import make_folder, replace_file, save_array, sweep
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.leeway import Leeway
 
@@ -21,16 +21,16 @@ _LEEWAYS = "leeways.json"
 
 def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
     """Write values, each as one ``.npy`` file, beside those already there or in their place; the index appears last."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
+    sweep(folder)
     index = _read_index(folder)
     for name, array in values.items():
         if array.dtype.hasobject:  # strings are generated again where they are needed
             continue
-        file = index.setdefault(name, f"{len(index)}.{array.dtype.name}.npy")
-        draft = folder / f".{os.getpid()}.npy"
-        np.save(draft, np.asarray(array, order="C"), allow_pickle=False)
-        draft.replace(folder / file)  # who has mapped the one before keeps that
-    replace_file(folder / _INDEX, json.dumps(index).encode())
+        # By name, not by number: of two who record at one time, neither writes over what the other calls so.
+        file = index.setdefault(name, f"{xxhash.xxh3_64_hexdigest(name.encode())}.{array.dtype.name}.npy")
+        save_array(folder / file, np.asarray(array, order="C"), lasts=False)  # who has mapped the one before keeps that
+    replace_file(folder / _INDEX, json.dumps(index).encode(), lasts=False)
 
 
 def recorded_names(folder: Path) -> frozenset[str]:
@@ -47,7 +47,7 @@ def recorded_values(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]
 def record_leeways(folder: Path, leeways: Mapping[str, Leeway]) -> None:
     """Write what rounding inside the model leaves open of values, in place of what was there."""
     rows = {name: [each.largest, each.length] for name, each in leeways.items()}
-    replace_file(folder / _LEEWAYS, json.dumps(rows, sort_keys=True).encode())
+    replace_file(folder / _LEEWAYS, json.dumps(rows, sort_keys=True).encode(), lasts=False)
 
 
 def recorded_leeways(folder: Path) -> dict[str, Leeway]:

@@ -62,14 +62,15 @@ def export_records(store: Store, path: Path) -> int:
     """Write every record of a store; how many there are. The file appears whole or not at all.
 
     Of a model only the file's name is told, and of a failure no script: paths are of no use to others.
+
+    Raises:
+        OutputError: It cannot be written there.
+        DiskError: The disk is full.
     """
     records = [replace(record, outcome=_without_paths(record.outcome)) for record in store.records()]
     machines = dict(sorted(map(machine_of, records)))
     text = "".join(f"{line.model_dump_json()}\n" for line in _lines(machines, records))
-    try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        raise ConfigError(f"cannot write the records to {path}: {error}") from error
+    replace_file(path, text.encode())
     return len(records)
 
 

@@ -7,10 +7,9 @@ move then is kept beside them, and is what engines are allowed.
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,8 @@ import numpy as np
 from intarsia.cost.foreign import foreign_arrays
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.recorded import record_leeways, record_values, recorded_leeways, recorded_names, recorded_values
-from intarsia.errors import IntarsiaError, ModelError
+from intarsia.errors import DiskError, IntarsiaError, ModelError
+from intarsia.files import remove_folder, replace_file, sweep
 from intarsia.graph import Graph
 from intarsia.graph.foreign import untold_values
 from intarsia.graph.perturb import Jitter
@@ -124,17 +124,20 @@ def leave_open(
 
 
 def _touch(folder: Path) -> None:
-    (folder / "used").write_text(str(time.time()), encoding="ascii")
+    sweep(folder)
+    with suppress(DiskError):  # when it goes is a little less right, and it is here
+        replace_file(folder / "used", str(time.time()).encode(), lasts=False)
 
 
 def _prune(cache: Path, limit: int, keep: Path) -> None:
     """Drop the answers that were not used for longest until the rest fits."""
+    sweep(cache)
     folders = sorted((path for path in cache.iterdir() if path.is_dir() and path != keep), key=_last_used, reverse=True)
     total = _size(keep)
     for folder in folders:
         total += _size(folder)
         if total > limit:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
 
 
 def _last_used(folder: Path) -> float:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from intarsia.cost.protocol import Failed, Fragment, Measure
-from intarsia.files import replace_file
+from intarsia.files import replace_file, scratch
 from intarsia.graph import Graph, load_model
 from intarsia.runtime.feeds import graph_feeds
 
@@ -83,8 +82,7 @@ def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], fragme
 
     graph = load_model(model, shapes)
     wanted = Fragment.model_validate_json(fragment)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch() as folder:
         graph.save(folder)
         feeds = graph_feeds(graph, seed=0)
         piece = graph.extract(node for part in wanted.pieces for node in part.nodes)

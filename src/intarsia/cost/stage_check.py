@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from intarsia.cost.answers import failure_of
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.protocol import Evaluated, Expose, Fragment
 from intarsia.cost.recorded import VALUES, recorded_leeways, recorded_names, recorded_values
 from intarsia.errors import IntarsiaError
+from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.foreign import untold_values
 from intarsia.graph.reference import evaluate
@@ -44,15 +44,15 @@ def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder:
     inputs = recorded_values(folder / VALUES, graph.inputs)
     if not names or not set(graph.outputs) <= recorded_names(folder / VALUES):
         return StageCheck(stages=0, skipped="the reference has no values to compare with")
-    with TemporaryDirectory(dir=folder) as place:
+    with scratch(folder) as place:
         asked = (*names, *untold_values(graph))
-        request = Expose(fragment=fragment, names=asked, folder=place)
+        request = Expose(fragment=fragment, names=asked, folder=str(place))
         answer = worker.ask(request, 2 * patience_s)
         if not isinstance(answer, Evaluated):
             failure = failure_of(answer, "expose")
             told = failure.reason.splitlines()[0] if failure.reason else "no reason given"
             return StageCheck(stages=0, skipped=f"it does not run with its stages exposed ({failure.stage}: {told})")
-        made = recorded_values(Path(place), {*asked, *graph.outputs})
+        made = recorded_values(place, {*asked, *graph.outputs})
         judge = Judge(graph, {name: made[name] for name in names if name in made})
         given = {name: made[name] for name in untold_values(graph) if name in made}
         try:

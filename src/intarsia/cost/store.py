@@ -8,13 +8,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from intarsia.cost.record import Key
-from intarsia.errors import ConfigError
+from intarsia.errors import ConfigError, DiskError
 from intarsia.files import cache_folder, own_cache, temporary_cache
 
 log = logging.getLogger(__name__)
@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 SCHEMA = 1
 STORE = "records.sqlite"
 _OTHER = "; name another with --store"
+_PRIMARY = 0xFF
+"""Of an error code of SQLite, the part that says what kind it is."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS record (
     key TEXT PRIMARY KEY,        -- digest of the facts
@@ -108,6 +110,8 @@ class Store:
                     raise ConfigError(f"{path}: record store of format {version}, this Intarsia reads {SCHEMA}")
                 db.executescript(_TABLES)
                 db.execute(f"PRAGMA user_version={SCHEMA}")
+        except DiskError:
+            raise
         except (sqlite3.DatabaseError, OSError) as error:
             raise ConfigError(f"{path}: not a usable record store ({error}){_OTHER}") from error
 
@@ -169,8 +173,16 @@ class Store:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # A connection per use: a few are made per second at most, and none is held while a worker runs.
-        db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-        try:
+        with self._disk_told(), closing(sqlite3.connect(self.path, timeout=60, isolation_level=None)) as db:
             yield db
-        finally:
-            db.close()
+
+    @contextmanager
+    def _disk_told(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & _PRIMARY not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise
+            raise DiskError(
+                f"{self.path}: the record store cannot be written ({error}); make room there{_OTHER}"
+            ) from error

@@ -1,4 +1,4 @@
-"""The child process in which engines compile and run: ``python -m intarsia.cost.worker FOLDER``.
+"""The child process in which engines compile and run: ``python -m intarsia.cost.worker FOLDER TEMPORARY``.
 
 It times a fragment through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
 it, the parent only sees an answer that does not come. It dies with its parent.
@@ -10,6 +10,7 @@ import ctypes
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from intarsia.backends import registry
 from intarsia.cost.deadline import process_age
 from intarsia.cost.memory import MemoryGauge
 from intarsia.cost.node_times import node_times
-from intarsia.cost.pace import Pace
+from intarsia.cost.pace import Pace, pace_file
 from intarsia.cost.protocol import (
     OBSERVING,
     REQUEST,
@@ -57,6 +58,7 @@ from intarsia.cost.recorded import VALUES, record_values, recorded_leeways, reco
 from intarsia.cost.sampling import Effort, Samples, sample, sample_stream
 from intarsia.cost.statistics import median
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
+from intarsia.files import replacing, temporary_cache
 from intarsia.graph import Graph, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.stages import exposing
@@ -87,8 +89,9 @@ PR_SET_PDEATHSIG = 1
 class Worker:
     """Answers requests about one saved graph."""
 
-    def __init__(self, folder: Path, started_s: float = 0.0) -> None:
+    def __init__(self, folder: Path, started_s: float = 0.0, shared: Path | None = None) -> None:
         self._folder = folder
+        self._shared = shared
         self._started_s = started_s
         self._opened: Executor | None = None
         self._evaluated: Fragment | None = None
@@ -99,7 +102,7 @@ class Worker:
 
     @cached_property
     def _pace(self) -> Pace:
-        return Pace()
+        return Pace(pace_file(self._shared))
 
     @cached_property
     def _graph(self) -> Graph:
@@ -291,7 +294,8 @@ class Worker:
         for source, place in zip(request.inputs, request.outputs, strict=True):
             with np.load(source) as drawn:
                 answers = executor.run({**drawn, **more})
-            np.savez(place, *answers.values())
+            with replacing(Path(place), lasts=False) as draft, draft.open("wb") as file:
+                np.savez(file, *answers.values())
         return Evaluated()
 
     def _profile(self, request: Profile) -> Times:
@@ -359,7 +363,9 @@ def main() -> None:
     """Answer requests until the parent closes the pipe."""
     die_with_parent()
     pipe = private_output()
-    worker = Worker(Path(sys.argv[1]), process_age())
+    worker = Worker(Path(sys.argv[1]), process_age(), temporary_cache())
+    # Engines put files there while they work; who ends this process by force removes the folder.
+    tempfile.tempdir = os.environ["TMPDIR"] = sys.argv[2]
     for line in sys.stdin:
         pipe.write(worker.answer(REQUEST.validate_json(line)).model_dump_json() + "\n")
         pipe.flush()

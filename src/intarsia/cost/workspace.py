@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-
-import psutil
 
 from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
+from intarsia.files import SCRATCH, WORK, Scratch, make_folder, sweep, temporary_root
 from intarsia.graph import Graph
 from intarsia.target import Target
 
@@ -25,12 +22,12 @@ class Workspace:
     def __init__(self, store: Store) -> None:
         self._store = store
         parent = store.folder / "work"
-        parent.mkdir(parents=True, exist_ok=True)
-        for left in parent.iterdir():
-            owner = left.name.partition("-")[0]
-            if owner.isdigit() and not psutil.pid_exists(int(owner)):
-                shutil.rmtree(left, ignore_errors=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+        make_folder(parent)
+        sweep(parent, WORK)
+        sweep(store.folder)
+        sweep(temporary_root(), SCRATCH)
+        self._made = Scratch(parent, "")
+        self.folder = self._made.path
 
     def save(self, graph: Graph) -> None:
         """Put the graph where workers find it."""
@@ -60,4 +57,4 @@ class Workspace:
 
     def remove(self) -> None:
         """Remove the folder. Calling it twice is fine."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._made.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import onnx
 from google.protobuf.message import EncodeError
 
 from intarsia.errors import ModelError
-from intarsia.files import replace_file
+from intarsia.files import make_folder, replace_file, replacing
 from intarsia.graph.dtypes import STRING, elem_type_of, is_packed
 from intarsia.graph.respell import written
 
@@ -117,7 +116,7 @@ def serialise(model: onnx.ModelProto) -> bytes:
 
 def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
     """Finish ``proto`` with the weights of ``model`` and write it; each file appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     if sum(weight.nbytes for weight in model.weights.values()) <= INLINE_LIMIT:
         for weight in model.weights.values():
             add_inline(proto, weight)
@@ -127,19 +126,14 @@ def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
 
 
 def _write_data(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("wb") as stream:
-            for weight in model.weights.values():
-                if weight.nbytes == 0 or not is_mappable(weight):
-                    add_inline(proto, weight)
-                    continue
-                stream.write(bytes(-stream.tell() % ALIGNMENT))
-                add_external(proto, weight, location=path.name, offset=stream.tell())
-                stream.write(raw(weight))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as draft, draft.open("wb") as stream:
+        for weight in model.weights.values():
+            if weight.nbytes == 0 or not is_mappable(weight):
+                add_inline(proto, weight)
+                continue
+            stream.write(bytes(-stream.tell() % ALIGNMENT))
+            add_external(proto, weight, location=path.name, offset=stream.tell())
+            stream.write(raw(weight))
 
 
 def raw(weight: Weight) -> memoryview:

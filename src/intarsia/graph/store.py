@@ -5,8 +5,6 @@ The two files together are an ordinary ONNX model with external data, but openin
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections import Counter
 from math import prod
 from pathlib import Path
@@ -17,6 +15,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from intarsia.errors import ModelError
+from intarsia.files import make_folder, replacing
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import dtype_name, element_bytes, numpy_dtype
 from intarsia.graph.export import ALIGNMENT, add_external, add_inline, is_mappable, raw, serialise, skeleton
@@ -60,24 +59,22 @@ def structure(graph: Graph) -> bytes:
 
 
 def save(graph: Graph, folder: Path) -> None:
-    """Write both files into a folder that appears whole, in place of any earlier one."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.{os.getpid()}.new")
-    former = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    try:
-        draft.mkdir()
-        (draft / STRUCTURE).write_bytes(structure(graph))
-        with (draft / WEIGHTS).open("wb") as stream:
-            for name, offset, _ in weight_index(graph):
-                if offset >= stream.tell():
-                    stream.write(bytes(offset - stream.tell()))
-                    stream.write(raw(graph.weights[name]))
-        if folder.exists():
-            folder.rename(former)
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        shutil.rmtree(former, ignore_errors=True)
+    """Write both files into a folder, in place of any earlier graph there: the structure comes when all else is whole.
+
+    Raises:
+        OutputError: Nothing can be written there.
+        DiskError: The disk is full.
+    """
+    make_folder(folder)
+    with replacing(folder / STRUCTURE, lasts=False) as described:
+        described.write_bytes(structure(graph))
+        with replacing(folder / WEIGHTS, lasts=False) as weights:
+            with weights.open("wb") as stream:
+                for name, offset, _ in weight_index(graph):
+                    if offset >= stream.tell():
+                        stream.write(bytes(offset - stream.tell()))
+                        stream.write(raw(graph.weights[name]))
+            (folder / STRUCTURE).unlink(missing_ok=True)  # an earlier one must not be read with other weights
 
 
 def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Graph:

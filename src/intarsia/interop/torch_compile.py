@@ -6,16 +6,15 @@ What cannot be compiled runs in PyTorch itself, with a warning that says why. Py
 from __future__ import annotations
 
 import logging
-import tempfile
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from intarsia.errors import ConfigError, IntarsiaError
+from intarsia.files import scratch
 from intarsia.interop.compiled import Settings, compiled
 from intarsia.interop.torch_export import Exported, export, is_weight, require_exporter
 from intarsia.runtime import CompiledModel
@@ -113,8 +112,8 @@ class CompiledGraph:
         # A key names weights by their identity, which holds as long as they live.
         self._weights.append(tuple(filter(is_weight, args)))
         try:
-            with tempfile.TemporaryDirectory(prefix="intarsia-") as folder:
-                exported = export(self._graph, args, Path(folder) / "graph.onnx")
+            with scratch() as folder:
+                exported = export(self._graph, args, folder / "graph.onnx")
                 return _Specialised(exported, compiled(exported.path, self._settings), args)
         except IntarsiaError as error:
             _warn(_reason(error))

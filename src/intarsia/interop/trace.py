@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.errors import ConfigError
+from intarsia.errors import ConfigError, OutputError
 from intarsia.files import replace_file
 from intarsia.runtime import CompiledModel
 
@@ -55,10 +55,8 @@ class Trace:
         path = Path(f"{self._prefix}{datetime.now(tz=UTC):%Y-%m-%d_%H-%M-%S}_{os.getpid()}.json")
         try:
             replace_file(path, json.dumps(self._events, indent=1).encode())
-        except OSError as error:
-            raise ConfigError(
-                f"{path}: the profile cannot be written ({error}); set another profile_file_prefix"
-            ) from error
+        except OutputError as error:
+            raise ConfigError(f"{error}; it is the profile: set another profile_file_prefix") from error
         return path
 
     def _note(self, name: str, category: str, start: int, taken: int, nodes: int | None = None) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from intarsia.backends.base import Backend, EngineArtifact
 from intarsia.config.settings import RunSettings
+from intarsia.files import place_folder
 from intarsia.runtime.plan import Step
 
 _FACTS = "artifact.json"
@@ -38,23 +38,19 @@ class CompiledPieces:
     def put(
         self, backend: Backend, step: Step, settings: RunSettings, artifact: EngineArtifact, seconds: float
     ) -> None:
-        """Keep it; the folder appears whole."""
+        """Keep it; the folder appears whole. Without room for it, it is compiled again when it is wanted."""
         place = self._place(backend, step, settings)
-        temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
-        temporary.mkdir(parents=True, exist_ok=True)
-        for index, content in enumerate(artifact.files.values()):
-            (temporary / str(index)).write_bytes(content)
         facts = {
             "files": list(artifact.files),
             "weights": artifact.weights,
             "meta": artifact.meta,
             "seconds": seconds,
         }
-        (temporary / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
-        try:
-            temporary.rename(place)
-        except OSError:  # another process was first, with the same content
-            shutil.rmtree(temporary)
+        contents = [*artifact.files.values(), json.dumps(facts).encode()]
+        names = [*map(str, range(len(artifact.files))), _FACTS]
+        with suppress(OSError):  # the disk is full, or another process was first, with the same content
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place_folder(place, dict(zip(names, contents, strict=True)))
 
     def _place(self, backend: Backend, step: Step, settings: RunSettings) -> Path:
         key: list[object] = [backend.name, sorted(step.nodes)]

@@ -10,7 +10,6 @@ import contextlib
 import io
 import mmap
 import os
-import re
 import stat
 import struct
 import zipfile
@@ -18,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import psutil
 import xxhash
 
 from intarsia.errors import ArtifactError
+from intarsia.files import replacing
 
 ALIGNMENT = 4096
 SIGNATURE = "signature.json"
@@ -71,17 +70,17 @@ class Writer:
 
 @contextlib.contextmanager
 def create(path: Path) -> Iterator[Writer]:
-    """Write a container under a temporary name beside ``path``, seal it with its digest, and rename it."""
-    remove_stale(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+    """Write a container, and seal it with its digest; it appears whole or not at all.
+
+    Raises:
+        OutputError: It cannot be written there.
+        DiskError: The disk is full.
+    """
+    with replacing(path, lasts=False) as draft:
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
             yield Writer(archive)
             archive.comment = _PREFIX + b"0" * _DIGEST
-        reseal(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        reseal(draft)
 
 
 def append(path: Path, name: str, content: bytes | str) -> None:
@@ -101,15 +100,6 @@ def append(path: Path, name: str, content: bytes | str) -> None:
         archive.writestr(_entry(name), content)
         archive.comment = _PREFIX + b"0" * _DIGEST
     reseal(path)
-
-
-def remove_stale(path: Path) -> None:
-    """Remove what a writer of ``path`` left when it was killed."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.tmp")
-    for sibling in path.parent.glob(f".{path.name}.*.tmp") if path.parent.is_dir() else ():
-        owner = pattern.fullmatch(sibling.name)
-        if owner and not psutil.pid_exists(int(owner[1])):
-            sibling.unlink(missing_ok=True)
 
 
 class Reader:

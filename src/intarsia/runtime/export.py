@@ -11,6 +11,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.errors import PlanError
+from intarsia.files import disk_told, make_folder, place_file, scratch
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
 from intarsia.runtime.plan import Plan
@@ -35,6 +36,8 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     Raises:
         ArtifactError: It names code that was not allowed: the engine is asked to write its files, and may run it.
         PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
+        OutputError: The folder cannot be written into.
+        DiskError: The disk is full.
     """
     model.artifact.check_code()
     if len({bucket.plan.fingerprint for bucket in model.buckets}) > 1:
@@ -49,11 +52,19 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
             "(compile with --partition single to get one)"
         )
     destination = Path(folder)
-    destination.mkdir(parents=True, exist_ok=True)
     step = model.plan.steps[0]
     piece = model.artifact.graph().extract(step.nodes)
-    native = registry.of(step.target).export(piece, step.target, model.plan.settings, destination)
-    return (*native, *_program(model.plan, destination, native))
+    with scratch() as draft:
+        with disk_told(draft):
+            native = registry.of(step.target).export(piece, step.target, model.plan.settings, draft)
+            written = (*native, *_program(model.plan, draft, native))
+        make_folder(destination)
+        sizes = {path: path.stat().st_size for path in written}
+        for path in sorted(written, key=sizes.__getitem__, reverse=True):  # what there may be no room for goes first
+            place = destination / path.relative_to(draft)
+            make_folder(place.parent)
+            place_file(path, place)
+        return tuple(destination / path.relative_to(draft) for path in written)
 
 
 def _program(plan: Plan, folder: Path, native: tuple[Path, ...]) -> tuple[Path, ...]:

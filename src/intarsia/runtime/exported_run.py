@@ -53,6 +53,17 @@ def timed(run: Callable[[dict[str, np.ndarray]], Any], feeds: dict[str, np.ndarr
     return median(spent[WARM:])
 
 
+def saved(path: Path, array: np.ndarray) -> None:
+    """Write an array; the file appears whole or not at all."""
+    draft = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        with draft.open("wb") as file:
+            np.save(file, array)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 def main() -> None:
     """Run once and show the outputs, or write them; with ``--runs`` time it."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,7 +81,7 @@ def main() -> None:
         print(f"{value['name']}: {array.dtype}{list(array.shape)}")
         if arguments.output is not None:
             arguments.output.mkdir(parents=True, exist_ok=True)
-            np.save(arguments.output / f"{number}.npy", array)
+            saved(arguments.output / f"{number}.npy", array)
     if arguments.runs > 0:
         print(f"{timed(run, feeds, arguments.runs):.4f} ms, the median of {arguments.runs} runs")
 

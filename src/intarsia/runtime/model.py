@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,13 +13,13 @@ import numpy as np
 
 from intarsia.backends.base import Signature
 from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
+from intarsia.files import make_folder, place_file
 from intarsia.graph import Graph
 from intarsia.runtime import card
 from intarsia.runtime.arrays import handed_back, library_of
 from intarsia.runtime.artifact import Artifact
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.build import Build, build, load_build, load_steps, weights_of
-from intarsia.runtime.container import remove_stale
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.feeds import check_feeds, named_feeds
 from intarsia.runtime.known import known_digest, remember
@@ -242,27 +241,19 @@ class CompiledModel:
         return [float(ms) for ms in np.median(spent, axis=0) / 1e6]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Copy the artifact to ``path``; it appears whole or not at all.
+        """Copy the artifact to ``path``; it appears whole or not at all. A link is followed, a pipe is written to.
 
         Returns:
             The path.
 
         Raises:
-            OSError: Nothing can be written there.
+            OutputError: Nothing can be written there.
+            DiskError: The disk is full. Both are an ``OSError`` too.
         """
         destination = Path(path)
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        remove_stale(destination)
-        temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
         digest = known_digest(self._artifact.path, self._artifact.content)
-        try:
-            try:
-                os.link(self._artifact.path, temporary)
-            except OSError:  # another file system
-                shutil.copyfile(self._artifact.path, temporary)
-            os.replace(temporary, destination)
-        finally:
-            temporary.unlink(missing_ok=True)
+        make_folder(destination.parent)
+        place_file(self._artifact.path, destination, is_spare=self._on_close is not None)
         if digest is not None:
             remember(destination, digest)
         return destination

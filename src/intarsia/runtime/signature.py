@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intarsia.errors import ArtifactError, ConfigError
+from intarsia.files import replacing
 from intarsia.runtime.container import SIGNATURE, Member, Reader, append
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def sign(path: Path, key: Path, passphrase: bytes | None = None) -> str:
     Raises:
         ArtifactError: It is damaged, or no artifact.
         ConfigError: The key cannot be read, or the library that signs is not installed.
-        OSError: The file cannot be written.
+        OutputError: The file cannot be written.
     """
     private = _private_key(key, passphrase)
     path = path.resolve()
@@ -117,13 +117,9 @@ def sign(path: Path, key: Path, passphrase: bytes | None = None) -> str:
     raw = private.public_key().public_bytes_raw()
     told = {"public_key": raw, "signature": private.sign(_statement(reader, members, end))}
     facts = {"format": FORMAT, **{name: base64.b64encode(value).decode() for name, value in told.items()}}
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(path) as draft:
         shutil.copy(path, draft)
         append(draft, SIGNATURE, json.dumps(facts))
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
     return fingerprint(raw)
 
 
@@ -134,7 +130,8 @@ def make_keys(private: Path, public: Path, passphrase: bytes | None = None) -> s
         The fingerprint.
 
     Raises:
-        ConfigError: A file is there already or cannot be written, or the library that makes keys is not installed.
+        ConfigError: A file is there already, or the library that makes keys is not installed.
+        OutputError: A file cannot be written.
     """
     with _library():
         from cryptography.hazmat.primitives import serialization as forms
@@ -148,12 +145,9 @@ def make_keys(private: Path, public: Path, passphrase: bytes | None = None) -> s
     if there := [path for path in texts if path.exists() or path.is_symlink()]:
         raise ConfigError(f"{there[0]} is there already, and a key is never overwritten; give another name")
     for path, text in texts.items():
-        try:
-            mode = 0o600 if path == private else 0o644
-            with open(path, "xb", opener=lambda name, flags, mode=mode: os.open(name, flags, mode)) as file:
-                file.write(text)
-        except OSError as error:
-            raise ConfigError(f"the key cannot be written to {path}: {error.strerror}") from error
+        with replacing(path) as draft:
+            draft.chmod(0o600 if path == private else 0o644)  # while it is empty
+            draft.write_bytes(text)
     return fingerprint(key.public_key().public_bytes_raw())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -20,6 +19,7 @@ from intarsia.cost.protocol import Fragment, Write, Written
 from intarsia.cost.recorded import VALUES, record_values
 from intarsia.cost.verdict import Verdict
 from intarsia.errors import ConfigError, NoCoverError
+from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.partition import Partition
 from intarsia.partition.capability import refusal_text
@@ -81,8 +81,7 @@ def contest(
         artifact.check_machine()
         artifact.changed_engines()
     graph = artifacts[0].graph()
-    with tempfile.TemporaryDirectory(prefix="intarsia-bench-") as name, machine_lock(watch):
-        folder = Path(name)
+    with scratch() as folder, machine_lock(watch):
         graph.save(folder)
         record_values(folder / VALUES, graph_feeds(graph, seed))
         engines = enumerate(dict.fromkeys(against))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
 from intarsia.errors import BackendError, MismatchError
+from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.runtime import Bucket
@@ -47,12 +47,12 @@ def check_ends(
     engines = {name for bucket in buckets for name in bucket.plan.engines}
     environment = load_environment(engines, buckets[-1].plan.settings)
     ends = [(place, bucket, sizes) for place, bucket in enumerate(buckets) for sizes in _ends(bucket)]
-    with tempfile.TemporaryDirectory() as name, WorkerClient(Path(name), environment) as worker:
+    with scratch() as folder, WorkerClient(folder, environment) as worker:
         for number, (place, bucket, sizes) in enumerate(ends):
             watch(Progress(stage="check sizes", done=number, total=len(ends), note=str(bucket)))
             at = graph.with_metadata({SIZES_KEY: dump_sizes(sizes)})
             values = reference_values(records.folder / "reference", at, (), seed)
-            link = Path(name) / VALUES
+            link = folder / VALUES
             link.unlink(missing_ok=True)
             link.symlink_to(values, target_is_directory=True)
             answer = worker.ask(Open(path=str(path), trust=OWN), PATIENCE_S)

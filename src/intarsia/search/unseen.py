@@ -10,6 +10,7 @@ import numpy as np
 
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure
+from intarsia.files import replacing
 from intarsia.graph import Graph
 from intarsia.runtime.feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import distance
@@ -69,7 +70,8 @@ class Samples:
         path = self._folder / f"{name}.npz"
         path.parent.mkdir(exist_ok=True)
         if not path.exists():
-            np.savez(path, **feeds)  # type: ignore[arg-type]
+            with replacing(path, lasts=False) as draft, draft.open("wb") as file:
+                np.savez(file, **feeds)  # type: ignore[arg-type]
         return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from intarsia.cost.recorded import VALUES, record_values, recorded_leeways, reco
 from intarsia.cost.reference import leave_open, reference_values
 from intarsia.cost.store import Store
 from intarsia.errors import ModelError
+from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.foreign import untold_values
 from intarsia.graph.reference import evaluate
@@ -93,15 +93,15 @@ def verify_artifact(
     cases = list(_cases(artifact, seeds, given))
     environment = load_environment(artifact.manifest.engines, artifact.plan.settings)
     checks = []
-    with tempfile.TemporaryDirectory() as name, WorkerClient(Path(name), environment) as worker:
+    with scratch() as folder, WorkerClient(folder, environment) as worker:
         worker.start()
         for number, case in enumerate(cases):
             watch(Progress(stage="verify", done=number, total=len(cases), note=case.inputs))
-            values = _values(artifact, case, records, Path(name) / f"given-{number}")
-            link = Path(name) / VALUES
+            values = _values(artifact, case, records, folder / f"given-{number}")
+            link = folder / VALUES
             link.unlink(missing_ok=True)
             link.symlink_to(values, target_is_directory=True)
-            checks.append(_checked(artifact, case, worker, values, Path(name) / f"results-{number}"))
+            checks.append(_checked(artifact, case, worker, values, folder / f"results-{number}"))
     return tuple(checks)
 
 

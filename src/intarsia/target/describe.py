@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from intarsia.files import replace_file
 from intarsia.spec import Option
 from intarsia.target.aliases import ALIASES
 from intarsia.target.declare import BASE, COMMON, COMPILER, PYTHON, THREADS
@@ -185,7 +186,7 @@ def _table(options: Iterable[OptionDescription]) -> Iterator[str]:
 
 def _write(page: Path) -> None:
     before, heading, _ = page.read_text(encoding="utf-8").partition(HEADING)
-    page.write_text(f"{before}{heading or HEADING}{section()}", encoding="utf-8")
+    replace_file(page, f"{before}{heading or HEADING}{section()}".encode())
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_what_is_no_report_is_bad_input(fakes: Fakes, folder: Path, content: str
     [
         (["none.intarsia"], "error: none.intarsia: cannot be read (No such file or directory)"),
         (["m.intarsia", "-o", "m.intarsia"], "error: cannot write m.intarsia: it is the artifact itself"),
-        (["m.intarsia", "-o", "none/p.html"], "error: cannot write none/p.html: No such file or directory"),
+        (["m.intarsia", "-o", "none/p.html"], "error: cannot write none/p.html: none is not a folder"),
         (["r.json", "--run"], "error: r.json is a report: only an artifact can be run"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
-from intarsia.cost import lock
+from intarsia.cost import lock, pace
 from intarsia.graph import Graph, load_model
 from intarsia.target import kinds
 from tests.unit.graph.models import two_layers
@@ -48,6 +48,7 @@ noisy = intarsia_noisy:KIND
 @pytest.fixture(autouse=True)
 def _own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
+    monkeypatch.setattr(pace, "temporary_cache", lambda: tmp_path)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def probes(monkeypatch: pytest.MonkeyPatch, *levels: tuple[int, float]) -> None:
 def test_full_speed_is_known_to_every_process(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (1, 100))
     assert Pace()() == 1.0
-    assert float(module._file().read_text()) == 100
+    assert float(module.pace_file().read_text()) == 100
     probes(monkeypatch, (1, 240))
     assert Pace()() == pytest.approx(2.4 / module.UNDISTURBED)
 
@@ -51,7 +51,7 @@ def test_full_speed_is_known_to_every_process(monkeypatch: pytest.MonkeyPatch) -
 def test_one_lucky_probe_is_not_full_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (4, 50), (1, 100))
     Pace()()
-    assert float(module._file().read_text()) == 100
+    assert float(module.pace_file().read_text()) == 100
 
 
 def test_a_machine_that_gets_quiet_shows_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,11 +64,11 @@ def test_a_machine_that_gets_quiet_shows_what_it_can(monkeypatch: pytest.MonkeyP
         pace()
     probes(monkeypatch, (1, 200))
     assert pace() == pytest.approx(2.0 / module.UNDISTURBED)
-    assert float(module._file().read_text()) == 100
+    assert float(module.pace_file().read_text()) == 100
 
 
 def test_a_damaged_file_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = module._file()
+    file = module.pace_file()
     file.write_text("nonsense")
     probes(monkeypatch, (1, 100))
     assert Pace()() == 1.0

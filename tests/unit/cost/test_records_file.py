@@ -12,7 +12,7 @@ import pytest
 from intarsia.cost.record import Failure, Key, Measurement, to_json
 from intarsia.cost.records_file import export_records, import_records, machine_name, machine_of
 from intarsia.cost.store import Kind, Store
-from intarsia.errors import ConfigError
+from intarsia.errors import ConfigError, OutputError
 from intarsia.runtime.machine import this_machine
 
 HERE = this_machine().fingerprint
@@ -97,7 +97,7 @@ def test_a_file_that_is_not_there_or_empty_is_told(tmp_path: Path, store: Store)
     (tmp_path / "none.jsonl").touch()
     with pytest.raises(ConfigError, match="holds no records"):
         import_records(store, tmp_path / "none.jsonl")
-    with pytest.raises(ConfigError, match="cannot write"):
+    with pytest.raises(OutputError, match="cannot write"):
         export_records(store, tmp_path / "no" / "such" / "folder")
 
 

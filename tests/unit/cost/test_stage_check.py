@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,11 +36,12 @@ def quantised() -> Graph:
 
 
 @pytest.fixture
-def folder(quantised: Graph, tmp_path: Path) -> Path:
+def folder(quantised: Graph, tmp_path: Path) -> Iterator[Path]:
     workspace = Workspace(Store(tmp_path / "records.sqlite"))
     workspace.save(quantised)
     workspace.compute_reference(quantised, set(), seed=0)
-    return workspace.folder
+    yield workspace.folder
+    workspace.remove()
 
 
 def whole(graph: Graph) -> Partition:

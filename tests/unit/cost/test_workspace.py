@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -15,6 +16,17 @@ from intarsia.cost.store import Store
 from intarsia.cost.workspace import Workspace
 from intarsia.graph import Graph, open_graph
 
+HOLDER = """
+import sys
+from pathlib import Path
+from intarsia.cost.store import Store
+from intarsia.cost.workspace import Workspace
+work = Workspace(Store(Path(sys.argv[1])))
+(work.folder / "weights.bin").touch()
+print(work.folder, flush=True)
+sys.stdin.readline()
+"""
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
@@ -22,19 +34,41 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_only_what_the_dead_left_is_removed(store: Store) -> None:
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
     work = store.folder / "work"
-    dead, alive, own, strange = (
-        work / name for name in (f"{ended.pid}-x", f"{os.getppid()}-x", f"{os.getpid()}-x", "z")
-    )
-    for folder in (dead, alive, own, strange):
-        folder.mkdir(parents=True)
-        (folder / "weights.bin").touch()
+    holder = [sys.executable, "-c", HOLDER, str(store.path)]
+    living = subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    killed = subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert living.stdout is not None
+    assert killed.stdout is not None
+    alive, dead = Path(living.stdout.readline().strip()), Path(killed.stdout.readline().strip())
+    killed.kill()
+    killed.communicate()
+    strange = work / "z"
+    strange.mkdir()
+    assert dead.is_dir()
     workspace = Workspace(store)
-    assert [folder.exists() for folder in (dead, alive, own, strange)] == [False, True, True, True]
+    assert [folder.exists() for folder in (dead, alive, strange)] == [False, True, True]
     assert workspace.folder.parent == work
     assert workspace.folder.name.startswith(f"{os.getpid()}-")
+    living.communicate("go on\n")
+    assert living.returncode == 0
+    assert set(work.iterdir()) == {strange, workspace.folder}
+
+
+def test_it_goes_with_its_object(store: Store) -> None:
+    folder = Workspace(store).folder
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_drafts_of_the_dead_go_from_the_cached_answers(store: Store, graph: Graph) -> None:
+    Workspace(store).compute_reference(graph, set(), seed=0)
+    (kept,) = (store.folder / "reference").iterdir()
+    left = [folder / ".intarsia-1-01234567.tmp" for folder in (kept, kept.parent)]
+    for path in left:
+        path.touch()
+    Workspace(store).compute_reference(graph, set(), seed=0)
+    assert [path for path in left if path.exists()] == []
 
 
 def test_two_of_one_process_do_not_share(store: Store) -> None:

@@ -85,14 +85,6 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
-    left = tmp_path / ".x.999999999.tmp"
-    left.write_text("half")
-    with create(tmp_path / "x") as out:
-        out.add("a", b"1")
-    assert not left.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "content"), [("net.onnx", b"\x08\x08"), ("net.onnx", b"torn"), ("net", b"\x08\x08\x12")]
 )

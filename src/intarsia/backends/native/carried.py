@@ -9,7 +9,6 @@ import ctypes
 import hashlib
 import os
 import platform
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -19,6 +18,7 @@ from typing import Any
 from intarsia.backends.base import EngineArtifact
 from intarsia.backends.native import library
 from intarsia.errors import CompileError, LoadError
+from intarsia.files import replacing
 
 FILE = "kernels.so"
 FACTS = "library"
@@ -89,10 +89,8 @@ def _cached(content: bytes) -> Path:
     place = library.folder() / f"carried-{hashlib.sha256(content).hexdigest()}.so"
     if not place.is_file() or place.read_bytes() != content:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".carried-") as drafts:
-            draft = Path(drafts) / place.name
+        with replacing(place) as draft:
             draft.write_bytes(content)
-            draft.replace(place)
     return place
 
 

@@ -11,13 +11,13 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from intarsia.errors import CompileError
-from intarsia.files import cache_folder
+from intarsia.files import cache_folder, replace_file, replacing
 
 _FOLDER = Path(__file__).parent
 _COMPILERS = ("g++", "clang++", "c++")
@@ -103,10 +103,8 @@ def built() -> Path:
     place = _place(compiler)
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix=".build-") as folder:
-            draft = Path(folder) / place.name
+        with replacing(place) as draft:
             _compile(compiler, draft, place.with_suffix(".failed"))
-            draft.replace(place)
     return place
 
 
@@ -127,7 +125,8 @@ def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
         return
     text = done.stderr.strip()[:_MOST_TEXT] or f"exit status {done.returncode}"
     if done.returncode > 0:  # a signal is the machine's failure, not the compiler's: the next attempt may succeed
-        failure.write_text(text, encoding="utf-8")
+        with suppress(OSError):  # then it is found out again
+            replace_file(failure, text.encode())
     raise CompileError(_NAME, f"{shlex.join(compiler)} did not compile it: {text}")
 
 

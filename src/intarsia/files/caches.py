@@ -1,28 +1,15 @@
-"""Files that are never seen half-written, and the folder for what can be made again."""
+"""The folders for what can be made again: the user's cache, or one among temporary files."""
 
 from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from functools import cache
 from pathlib import Path
 
+from intarsia.files.scratch import Scratch, temporary_root
+
 PRIVATE = 0o700
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file whole, or leave it as it was; its folder exists.
-
-    Raises:
-        OSError: It cannot be written there.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def own_cache() -> Path:
@@ -40,19 +27,19 @@ def cache_folder() -> Path:
 
 def temporary_cache() -> Path:
     """A folder among temporary files that only this user writes to: the same for all processes, if that can be."""
-    folder = Path(tempfile.gettempdir()) / f"intarsia-{os.getuid()}"
+    folder = temporary_root() / f"intarsia-{os.getuid()}"
     try:
         folder.mkdir(mode=PRIVATE, exist_ok=True)
         facts = folder.lstat()
     except OSError:
-        return _of_this_process()
+        return _of_this_process().path
     is_ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and stat.S_IMODE(facts.st_mode) == PRIVATE
-    return folder if is_ours and _can_hold(folder) else _of_this_process()
+    return folder if is_ours and _can_hold(folder) else _of_this_process().path
 
 
 @cache
-def _of_this_process() -> Path:
-    return Path(tempfile.mkdtemp(prefix="intarsia-"))
+def _of_this_process() -> Scratch:
+    return Scratch()
 
 
 def _can_hold(folder: Path) -> bool:

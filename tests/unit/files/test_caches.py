@@ -1,4 +1,4 @@
-"""A file is replaced whole or not at all."""
+"""A cache that cannot be used is left for one that can."""
 
 from __future__ import annotations
 
@@ -10,22 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.files import _of_this_process, cache_folder, replace_file, temporary_cache
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    replace_file(path, b"old")
-    replace_file(path, b"new")
-    with pytest.raises(TypeError):
-        replace_file(path, object())  # type: ignore[arg-type]
-    assert path.read_bytes() == b"new"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
-
-
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        replace_file(tmp_path / "nowhere" / "f", b"new")
+from intarsia.files import cache_folder, temporary_cache
+from intarsia.files.caches import _of_this_process
 
 
 @pytest.fixture

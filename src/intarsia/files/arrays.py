@@ -1,0 +1,38 @@
+"""Arrays as ``.npy`` files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from intarsia.files.door import replacing
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """Hides the file from numpy, which would write by its descriptor: what fails there says no reason."""
+
+    write: Callable[[bytes], int]
+
+
+def save_array(path: Path, array: np.ndarray, *, lasts: bool = True) -> None:
+    """Write an array; the file appears whole or not at all.
+
+    Args:
+        path: The file, whatever it ends in.
+        array: What is written; of Python's objects (texts) as a pickle.
+        lasts: As `replacing` takes it.
+
+    Raises:
+        OutputError: It cannot be written there.
+        DiskError: The disk is full.
+    """
+    import numpy as np
+
+    with replacing(path, needed=array.nbytes, lasts=lasts) as draft, draft.open("wb") as file:
+        np.lib.format.write_array(_Stream(file.write), array, allow_pickle=array.dtype.hasobject)

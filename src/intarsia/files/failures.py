@@ -1,0 +1,106 @@
+"""What the system says when something cannot be written, as one of our errors: what, where, and what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from intarsia.errors import DiskError, IntarsiaError, OutputError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FAILING = frozenset({errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+_CURES = MappingProxyType(
+    {
+        **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "{folder} is not a folder; make it, or name another place"),
+        **dict.fromkeys((errno.EACCES, errno.EPERM), "no right to write in {folder}; name another place"),
+        errno.EROFS: "{folder} can only be read; name another place",
+        errno.ELOOP: "its links lead in a circle; name another place",
+        errno.ENAMETOOLONG: "the name is too long; name a shorter one",
+        errno.EPIPE: "whoever read from it has closed it",
+        errno.ENXIO: "nobody reads from it; name a file",
+        **dict.fromkeys((errno.EMFILE, errno.ENFILE), "{said}; raise the limit of open files (ulimit -n)"),
+    }
+)
+"""What to say of a number, with the folder that was to be written in and what the system says."""
+
+
+def is_of_disk(error: OSError) -> bool:
+    """Whether it says that a disk is full or fails, or that the system's limits are reached: no place was wrong."""
+    return error.errno in _FULL | _FAILING
+
+
+def output_error(path: Path, error: OSError, needed: int | None = None) -> IntarsiaError:
+    """The error that a write to a path ended in, as ours.
+
+    Args:
+        path: What was to be written.
+        error: What the system said.
+        needed: Bytes that it takes, if that is known.
+    """
+    told = _told(path, error, needed)
+    kind = DiskError if is_of_disk(error) else OutputError
+    made = kind(f"cannot write {path}: {told}")
+    if error.errno != errno.EPIPE:  # click takes one with this number for its own, and ends with 1
+        made.errno = error.errno
+    return made
+
+
+@contextmanager
+def disk_told(place: Path) -> Iterator[None]:
+    """Tell of a full or failing disk by our error, as of whatever is written at or below a place; nothing else.
+
+    Raises:
+        DiskError: A disk is full, or fails.
+    """
+    try:
+        yield
+    except IntarsiaError:
+        raise
+    except OSError as error:
+        if not is_of_disk(error):
+            raise
+        raise output_error(_named(error) or place, error) from error
+
+
+def _named(error: OSError) -> Path | None:
+    name = error.filename2 or error.filename
+    return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
+
+
+def _told(path: Path, error: OSError, needed: int | None) -> str:
+    if error.errno in _FULL:
+        return _told_full(path, error, needed)
+    found = _CURES.get(error.errno or 0, "{said}; see to the disk, or name another place")
+    return found.format(folder=path.parent, said=error.strerror or error)
+
+
+def _told_full(path: Path, error: OSError, needed: int | None) -> str:
+    limit = "the disk is full" if error.errno == errno.ENOSPC else "the quota of the disk is used up"
+    free = None if path.exists() and not path.is_file() else _free(path.parent)
+    figures = [
+        *([f"it takes {size(needed)}"] if needed is not None else []),
+        *([f"{size(free)} are free in {path.parent}"] if free is not None else []),
+    ]
+    told = f" ({', '.join(figures)})" if figures else ""
+    return f"{limit}{told}; make room there, or name another place"
+
+
+def _free(folder: Path) -> int | None:
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return None
+    return found.f_bavail * found.f_frsize
+
+
+def size(count: int) -> str:
+    """Bytes in words: ``1.5 MB``."""
+    for unit, several in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= several:
+            return f"{count / several:.1f} {unit}"
+    return f"{count} bytes"
