@@ -1,13 +1,21 @@
-"""The reference's values at the places where a model may be cut: what pieces are fed, and what they must answer."""
+"""The reference's values at the places where a model may be cut: what pieces are fed, and what they must answer.
+
+Each file's digest is in the index, and each index holds its own: what a disk or a hand changed is not there.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
+import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+import xxhash
 
 from intarsia.files import replace_file
 from intarsia.runtime.dtypes import numpy_dtype
@@ -17,20 +25,27 @@ VALUES = "values"
 """Name of the folder, or link to it, in a workspace."""
 _INDEX = "values.json"
 _LEEWAYS = "leeways.json"
+_FILE: Final = re.compile(r"\d+\.\w+\.npy")
+"""What a file of a value is called: a number, its element type."""
+_CHUNK: Final = 1 << 22
 
 
 def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
     """Write values, each as one ``.npy`` file, beside those already there or in their place; the index appears last."""
     folder.mkdir(parents=True, exist_ok=True)
     index = _read_index(folder)
+    taken = {file for file, _ in index.values()}
+    numbers = (number for number in range(len(index) + len(values) + 1) if not _is_taken(number, taken))
     for name, array in values.items():
         if array.dtype.hasobject:  # strings are generated again where they are needed
             continue
-        file = index.setdefault(name, f"{len(index)}.{array.dtype.name}.npy")
+        file = index[name][0] if name in index else f"{next(numbers)}.{array.dtype.name}.npy"
         draft = folder / f".{os.getpid()}.npy"
         np.save(draft, np.asarray(array, order="C"), allow_pickle=False)
+        digest = _digest_of(draft)
         draft.replace(folder / file)  # who has mapped the one before keeps that
-    replace_file(folder / _INDEX, json.dumps(index).encode())
+        index[name] = (file, digest)
+    _write_sealed(folder / _INDEX, {name: list(entry) for name, entry in index.items()})
 
 
 def recorded_names(folder: Path) -> frozenset[str]:
@@ -39,35 +54,103 @@ def recorded_names(folder: Path) -> frozenset[str]:
 
 
 def recorded_values(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Those of the named values that are there, mapped."""
+    """Those of the named values that are there, mapped.
+
+    Raises:
+        OSError: A file of one is damaged or gone.
+    """
     index = _read_index(folder)
-    return {name: _mapped(folder / index[name]) for name in names if name in index}
+    return {name: _mapped(folder / index[name][0]) for name in names if name in index}
+
+
+def forget_damaged(folder: Path) -> tuple[str, ...]:
+    """Take out of the index what is not as it was written, and return the names of that."""
+    index = _read_index(folder)
+    damaged = tuple(name for name, (file, digest) in index.items() if not _is_whole(folder / file, digest))
+    if damaged:
+        kept = {name: list(entry) for name, entry in index.items() if name not in damaged}
+        _write_sealed(folder / _INDEX, kept)
+    return damaged
 
 
 def record_leeways(folder: Path, leeways: Mapping[str, Leeway]) -> None:
     """Write what rounding inside the model leaves open of values, in place of what was there."""
     rows = {name: [each.largest, each.length] for name, each in leeways.items()}
-    replace_file(folder / _LEEWAYS, json.dumps(rows, sort_keys=True).encode())
+    _write_sealed(folder / _LEEWAYS, rows)
 
 
 def recorded_leeways(folder: Path) -> dict[str, Leeway]:
     """What is left open of each value; nothing where the model does not round inside."""
-    try:
-        rows = json.loads((folder / _LEEWAYS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return {name: Leeway(largest=largest, length=length) for name, (largest, length) in rows.items()}
+    found = {}
+    for name, row in _read_sealed(folder / _LEEWAYS).items():
+        match row:
+            case [float() | int() as largest, float() | int() as length] if not math.isnan(largest + length):
+                found[name] = Leeway(largest=largest, length=length)
+            case _:
+                return {}
+    return found
 
 
 def _mapped(path: Path) -> np.ndarray:
     """The array, of the type that the file's name says: numpy's format has no name for those of ``ml_dtypes``."""
-    array: np.ndarray = np.load(path, mmap_mode="r")
-    return array.view(numpy_dtype(path.suffixes[-2][1:])) if array.dtype.kind == "V" else array
-
-
-def _read_index(folder: Path) -> dict[str, str]:
     try:
-        index: dict[str, str] = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return {name: file for name, file in index.items() if file.count(".") > 1}  # earlier versions wrote no type
+        array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+        return array.view(numpy_dtype(path.suffixes[-2][1:])) if array.dtype.kind == "V" else array
+    except (ValueError, EOFError, TypeError, SyntaxError) as error:  # an `OSError` is one already
+        raise OSError(errno.EIO, f"the recorded value {path} is damaged ({error}); remove {path.parent}") from error
+
+
+def _is_taken(number: int, files: Iterable[str]) -> bool:
+    return any(file.startswith(f"{number}.") for file in files)
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    try:
+        return _digest_of(path) == digest
+    except OSError:
+        return False
+
+
+def _digest_of(path: Path) -> str:
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read_index(folder: Path) -> dict[str, tuple[str, str]]:
+    """The file of each value and its digest. What earlier versions wrote had no digest, and is not there."""
+    index = {}
+    for name, entry in _read_sealed(folder / _INDEX).items():
+        match entry:
+            case [str() as file, str() as digest] if _FILE.fullmatch(file):
+                index[name] = (file, digest)
+            case _:
+                return {}
+    return index
+
+
+def _write_sealed(path: Path, rows: Mapping[str, Any]) -> None:
+    text = json.dumps(rows, sort_keys=True)
+    replace_file(path, json.dumps({"digest": _seal(text), "rows": rows}, sort_keys=True).encode())
+
+
+def _read_sealed(path: Path) -> Mapping[str, Any]:
+    """What `_write_sealed` wrote; nothing if it is not there, or not as it was written.
+
+    Raises:
+        OSError: It is there and cannot be read.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        match found:
+            case {"digest": str() as digest, "rows": dict() as rows}:
+                return rows if digest == _seal(json.dumps(rows, sort_keys=True)) else {}
+    except (FileNotFoundError, ValueError, RecursionError):  # a text that is no JSON, or no UTF-8, is a `ValueError`
+        pass
+    return {}
+
+
+def _seal(text: str) -> str:
+    return xxhash.xxh3_128_hexdigest(text.encode())

@@ -10,14 +10,21 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
 
 from intarsia.cost.foreign import foreign_arrays
 from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.recorded import record_leeways, record_values, recorded_leeways, recorded_names, recorded_values
+from intarsia.cost.recorded import (
+    forget_damaged,
+    record_leeways,
+    record_values,
+    recorded_leeways,
+    recorded_names,
+    recorded_values,
+)
 from intarsia.errors import IntarsiaError, ModelError
 from intarsia.graph import Graph
 from intarsia.graph.foreign import untold_values
@@ -50,16 +57,35 @@ def reference_values(
     What operators that neither ONNX defines nor the evaluator knows compute is taken from the engine of ``teller``. A
     model that the evaluator still cannot run has only its inputs there; what engines answer for it then goes unchecked,
     and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
-    ``machine`` is held while something is computed that was not before.
+    ``machine`` is held while something is computed that was not before. What is damaged there is computed anew.
     """
     folder = cache / f"{graph.content_hash()}-{seed}"
     wanted = {*borders, *graph.outputs}
-    if not wanted <= recorded_names(folder) or (rounds(graph) and not recorded_leeways(folder)):
+    if (
+        not _is_sound(folder)
+        or not wanted <= recorded_names(folder)
+        or (rounds(graph) and not recorded_leeways(folder))
+    ):
         with machine():
             _compute(folder, graph, wanted, seed, teller, watch)
     _touch(folder)
     _prune(cache, KEEP_BYTES, keep=folder)
     return folder
+
+
+def _is_sound(folder: Path) -> bool:
+    """Whether all that is recorded is as it was written; what is not is taken away."""
+    try:
+        damaged = forget_damaged(folder)
+    except OSError:  # a folder where a file should be, or the other way round
+        damaged = ("all of them",)
+        with suppress(NotADirectoryError):
+            shutil.rmtree(folder)
+        if folder.exists() and not folder.is_dir():
+            folder.unlink()
+    if damaged:
+        log.warning("values of the reference in %s were damaged; they are computed anew", folder)
+    return not damaged
 
 
 def _compute(
@@ -124,7 +150,8 @@ def leave_open(
 
 
 def _touch(folder: Path) -> None:
-    (folder / "used").write_text(str(time.time()), encoding="ascii")
+    with suppress(OSError):  # it is only for knowing what may go first
+        (folder / "used").write_text(str(time.time()), encoding="ascii")
 
 
 def _prune(cache: Path, limit: int, keep: Path) -> None:
@@ -145,4 +172,8 @@ def _last_used(folder: Path) -> float:
 
 
 def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.glob("*"))
+    total = 0
+    for file in folder.glob("*"):
+        with suppress(OSError):  # another process may have removed it meanwhile
+            total += file.stat().st_size
+    return total
