@@ -90,14 +90,15 @@ class WorkerClient:
         process, self._process, self._pending = self._process, None, b""
         self._pass_on()
         output, self._log, self._heard = self._log, None, 0
-        if process is None:
-            return
-        process.kill()
-        for stream in (process.stdin, process.stdout, output):
+        if process is not None:
+            process.kill()
+        streams = (output,) if process is None else (process.stdin, process.stdout, output)
+        for stream in streams:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
-        process.wait()
+        if process is not None:
+            process.wait()
 
     def __enter__(self) -> WorkerClient:
         return self
@@ -162,7 +163,7 @@ class WorkerClient:
         code = process.wait()
         words = self._last_words()
         self.close()
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        how = f"killed by {_name_of(-code)}" if code < 0 else f"ended with status {code}"
         cause = cause_of_end(code, words)
         if code == -signal.SIGBUS and _is_full(self._folder):  # a mapped file that the disk has no room for
             cause = Cause.NO_SPACE
@@ -213,6 +214,13 @@ def ask_twice(
     if isinstance(second, Failed) and first.cause is second.cause is Cause.CRASH:
         return second.model_copy(update={"cause": Cause.ENGINE})
     return second
+
+
+def _name_of(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of those that have no name of their own
+        return f"signal {number}"
 
 
 def _is_full(folder: Path) -> bool:

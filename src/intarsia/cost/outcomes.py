@@ -17,7 +17,9 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -188,8 +190,16 @@ class _Accuracy(_Row):
         return self
 
 
+def _piece_of(row: object) -> str:
+    return "failure" if isinstance(row, Mapping) and "stage" in row else "measurement"
+
+
 _ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
-    "piece": TypeAdapter(_Measurement | _Failure),
+    "piece": TypeAdapter(
+        Annotated[
+            Annotated[_Measurement, Tag("measurement")] | Annotated[_Failure, Tag("failure")], Discriminator(_piece_of)
+        ]
+    ),
     "nodes": TypeAdapter(_Nodes),
     "stages": TypeAdapter(_Stages),
     "first look": TypeAdapter(_FirstLook),
@@ -283,6 +293,11 @@ def checked_moment(made_at: object) -> float:
     """
     moment: float = _MADE_AT.validate_python(made_at)
     return moment
+
+
+def is_of_an_earlier_version(why: str) -> bool:
+    """Whether what `what_is_wrong` told is no damage, but a failure of the time before its cause was kept."""
+    return why.endswith(_NO_CAUSE) or why == "failure.cause: Field required"
 
 
 def what_is_wrong(error: Exception) -> str:

@@ -25,6 +25,7 @@ from intarsia.cost.outcomes import (
     checked_moment,
     checked_outcome,
     checked_provenance,
+    is_of_an_earlier_version,
     what_is_wrong,
 )
 from intarsia.cost.record import Key
@@ -227,7 +228,7 @@ class Store:
     def _discard(self, key: Key, outcome: object, why: str) -> None:
         """Remove a record, so that the next one for its key is kept; only while it says what is known to be wrong."""
         log.info("%s: a record is left out: %s", self.path, why)
-        if not self._has_told and "earlier version" not in why and "cause: " not in why:
+        if not self._has_told and not is_of_an_earlier_version(why):
             self._has_told = True
             log.warning("%s: a record that is damaged is made anew (%s)", self.path, why)
         if self._is_lost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection
@@ -15,8 +16,11 @@ from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
+from intarsia.errors import ConfigError
 from intarsia.graph import Graph
 from intarsia.target import Target
+
+_PROCESS = re.compile(r"([0-9]{1,9})-", re.ASCII)
 
 
 class Workspace:
@@ -25,12 +29,16 @@ class Workspace:
     def __init__(self, store: Store) -> None:
         self._store = store
         parent = store.folder / "work"
-        parent.mkdir(parents=True, exist_ok=True)
-        for left in parent.iterdir():
-            owner = left.name.partition("-")[0]
-            if owner.isdigit() and not psutil.pid_exists(int(owner)):
-                shutil.rmtree(left, ignore_errors=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            for left in parent.iterdir():
+                owner = _PROCESS.match(left.name)
+                if owner is not None and not psutil.pid_exists(int(owner[1])):
+                    shutil.rmtree(left, ignore_errors=True)
+            self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+        except OSError as error:
+            told = f"{parent}: cannot be worked in ({error}); make room there, or name another store with --store"
+            raise ConfigError(told) from error
 
     def save(self, graph: Graph) -> None:
         """Put the graph where workers find it."""
