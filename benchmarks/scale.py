@@ -16,6 +16,7 @@ from unittest.mock import patch
 import onnx
 
 from benchmarks.networks.assembly import Assembly
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END
@@ -137,7 +138,7 @@ class _Costs:
             ((engine, nodes),) = pieces
             return NodeTimes(ms={id_: self._ms(engine, id_) for id_ in nodes} if engine in TELLING else {})
         if request.timed not in ("last", "all"):
-            return Failed(stage="run", reason="the table knows whole pieces only")
+            return Failed(stage="run", reason="the table knows whole pieces only", cause=Cause.ENGINE)
         timed = pieces if request.timed == "all" else pieces[-1:]
         ms = sum(CALL_MS + sum(self._ms(engine, id_) for id_ in nodes) for engine, nodes in timed)
         return Measured(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=None, is_complete=True)

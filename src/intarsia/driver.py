@@ -185,6 +185,7 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
                 measured=measurer.measured,
                 cached=measurer.cached,
                 surveyed=surveyed,
+                left_out=measurer.left_out,
                 remarks=_remarks(work.folder / VALUES, job.graph.outputs),
             )
         attach_report(decision.artifact, report)

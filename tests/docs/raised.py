@@ -22,6 +22,7 @@ import intarsia
 import intarsia.onnxruntime
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
+from intarsia.cost.neighbours import Neighbours
 from intarsia.errors import IntarsiaError, Interrupted
 from intarsia.graph import load_model
 from intarsia.partition import Partition
@@ -72,7 +73,7 @@ def raised() -> dict[str, dict[str, Any]]:
     with intarsia.load("model.intarsia") as compiled:
         names = {"intarsia": intarsia, "np": np, "model": compiled, "press_ctrl_c": _press_ctrl_c}
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
-        with patch.object(measure, "PATIENCE_S", PATIENCE_S):
+        with patch.object(measure, "PATIENCE_S", PATIENCE_S), patch.object(Neighbours, "were_busy", lambda _: False):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
         with patch("intarsia.backends.wheel.util.find_spec", lambda _: None):
             found[ABSENT] = _raised(EXAMPLES[ABSENT], names)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import Stopped, began, print_json, print_table, progress_line
+from intarsia.cli.console import Stopped, began, print_json, print_remark, print_table, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, measuring_options, seed_option, verbose_option, with_options
 from intarsia.errors import IntarsiaError
@@ -68,10 +68,15 @@ def tune(
     if clear:
         report["removed"] = _cleared(records, models, asks=not yes)
     if source is not None:
-        report["added"] = import_records(records, source)
+        imported = import_records(records, source)
+        report |= {"added": imported.added, "left_out": imported.left_out}
+        if imported.left_out:
+            print_remark(f"{counted(imported.left_out, 'line')} of {source} left out: {imported.first}")
     failures = _tuned(report, models, {**_named(settings), "store": records.path}) if models else []
     if destination is not None:
-        report["exported"] = export_records(records, destination)
+        exported = export_records(records, destination)
+        report["exported"] = exported.written
+        _tell_damaged(exported.damaged)
     if is_listed:
         report["records"] = _listed(records)
     if as_json:
@@ -138,12 +143,19 @@ def _row(found: Mapping[str, Any] | IntarsiaError) -> Json:
     }
 
 
+def _tell_damaged(count: int) -> None:
+    if count:
+        print_remark(f"{counted(count, 'record')} in the store cannot be used, and will be made anew where needed")
+
+
 def _listed(records: Store) -> list[Json]:
     from intarsia.cost.records_file import MODEL, machine_of
     from intarsia.runtime import this_machine
 
     groups: defaultdict[tuple[str, str, str], list[Any]] = defaultdict(list)
-    for record in records.records():
+    found = records.records()
+    _tell_damaged(found.damaged)
+    for record in found.records:
         groups[*machine_of(record), Path(record.provenance.get(MODEL) or "in memory").name].append(record)
     return [
         {

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.config.settings import RunSettings
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.protocol import Answer, Evaluate, Evaluated, Failed, Fragment
 from intarsia.cost.record import Failure
 from intarsia.files import Scratch, scratch
@@ -49,7 +50,7 @@ def answers(
             outputs=tuple(map(str, outputs)),
             more={name: tuple(numbers) for name, numbers in (more or {}).items()},
         )
-        answer = worker.ask(request, patience_s * (1 + len(inputs)))
+        answer = ask_twice(worker, request, patience_s * (1 + len(inputs)))
         if not isinstance(answer, Evaluated):
             return failure_of(answer, "evaluate")
         return [_read(path) for path in outputs]
@@ -63,8 +64,8 @@ def _read(path: Path) -> Answers:
 def failure_of(answer: Answer, asked: str) -> Failure:
     """Why a worker did not do what it was asked."""
     if isinstance(answer, Failed):
-        return Failure(stage=answer.stage, reason=answer.reason)
-    return Failure(stage="run", reason=f"the worker answered {answer.verb} to {asked}")
+        return Failure(stage=answer.stage, reason=answer.reason, cause=answer.cause)
+    return Failure(stage="run", reason=f"the worker answered {answer.verb} to {asked}", cause=Cause.CRASH)
 
 
 class Oracle:

@@ -13,9 +13,10 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
+from intarsia.backends.causes import Cause
 from intarsia.config.settings import Spin
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END, Deadline
@@ -24,14 +25,12 @@ from intarsia.cost.pace import Pace, Slowdown, at_full_speed
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Answer, Failed, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.cost.statistics import median
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.transfers import HOST
 from intarsia.runtime.trust import UNSTATED, Trust
 
-MEMORY_STAGE = "memory"
-"""Where a contender failed that needs more memory than it may."""
 PATIENCE_S = 120.0
 PROFILE_RUNS = 5
 SETTLE_S = 0.05
@@ -88,18 +87,23 @@ def duel(
 ) -> Verdict:
     """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
 
-    A first contender that fails makes way for the next. One that the first beats beyond doubt leaves after that set,
+    A first contender that fails makes way for the next; a failure that may pass, such as a process that was killed, is
+    only one once it happens again. One that the first beats beyond doubt leaves after that set,
     unless it is the one to ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is
     claimed.
     """
     failed: dict[str, tuple[str, str]] = {}
+    causes: dict[str, Cause] = {}
+    warned: dict[str, Cause] = {}
     weighed: dict[str, Footprint] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
     slowdown = Pace()
     set_s = 0.0
     watch(Progress(stage="decide", done=0, total=effort.processes))
-    for number in range(effort.processes + effort.repeats):
+    for number in count():
+        if number >= effort.processes + effort.repeats + len(warned):
+            break
         verdict = _verdict(sets, running, failed, effort)
         if not running or not (verdict.is_void or verdict.is_in_doubt):
             break
@@ -115,7 +119,12 @@ def duel(
         for name, found in done.footprints.items():
             own = next(iter(running)) if name == CONTROL_NAME else name
             weighed[own] = weighed[own] + found if own in weighed else found
-        failed |= {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
+        if (passing := _may_pass(done, running, warned)) is not None:
+            warned |= passing
+            continue
+        own_failed = {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
+        failed |= own_failed
+        causes |= {name: _settled(done.causes[name], warned.get(name)) for name in own_failed}
         if done.failed:
             sets = []
             running = _with_control([c for c in contenders if c.name not in failed])
@@ -124,7 +133,19 @@ def duel(
         running = _still_standing(running, _verdict(sets, running, failed, effort), keep)
         best = min(median(times) for times in done.rounds.values())
         watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
-    return replace(_verdict(sets, running, failed, effort), footprints=weighed)
+    return replace(_verdict(sets, running, failed, effort), footprints=weighed, causes=causes)
+
+
+def _may_pass(done: _Set, running: Mapping[str, Contender], warned: Mapping[str, Cause]) -> dict[str, Cause] | None:
+    """Who failed in a set that is to be repeated for that, with the cause; ``None`` if it is not."""
+    causes = {running[name].name: cause for name, cause in done.causes.items()}
+    is_new = causes and all(cause.may_pass and name not in warned for name, cause in causes.items())
+    return causes if is_new else None
+
+
+def _settled(cause: Cause, before: Cause | None) -> Cause:
+    """A contender that ends its process twice is to blame for it."""
+    return Cause.ENGINE if cause is before is Cause.CRASH else cause
 
 
 def _verdict(
@@ -173,6 +194,7 @@ class _Set:
     allowed: Mapping[str, float | None]
     footprints: Mapping[str, Footprint]
     failed: Mapping[str, tuple[str, str]]
+    causes: Mapping[str, Cause]
 
 
 def _one_set(
@@ -194,21 +216,40 @@ def _one_set(
             footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
-                return _Set(
-                    rounds={}, calls={}, profile={}, errors={}, allowed={}, footprints=footprints, failed=failed
-                )
+                return _failed_set(failed, dict.fromkeys(failed, Cause.NOT_ASKED), footprints)
             rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline)
             profile = {
                 name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
             }
         except _FailedError as error:
-            failed = {error.name: error.why}
-            return _Set(rounds={}, calls={}, profile={}, errors={}, allowed={}, footprints={}, failed=failed)
+            return _failed_set({error.name: error.why}, {error.name: error.cause}, {})
     errors = {name: answer.error for name, answer in opened.items()}
     allowed = {name: answer.allowed for name, answer in opened.items()}
     return _Set(
-        rounds=rounds, calls=calls, profile=profile, errors=errors, allowed=allowed, footprints=footprints, failed={}
+        rounds=rounds,
+        calls=calls,
+        profile=profile,
+        errors=errors,
+        allowed=allowed,
+        footprints=footprints,
+        failed={},
+        causes={},
+    )
+
+
+def _failed_set(
+    failed: Mapping[str, tuple[str, str]], causes: Mapping[str, Cause], footprints: Mapping[str, Footprint]
+) -> _Set:
+    return _Set(
+        rounds={},
+        calls={},
+        profile={},
+        errors={},
+        allowed={},
+        footprints=footprints,
+        failed=failed,
+        causes=causes,
     )
 
 
@@ -240,8 +281,10 @@ class _FailedError(Exception):
         self.name = name
         if isinstance(answer, Failed):
             self.why = (answer.stage, answer.reason)
+            self.cause = answer.cause
         else:
             self.why = ("run", f"unexpected answer {answer!r}")
+            self.cause = Cause.CRASH
 
 
 def _worker(folder: Path, contender: Contender) -> WorkerClient:

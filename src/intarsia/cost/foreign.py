@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.protocol import OBSERVING, Answer, Failed, Observe, Observed
 from intarsia.cost.recorded import recorded_values
 from intarsia.errors import ModelError
@@ -62,7 +62,7 @@ def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tu
             for seed in seeds:
                 values = folder / str(seed)
                 request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
-                types = _types(target, worker.ask(request, PATIENCE_S))
+                types = _types(target, ask_twice(worker, request, PATIENCE_S))
                 arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}
                 yield types, arrays
 

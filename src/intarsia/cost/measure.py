@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,9 +13,10 @@ from types import TracebackType
 from typing import Any, Literal
 
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.config.settings import RunSettings
 from intarsia.cost.answers import Answers, answers, failure_of
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Progress, Watcher, unwatched
@@ -46,6 +48,7 @@ from intarsia.runtime.transfers import HOST
 from intarsia.target import Target
 from intarsia.target.detect import devices_here
 
+log = logging.getLogger(__name__)
 PROTOCOL = 2
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
 PROFILE_RUNS = 5
@@ -67,6 +70,7 @@ class Measurer:
     Attributes:
         measured: Pieces measured so far.
         cached: Pieces found in the store.
+        left_out: Failures that are not kept, as no engine is to blame, by the targets that ran: the first of each.
         time: Whether there is time for more.
     """
 
@@ -85,6 +89,7 @@ class Measurer:
         self.store = store
         self.measured = 0
         self.cached = 0
+        self.left_out: dict[str, Failure] = {}
         self._engines = tuple(engines)
         self._origin = origin
         self._watch = watch
@@ -152,7 +157,8 @@ class Measurer:
 
     def knows(self, pieces: Sequence[Partition], settings: RunSettings) -> bool:
         """Whether what these pieces cost is in the store, one piece by itself or several as a plan."""
-        return self.store.get(self.key(pieces, "last" if len(pieces) == 1 else "all", settings)) is not None
+        key = self.key(pieces, "last" if len(pieces) == 1 else "all", settings)
+        return self.store.get(key, "piece") is not None
 
     def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
         """What the piece's engine says of its nodes, milliseconds by id; empty if it tells nothing, or fails."""
@@ -160,14 +166,16 @@ class Measurer:
         key = self.key((piece,), "nodes", settings)
         # Figures are kept by place, so an equal graph that lists its nodes in another order asks for its own.
         key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes), "naming": NAMING})
-        stored = self.store.get(key)
+        stored = self.store.get(key, "nodes")
         if stored is None and not self._has_time(key, (piece,), settings, Effort()):
             return {}
         if stored is None:
             with self.machine():
-                stored = self.store.get(key)  # another process may have asked while this one waited
+                stored = self.store.get(key, "nodes")  # another process may have asked while this one waited
                 if stored is None:
                     stored = self._inspect(piece, settings, [node.id for node in nodes])
+                    if stored is None:
+                        return {}
                     self.measured += 1
                     self.store.put("nodes", key, stored, self.provenance)
         else:
@@ -181,32 +189,51 @@ class Measurer:
             The seconds that its engines took to compile it, whenever that was; or why it could not be written.
         """
         request = Write(fragment=Fragment.of(partitions, settings), path=str(path))
-        answer = self._worker(settings).ask(request, 4 * self.timeout_s)
-        return answer.compile_s if isinstance(answer, Written) else failure_of(answer, "write")
+        answer = ask_twice(self._worker(settings), request, 4 * self.timeout_s)
+        return answer.compile_s if isinstance(answer, Written) else self.noted(partitions, failure_of(answer, "write"))
 
     def answers(
         self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]
     ) -> Sequence[Answers] | Failure:
         """What a plan answers to each set of inputs, its outputs in order; or why it does not."""
         fragment = Fragment.of(partitions, settings)
-        return answers(self._worker(settings), fragment, inputs, self.folder, self.timeout_s)
+        found = answers(self._worker(settings), fragment, inputs, self.folder, self.timeout_s)
+        return self.noted(partitions, found) if isinstance(found, Failure) else found
+
+    def noted(self, partitions: Sequence[Partition], failure: Failure) -> Failure:
+        """The failure; who is left out by it, though its engine is not to blame, is remembered.
+
+        What is concluded from then on is of this compile alone: the next one may find another answer.
+        """
+        if failure.cause.is_transient:
+            name = " + ".join(dict.fromkeys(str(partition.target) for partition in partitions))
+            self.left_out.setdefault(name, failure)
+        return failure
+
+    @property
+    def may_conclude(self) -> bool:
+        """Whether what follows from all that was measured is worth keeping."""
+        return not self.left_out
 
     def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
         """Whether each rounding stage of the graph rounds rightly in a plan of it; asked once, and kept."""
         key = self.key(partitions, "stages", settings)
         key = Key(facts={**key.facts, "content": self.graph.content_hash()})
-        if (known := self.store.get(key)) is not None:
+        if (known := self.store.get(key, "stages")) is not None:
             self.cached += 1
-            return StageCheck(**known)
+            return _stage_check(known)
         with self.machine():
-            stored = self.store.get(key)  # another process may have asked while this one waited
+            stored = self.store.get(key, "stages")  # another process may have asked while this one waited
             if stored is not None:
-                return StageCheck(**stored)
+                return _stage_check(stored)
             self._watch(Progress(stage="stages", note=f"each rounding stage on {partitions[0].target}"))
             fragment = Fragment.of(partitions, settings)
             found = check_stages(self._worker(settings), self.graph, fragment, self.folder, self.timeout_s)
             self.measured += 1
-            self.store.put("stages", key, asdict(found), self.provenance)
+            if found.cause is None or found.cause.is_lasting:
+                self.store.put("stages", key, asdict(found), self.provenance)
+            elif found.cause.is_transient:
+                self.noted(partitions, Failure(stage="stages", reason=str(found.skipped), cause=found.cause))
         return found
 
     def key(
@@ -263,7 +290,7 @@ class Measurer:
         key = self.key(pieces, timed, settings, place)
         known = self._known.get(key.digest) or self._stored(key)
         if known is None and self._is_stopped:
-            return Failure(stage=INTERRUPTED, reason="not measured before the interruption")
+            return Failure(stage=INTERRUPTED, reason="not measured before the interruption", cause=Cause.NOT_ASKED)
         if known is None and not self._has_time(key, pieces, settings, effort):
             known = self.time.refusal()
         if known is None:
@@ -296,24 +323,45 @@ class Measurer:
         effort: Effort,
         place: int | None,
     ) -> Outcome:
-        """Measure and record. What the end of the time cut off is no failure of its engine."""
+        """Measure and record. What the machine did, or the end of the time cut off, is no failure of its engine."""
         start = self.time.deadline.spent
-        left = self.timeout_s
-        if not effort.is_needed and not self.time.is_endless:
-            left = max(self._expected_s(pieces, settings), min(left, self.time.left))
-        known = self._measure(pieces, timed, settings, effort, place, left)
+        given_s = [self._patience_s(pieces, settings, effort)]
+
+        def again_s(failed: Failed) -> float:
+            """Seconds for a second try; none for what was cut off, or where there is no time for it."""
+            if failed.stage == "timeout" and given_s[-1] < self.timeout_s:
+                return 0.0
+            if failed.cause in (Cause.NO_MEMORY, Cause.KILLED):
+                for worker in self._workers.values():  # others hold memory too, and start again when they are asked
+                    worker.close()
+            if not effort.is_needed and not self.time.fits(self._expected_s(pieces, settings)):
+                return 0.0
+            given_s.append(self._patience_s(pieces, settings, effort))
+            return given_s[-1]
+
+        known = self._measure(pieces, timed, settings, effort, place, given_s[0], again_s)
         took = self.time.deadline.spent - start
-        if isinstance(known, Failure) and known.stage == "timeout" and left < self.timeout_s:
+        if isinstance(known, Failure) and known.stage == "timeout" and given_s[-1] < self.timeout_s:
+            if known.cause.is_transient:  # on a calm machine the time might have done
+                return replace(self.time.refusal(), reason=self.noted(pieces, known).reason)
             self.time.refuse({"piece": key.digest})
             return self.time.refusal()
         if isinstance(known, Measurement) and timed == "last" and self._share_of(pieces[-1]) == 1.0:
             self.time.whole_took(registry.engine_of(pieces[-1].target), took, sum(known.samples_ms) / 1e3)
         self.measured += 1
+        if isinstance(known, Failure) and not known.cause.is_lasting:
+            return self.noted(pieces, known)
         self.store.put("piece", key, to_json(known), self.provenance)
         return known
 
+    def _patience_s(self, pieces: Sequence[Partition], settings: RunSettings, effort: Effort) -> float:
+        """How long an answer is waited for."""
+        if effort.is_needed or self.time.is_endless:
+            return self.timeout_s
+        return max(self._expected_s(pieces, settings), min(self.timeout_s, self.time.left))
+
     def _stored(self, key: Key) -> Outcome | None:
-        data = self.store.get(key)
+        data = self.store.get(key, "piece")
         if data is None:
             return None
         self.cached += 1
@@ -327,6 +375,7 @@ class Measurer:
         effort: Effort,
         place: int | None,
         timeout_s: float,
+        again_s: Callable[[Failed], float],
     ) -> Outcome:
         fragment = Fragment.of(pieces, settings)
         request = Measure(
@@ -337,22 +386,35 @@ class Measurer:
             min_runs=effort.min_runs,
             hopeless_ms=effort.hopeless_ms,
         )
-        answer = self._worker(settings).ask(request, timeout_s)
+        answer = ask_twice(self._worker(settings), request, timeout_s, again_s)
         match answer:
             case Measured():
                 return Measurement(**answer.model_dump(exclude={"verb"}))
             case Failed():
-                folder = self.store.folder / "repro"
-                repro = write_repro(folder, self._origin.on_disk(self.graph, folder), fragment, answer)
-                return replace(failure_of(answer, "measure"), repro=str(repro))
+                return replace(failure_of(answer, "measure"), repro=self._repro(fragment, answer))
             case _:
                 return failure_of(answer, "measure")
 
-    def _inspect(self, piece: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any]:
+    def _repro(self, fragment: Fragment, failed: Failed) -> str | None:
+        """A script that shows a failure again; none of one that the machine is to blame for, or without a place."""
+        if failed.cause not in (Cause.ENGINE, Cause.CRASH, Cause.NO_ANSWER):
+            return None
+        folder = self.store.folder / "repro"
+        try:
+            return str(write_repro(folder, self._origin.on_disk(self.graph, folder), fragment, failed))
+        except OSError as error:
+            log.warning("there is no script that shows a failure again, as %s cannot be written to: %s", folder, error)
+            return None
+
+    def _inspect(self, piece: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any] | None:
+        """What is kept of what an engine tells; ``None`` if it did not come to telling, by no fault of its own."""
         request = Inspect(fragment=Fragment.of((piece,), settings), runs=PROFILE_RUNS)
-        answer = self._worker(settings).ask(request, self.timeout_s)
+        answer = ask_twice(self._worker(settings), request, self.timeout_s)
+        if isinstance(answer, Failed) and not answer.cause.is_lasting:
+            self.noted((piece,), failure_of(answer, "inspect"))
+            return None
         told = answer.ms if isinstance(answer, NodeTimes) else {}
-        return {"ms": [told.get(id_, 0.0) for id_ in ids] if told else []}
+        return {"ms": [told.get(id_, 0.0) for id_ in ids]} if told else {"ms": [], "cause": Cause.ENGINE.value}
 
     @staticmethod
     def _alike(settings: RunSettings) -> RunSettings:
@@ -373,6 +435,11 @@ def _facts(piece: Partition, position: Mapping[str, int]) -> list[Any]:
     if piece.precision is not None:
         row.append(sorted([position[node], scheme.value] for node, scheme in piece.precision.schemes))
     return row
+
+
+def _stage_check(stored: Mapping[str, Any]) -> StageCheck:
+    cause = stored.get("cause")
+    return StageCheck(**{**stored, "cause": None if cause is None else Cause(cause)})
 
 
 def _order_digest(graph: Graph, nodes: Sequence[Node]) -> str:

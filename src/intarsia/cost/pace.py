@@ -167,7 +167,8 @@ def pace_file(folder: Path | None = None) -> Path:
 
 def _read(file: Path) -> float:
     try:
-        return float(file.read_text(encoding="ascii"))
+        found = float(file.read_text(encoding="ascii"))
+        return found if 0 < found < math.inf else math.inf
     except (OSError, ValueError):
         return math.inf
 

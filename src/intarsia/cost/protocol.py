@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from intarsia.backends.causes import Cause
 from intarsia.config.precision import Precision
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.cost.memory import Memory
@@ -282,11 +283,12 @@ class NodeTimes(Message):
 
 
 class Failed(Message):
-    """Any request can fail: the stage, and what was said."""
+    """Any request can fail: the stage, what was said, and whose doing it is."""
 
     verb: Literal["failed"] = "failed"
     stage: str
     reason: str
+    cause: Cause
 
 
 Request = Annotated[

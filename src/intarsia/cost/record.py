@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.statistics import Interval, median_interval
 
 
@@ -50,11 +51,13 @@ class Failure:
     Attributes:
         stage: ``compile``, ``load``, ``run``, ``verify``, ``timeout`` or ``crash``.
         reason: What it said, or how it differed.
+        cause: Whose doing it is; only what is the engine's is kept.
         repro: A script that shows the failure again.
     """
 
     stage: str
     reason: str
+    cause: Cause
     repro: str | None = None
 
     @property
@@ -89,7 +92,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Outcome:
-    """The outcome that `to_json` wrote."""
+    """The outcome that `to_json` wrote, of a record that is as `intarsia.cost.outcomes` asks."""
     if "stage" in data:
-        return Failure(**data)
+        return Failure(**{**data, "cause": Cause(data["cause"])})
     return Measurement(**{**data, "samples_ms": tuple(data["samples_ms"])})

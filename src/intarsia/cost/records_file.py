@@ -6,15 +6,16 @@ the engines; so a record of another machine, or of another version, is never tak
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from intarsia.cost.record import from_json
-from intarsia.cost.store import Kind, Record, Store
+from intarsia.cost.outcomes import Kind, Name, checked_facts, checked_moment, checked_outcome, what_is_wrong
+from intarsia.cost.store import Record, Store
 from intarsia.errors import ConfigError
 from intarsia.files import replace_file
 from intarsia.runtime.machine import this_machine
@@ -30,7 +31,7 @@ class _Header(BaseModel):
 
     format: Literal["intarsia records"] = "intarsia records"
     version: Literal[1] = 1
-    machines: dict[str, str]
+    machines: dict[str, Name]
 
 
 class _Line(BaseModel):
@@ -41,8 +42,36 @@ class _Line(BaseModel):
     kind: Kind
     facts: Annotated[dict[str, Any], Field(min_length=1)]
     outcome: dict[str, Any]
-    model: str | None
+    model: Name | None
     made_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What came of writing records to a file.
+
+    Attributes:
+        written: How many records were written.
+        damaged: How many rows of the store are no records.
+    """
+
+    written: int
+    damaged: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What came of reading records from a file.
+
+    Attributes:
+        added: How many the store did not have yet.
+        left_out: How many lines are no records.
+        first: Which is the first of those, and what is wrong with it; empty if there is none.
+    """
+
+    added: int
+    left_out: int
+    first: str
 
 
 def machine_name() -> str:
@@ -58,8 +87,8 @@ def machine_of(record: Record) -> tuple[str, str]:
     return fingerprint, machine_name() if fingerprint == here.fingerprint else str(record.provenance.get(MACHINE, ""))
 
 
-def export_records(store: Store, path: Path) -> int:
-    """Write every record of a store; how many there are. The file appears whole or not at all.
+def export_records(store: Store, path: Path) -> Exported:
+    """Write every record of a store. The file appears whole or not at all.
 
     Of a model only the file's name is told, and of a failure no script: paths are of no use to others.
 
@@ -67,24 +96,29 @@ def export_records(store: Store, path: Path) -> int:
         OutputError: It cannot be written there.
         DiskError: The disk is full.
     """
-    records = [replace(record, outcome=_without_paths(record.outcome)) for record in store.records()]
+    found = store.records()
+    records = [replace(record, outcome=_without_paths(record.outcome)) for record in found.records]
     machines = dict(sorted(map(machine_of, records)))
     text = "".join(f"{line.model_dump_json()}\n" for line in _lines(machines, records))
     replace_file(path, text.encode())
-    return len(records)
+    return Exported(written=len(records), damaged=found.damaged)
 
 
-def import_records(store: Store, path: Path) -> int:
-    """Add the records of a file, all or none of them; how many the store did not have yet.
+def import_records(store: Store, path: Path) -> Imported:
+    """Add the records of a file. Lines that are none are left out: one damaged line spoils no night's measuring.
 
     Raises:
-        ConfigError: It is no such file, naming the line that is wrong.
+        ConfigError: It is no such file, or none of its lines is a record.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
         raise ConfigError(f"{path}: cannot be read as records ({error})") from error
-    return store.add(_read(path, lines))
+    records, wrong = _read(path, [line for line in lines if line.strip()])
+    first = next((f"line {number} {what}" for number, what in wrong.items()), "")
+    if wrong and not records:
+        raise ConfigError(f"{path}: holds no record that can be used: {first}")
+    return Imported(added=store.add(records), left_out=len(wrong), first=first)
 
 
 def _lines(machines: Mapping[str, str], records: Iterable[Record]) -> Iterator[BaseModel]:
@@ -100,40 +134,37 @@ def _lines(machines: Mapping[str, str], records: Iterable[Record]) -> Iterator[B
         )
 
 
-def _read(path: Path, lines: Iterable[str]) -> list[Record]:
+def _read(path: Path, lines: Iterable[bytes]) -> tuple[list[Record], Mapping[int, str]]:
+    """The records of the lines, and by its number what is wrong with each line that is none."""
     machines: Mapping[str, str] | None = None
-    records = []
+    records, wrong = [], {}
     for number, text in enumerate(lines, start=1):
         try:
             if machines is None:
                 machines = _Header.model_validate_json(text).machines
-                continue
-            line = _Line.model_validate_json(text)
-            if line.kind == "piece":
-                from_json(line.outcome)
-        except (ValidationError, ValueError, TypeError, KeyError) as error:
-            raise ConfigError(f"{path}: line {number} is not what `tune --export` writes ({_what(error)})") from error
-        name = machines.get(str(line.facts.get("machine", "")), "")
-        records.append(
-            Record(
-                kind=line.kind,
-                facts=line.facts,
-                outcome=line.outcome,
-                provenance={MODEL: line.model, MACHINE: name},
-                made_at=line.made_at,
-            )
-        )
+            else:
+                records.append(_record(text, machines))
+        except ValueError as error:
+            told = f"is not what `tune --export` writes ({what_is_wrong(error)})"
+            if machines is None:
+                raise ConfigError(f"{path}: line {number} {told}") from error
+            wrong[number] = told
     if machines is None:
         raise ConfigError(f"{path}: holds no records")
-    return records
+    return records, wrong
+
+
+def _record(text: bytes, machines: Mapping[str, str]) -> Record:
+    line = _Line.model_validate_json(text)
+    facts = checked_facts(json.dumps(line.facts))
+    return Record(
+        kind=line.kind,
+        facts=facts,
+        outcome=checked_outcome(line.kind, json.dumps(line.outcome)),
+        provenance={MODEL: line.model, MACHINE: machines.get(str(facts.get("machine", "")), "")},
+        made_at=checked_moment(line.made_at),
+    )
 
 
 def _without_paths(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**outcome, "repro": None} if "repro" in outcome else outcome
-
-
-def _what(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

@@ -16,8 +16,15 @@ import numpy as np
 
 from intarsia.cost.foreign import foreign_arrays
 from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.recorded import record_leeways, record_values, recorded_leeways, recorded_names, recorded_values
-from intarsia.errors import DiskError, IntarsiaError, ModelError
+from intarsia.cost.recorded import (
+    forget_damaged,
+    record_leeways,
+    record_values,
+    recorded_leeways,
+    recorded_names,
+    recorded_values,
+)
+from intarsia.errors import IntarsiaError, ModelError
 from intarsia.files import remove_folder, replace_file, sweep
 from intarsia.graph import Graph
 from intarsia.graph.foreign import untold_values
@@ -50,16 +57,35 @@ def reference_values(
     What operators that neither ONNX defines nor the evaluator knows compute is taken from the engine of ``teller``. A
     model that the evaluator still cannot run has only its inputs there; what engines answer for it then goes unchecked,
     and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
-    ``machine`` is held while something is computed that was not before.
+    ``machine`` is held while something is computed that was not before. What is damaged there is computed anew.
     """
     folder = cache / f"{graph.content_hash()}-{seed}"
     wanted = {*borders, *graph.outputs}
-    if not wanted <= recorded_names(folder) or (rounds(graph) and not recorded_leeways(folder)):
+    if (
+        not _is_sound(folder)
+        or not wanted <= recorded_names(folder)
+        or (rounds(graph) and not recorded_leeways(folder))
+    ):
         with machine():
             _compute(folder, graph, wanted, seed, teller, watch)
     _touch(folder)
     _prune(cache, KEEP_BYTES, keep=folder)
     return folder
+
+
+def _is_sound(folder: Path) -> bool:
+    """Whether all that is recorded is as it was written; what is not is taken away."""
+    try:
+        damaged = forget_damaged(folder)
+    except OSError:  # a folder where a file should be, or the other way round
+        damaged = ("all of them",)
+        if folder.is_dir():
+            remove_folder(folder)
+        else:
+            folder.unlink(missing_ok=True)
+    if damaged:
+        log.warning("values of the reference in %s were damaged; they are computed anew", folder)
+    return not damaged
 
 
 def _compute(
@@ -125,7 +151,7 @@ def leave_open(
 
 def _touch(folder: Path) -> None:
     sweep(folder)
-    with suppress(DiskError):  # when it goes is a little less right, and it is here
+    with suppress(OSError):  # when it goes is a little less right, and it is here
         replace_file(folder / "used", str(time.time()).encode(), lasts=False)
 
 
@@ -148,4 +174,8 @@ def _last_used(folder: Path) -> float:
 
 
 def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.glob("*"))
+    total = 0
+    for file in folder.glob("*"):
+        with suppress(OSError):  # another process may have removed it meanwhile
+            total += file.stat().st_size
+    return total

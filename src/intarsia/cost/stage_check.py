@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.answers import failure_of
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.protocol import Evaluated, Expose, Fragment
 from intarsia.cost.recorded import VALUES, recorded_leeways, recorded_names, recorded_values
 from intarsia.errors import IntarsiaError
@@ -31,11 +32,13 @@ class StageCheck:
         stages: How many results of stages were checked.
         fault: The first stage that rounds wrongly, or the output that does not follow from the last ones.
         skipped: Why nothing was checked.
+        cause: Whose doing it is that nothing was checked; ``None`` where something was.
     """
 
     stages: int
     fault: str | None = None
     skipped: str | None = None
+    cause: Cause | None = None
 
 
 def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder: Path, patience_s: float) -> StageCheck:
@@ -43,22 +46,24 @@ def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder:
     names = checked_values(graph)
     inputs = recorded_values(folder / VALUES, graph.inputs)
     if not names or not set(graph.outputs) <= recorded_names(folder / VALUES):
-        return StageCheck(stages=0, skipped="the reference has no values to compare with")
+        return StageCheck(stages=0, skipped="the reference has no values to compare with", cause=Cause.NOT_ASKED)
     with scratch(folder) as place:
         asked = (*names, *untold_values(graph))
         request = Expose(fragment=fragment, names=asked, folder=str(place))
-        answer = worker.ask(request, 2 * patience_s)
+        answer = ask_twice(worker, request, 2 * patience_s)
         if not isinstance(answer, Evaluated):
             failure = failure_of(answer, "expose")
             told = failure.reason.splitlines()[0] if failure.reason else "no reason given"
-            return StageCheck(stages=0, skipped=f"it does not run with its stages exposed ({failure.stage}: {told})")
+            skipped = f"it does not run with its stages exposed ({failure.stage}: {told})"
+            return StageCheck(stages=0, skipped=skipped, cause=failure.cause)
         made = recorded_values(place, {*asked, *graph.outputs})
         judge = Judge(graph, {name: made[name] for name in names if name in made})
         given = {name: made[name] for name in untold_values(graph) if name in made}
         try:
             right = evaluate(graph, inputs, given=given, around=judge)
         except IntarsiaError as error:
-            return StageCheck(stages=0, skipped=f"the reference cannot follow its results: {error}")
+            skipped = f"the reference cannot follow its results: {error}"
+            return StageCheck(stages=0, skipped=skipped, cause=Cause.ENGINE)
         if judge.faults:
             return StageCheck(stages=len(names), fault=str(judge.faults[0]))
         # Between the last stages and the outputs nothing else rounds, so a float there is held to its dtype.

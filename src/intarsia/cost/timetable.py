@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.progress import TIME, Progress, Watcher, unwatched
 from intarsia.cost.record import Failure, Key
@@ -169,7 +170,11 @@ class Timetable:
 
     def has_refused(self, question: Mapping[str, Any]) -> bool:
         """Whether there was no time for this when it was asked with the same budget before."""
-        return not self.is_endless and self._store is not None and self._store.get(self._key(question)) is not None
+        return (
+            not self.is_endless
+            and self._store is not None
+            and self._store.get(self._key(question), NO_TIME) is not None
+        )
 
     def refuse(self, question: Mapping[str, Any]) -> None:
         """Write down that there was no time for this."""
@@ -195,7 +200,9 @@ class Timetable:
         """What stands in the place of a figure."""
         seconds = self.deadline.seconds
         return Failure(
-            stage=NO_TIME, reason=f"not measured in the {seconds:.0f} s that there were; --budget gives more"
+            stage=NO_TIME,
+            reason=f"not measured in the {seconds:.0f} s that there were; --budget gives more",
+            cause=Cause.NOT_ASKED,
         )
 
     def announce(self, because: str, more_s: float = 0.0) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.footprint import Footprint, Tail
 from intarsia.cost.statistics import Interval, hull, median, median_interval
 
@@ -23,6 +24,8 @@ CONTROL = 0.02
 WIDEST = 0.10
 """How far the 95 % interval of that ratio may reach from 1."""
 CONTROL_NAME = "control"
+MEMORY_STAGE = "memory"
+"""Where a contender failed that needs more memory than it may."""
 
 
 class Shown(StrEnum):
@@ -60,6 +63,7 @@ class Verdict:
         errors: For each contender, its largest error against the reference.
         allowed: For each contender, what the output with that error was allowed.
         failed: Contenders that did not make it, with stage and reason.
+        causes: For each of them, whose doing it is.
         is_void: Whether the control does not hold, or the duel did not come to its end: it shows nothing.
         left_ms: As ``rounds_ms``, for each contender that left because the first one beat it; of fewer rounds.
         tails: For each contender that raced, its slowest calls.
@@ -81,6 +85,12 @@ class Verdict:
     footprints: Mapping[str, Footprint] = field(default_factory=dict)
     compile_s: Mapping[str, float] = field(default_factory=dict)
     is_replayed: bool = False
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+
+    @property
+    def has_transient_failure(self) -> bool:
+        """Whether somebody failed who may not the next time; of old records nobody knows, so they count."""
+        return any(self.causes.get(name, Cause.CRASH).is_transient for name in self.failed)
 
     def speedup(self, name: str, baseline: str) -> Interval:
         """How many times as fast as the baseline, by their rates against the first, with the 95 % interval.

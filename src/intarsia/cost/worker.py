@@ -22,6 +22,7 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause, cause_of
 from intarsia.cost.deadline import process_age
 from intarsia.cost.memory import MemoryGauge
 from intarsia.cost.node_times import node_times
@@ -109,17 +110,17 @@ class Worker:
         return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
 
     def answer(self, request: Request) -> Answer:
-        """Do what is asked; an engine's failure is an answer."""
+        """Do what is asked; a failure is an answer, which says whose doing it is."""
         try:
             return self._answer(request)
         except MismatchError as error:
-            return Failed(stage="verify", reason=str(error))
+            return Failed(stage="verify", reason=str(error), cause=Cause.ENGINE)
         except BackendError as error:
-            return Failed(stage=error.stage, reason=error.detail)
+            return Failed(stage=error.stage, reason=error.detail, cause=cause_of(error))
         except IntarsiaError as error:
-            return Failed(stage="prepare", reason=str(error))
+            return Failed(stage="prepare", reason=str(error), cause=cause_of(error))
         except Exception as error:  # an engine's exception that no guard caught is still only data
-            return Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000])
+            return Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000], cause=cause_of(error))
 
     def _answer(self, request: Request) -> Answer:
         match request:

@@ -11,6 +11,7 @@ from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.recorded import VALUES
 from intarsia.cost.reference import reference_values
 from intarsia.cost.store import Store
+from intarsia.errors import ConfigError, IntarsiaError
 from intarsia.files import SCRATCH, WORK, Scratch, make_folder, sweep, temporary_root
 from intarsia.graph import Graph
 from intarsia.target import Target
@@ -22,11 +23,17 @@ class Workspace:
     def __init__(self, store: Store) -> None:
         self._store = store
         parent = store.folder / "work"
-        make_folder(parent)
-        sweep(parent, WORK)
-        sweep(store.folder)
-        sweep(temporary_root(), SCRATCH)
-        self._made = Scratch(parent, "")
+        try:
+            make_folder(parent)
+            sweep(parent, WORK)
+            sweep(store.folder)
+            sweep(temporary_root(), SCRATCH)
+            self._made = Scratch(parent, "")
+        except IntarsiaError:
+            raise
+        except OSError as error:
+            told = f"{parent}: cannot be worked in ({error}); make room there, or name another store with --store"
+            raise ConfigError(told) from error
         self.folder = self._made.path
 
     def save(self, graph: Graph) -> None:

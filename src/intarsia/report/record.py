@@ -13,6 +13,7 @@ from typing import Any
 
 from intarsia import __version__
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval, percentile
@@ -43,11 +44,13 @@ def compile_report(
     surveyed: Mapping[str, Footprint] | None = None,
     remarks: Sequence[str] = (),
     announced: tuple[float, str] | None = None,
+    left_out: Mapping[str, Failure] | None = None,
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
     ``surveyed`` are the footprints of plans that did not race, ``remarks`` what is to be known of the comparison;
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
+    ``left_out`` are failures that no engine is to blame for, by the targets that ran: they are kept nowhere but here.
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(surveyed or {}), **verdict.footprints}
@@ -79,7 +82,11 @@ def compile_report(
         "shown_vs_best_single": _shown(chosen, decision),
         "reason": decision.reason,
         "verified": decision.is_verified,
-        "remarks": list(remarks),
+        "remarks": [*remarks, *(_left_out_told(name, each) for name, each in (left_out or {}).items())],
+        "left_out": [
+            {"target": name, "stage": each.stage, "reason": each.reason, "cause": each.cause.value}
+            for name, each in (left_out or {}).items()
+        ],
         "conclusion": decision.conclusion.value,
         "predicted_ms": chosen.total_ms,
         "prediction": _prediction(chosen.total_ms, latency),
@@ -122,6 +129,14 @@ def compile_report(
     }
 
 
+def _left_out_told(target: str, failure: Failure) -> str:
+    cure = f" ({failure.cause.cure})" if failure.cause.cure else ""
+    return (
+        f"{target} failed at {failure.stage} by no fault of its own: {failure.reason}{cure}; "
+        "that is not kept, and the next compile tries it again"
+    )
+
+
 def _latency(name: str, verdict: Verdict) -> dict[str, float] | None:
     times = verdict.rounds_ms.get(name)
     if not times:
@@ -133,12 +148,18 @@ def _latency(name: str, verdict: Verdict) -> dict[str, float] | None:
 def _single(single: Single, decision: Decision, footprints: Mapping[str, Footprint]) -> dict[str, Any]:
     name, verdict = str(single.target), decision.verdict
     if isinstance(single.outcome, Failure):
-        failure = {"stage": single.outcome.stage, "reason": single.outcome.reason, "repro": single.outcome.repro}
+        failure = {
+            "stage": single.outcome.stage,
+            "reason": single.outcome.reason,
+            "cause": single.outcome.cause.value,
+            "repro": single.outcome.repro,
+        }
         return {"target": name, "failure": failure}
     standing = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
     if not standing:
         stage, reason = verdict.failed[single.candidates[0].name]
-        return {"target": name, "failure": {"stage": stage, "reason": reason, "repro": None}}
+        cause = verdict.causes.get(single.candidates[0].name, Cause.ENGINE).value
+        return {"target": name, "failure": {"stage": stage, "reason": reason, "cause": cause, "repro": None}}
     raced = {c.name: verdict.expected_ms(c.name) for c in standing if c.name in verdict.raced}
     best = min(standing, key=lambda candidate: raced.get(candidate.name, inf))
     latency = raced.get(best.name, best.total_ms)

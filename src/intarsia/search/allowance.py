@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -12,8 +13,10 @@ from intarsia.cost.duel import SETTLED_SETS
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.record import Failure
+from intarsia.errors import IntarsiaError
 from intarsia.search.predict import failure_error
 from intarsia.search.problem import Candidate, Problem
+from intarsia.search.replay import fits
 from intarsia.search.rough import NO_ROUGH, RoughPlans, RoughSearch, starting_points
 from intarsia.search.rough_record import accuracy_key, from_json, rough_key, to_json
 from intarsia.search.unseen import FEWEST, UNSEEN, Accuracy, Samples, measured
@@ -47,17 +50,29 @@ class Allowance:
         if problem.settings.max_error is None or not self._exact:
             return NO_ROUGH
         key = rough_key(problem, self._exact)
-        stored = measurer.store.get(key)
-        if stored is not None:
+        stored = measurer.store.get(key, "rough")
+        kept = None if stored is None else self._kept(stored)
+        if stored is not None and kept is None:
+            measurer.store.discard(key, "it does not fit the model")
+        if kept is not None:
             measurer.cached += 1
-            return from_json(stored, problem.threads, problem.settings.max_error)
+            return kept
         time = measurer.time
         time.keep(self._judging_s(self._exact[0], FEWEST) + self._racing_s())
         plans = RoughSearch(problem, measurer, self._samples, self._watch).run(self._exact)
         time.keep(self._judging_s(self._exact[0], FEWEST) if plans.found else 0.0)
         measurer.measured += 1
-        measurer.store.put("rough", key, to_json(plans), measurer.provenance)
+        if measurer.may_conclude:
+            measurer.store.put("rough", key, to_json(plans), measurer.provenance)
         return plans
+
+    def _kept(self, stored: Mapping[str, Any]) -> RoughPlans | None:
+        """What is on record; ``None`` if it does not fit the model, whoever wrote it."""
+        try:
+            found = from_json(stored, self._problem.threads, self._problem.settings.max_error)
+        except (IntarsiaError, ValueError):
+            return None
+        return found if all(fits(self._problem, each.candidate) for each in found.found) else None
 
     def judge(self, plan: Candidate) -> Accuracy | None:
         """What a plan is off by on inputs that decided nothing; ``None`` where no error is allowed.
@@ -73,10 +88,12 @@ class Allowance:
             return None
         measurer, exact = self._measurer, self._exact[0]
         key = accuracy_key(self._problem, plan, exact, allowed)
-        stored = measurer.store.get(key)
-        if stored is not None:
+        stored = measurer.store.get(key, "accuracy")
+        if stored is not None and stored["worst"].keys() == set(measurer.graph.outputs):
             measurer.cached += 1
             return _ACCURACY.validate_python(stored)
+        if stored is not None:
+            measurer.store.discard(key, "it is of other outputs")
         count = self._inputs(plan)
         if count < FEWEST:
             return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None

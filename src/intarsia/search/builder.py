@@ -9,7 +9,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.cost.answers import failure_of
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Open, Opened
@@ -79,7 +79,7 @@ class Builder:
             built = self.build(candidate)
             if isinstance(built, Failure):
                 raise failure_error(candidate.partitions[0], built)
-            answer = worker.ask(Open(path=str(built.path), trust=OWN), 2 * self._measurer.timeout_s)
+            answer = ask_twice(worker, Open(path=str(built.path), trust=OWN), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
             raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
         return built.path, answer

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from intarsia.cost.duel import MEMORY_STAGE
+from intarsia.backends.causes import Cause
 from intarsia.cost.footprint import megabytes
 from intarsia.cost.record import Failure
-from intarsia.cost.verdict import Verdict
+from intarsia.cost.verdict import MEMORY_STAGE, Verdict
 from intarsia.errors import MemoryLimitError
 from intarsia.search.conclusion import Conclusion, Contest
 from intarsia.search.predict import failure_error
@@ -109,8 +109,9 @@ def _without_singles(mixes: Sequence[Candidate], verdict: Verdict, max_memory: i
     check_memory((*verdict.rounds_ms, *verdict.failed), verdict, max_memory)
     best = fastest(mixes, verdict)
     if best is None:
-        stage, why = next(iter(verdict.failed.values()), ("run", "nothing ran"))
-        raise failure_error(mixes[0].partitions[0], Failure(stage=stage, reason=why))
+        name, (stage, why) = next(iter(verdict.failed.items()), ("", ("run", "nothing ran")))
+        failure = Failure(stage=stage, reason=why, cause=verdict.causes.get(name, Cause.ENGINE))
+        raise failure_error(mixes[0].partitions[0], failure)
     if any(stage == MEMORY_STAGE for stage, _ in verdict.failed.values()):
         return best, "no engine alone gets by with so little memory"
     return best, "no engine alone can run the whole model"

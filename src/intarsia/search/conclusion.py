@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from intarsia.config.settings import MIX_MEMORY
-from intarsia.cost.duel import MEMORY_STAGE
 from intarsia.cost.footprint import megabytes
 from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import Shown, Verdict
+from intarsia.cost.verdict import MEMORY_STAGE, Shown, Verdict
 from intarsia.search.problem import Candidate
 
 

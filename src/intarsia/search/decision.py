@@ -296,6 +296,7 @@ def side_by_side(
         verdict = replace(
             verdict,
             failed={**before.failed, **verdict.failed},
+            causes={**before.causes, **verdict.causes},
             footprints={**before.footprints, **verdict.footprints},
             compile_s={**before.compile_s, **verdict.compile_s},
         )
@@ -317,7 +318,7 @@ def _verdict(
     The first of the field is the one to beat.
     """
     effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
-    key, stored = _kept(measurer.store, partial(_duel_key, problem.graph, field, keep, effort))
+    key, stored = _kept(measurer.store, field, partial(_duel_key, problem.graph, field, keep, effort))
     if stored is not None and (_decides(stored) or not again):
         measurer.cached += 1
         return stored
@@ -326,12 +327,13 @@ def _verdict(
         return NO_RACE
     with measurer.machine():
         contenders = []
-        failed = {}
+        failed, causes = {}, {}
         compile_s = {}
         for candidate in field:
             built = builder.build(candidate)
             if isinstance(built, Failure):
                 failed[candidate.name] = (built.stage, built.reason)
+                causes[candidate.name] = built.cause
             else:
                 plan = plan_of(problem.graph, candidate.partitions, candidate.settings)
                 contenders.append(Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN))
@@ -341,20 +343,38 @@ def _verdict(
         verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
         if not verdict.rounds_ms and not failed and not verdict.failed:
             return NO_RACE
-    verdict = replace(verdict, failed={**failed, **verdict.failed}, compile_s=compile_s)
-    measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
+    causes |= verdict.causes
+    verdict = replace(verdict, failed={**failed, **verdict.failed}, causes=causes, compile_s=compile_s)
+    if not verdict.has_transient_failure:
+        measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
+    for candidate in field:
+        if candidate.name in verdict.failed:
+            stage, reason = verdict.failed[candidate.name]
+            measurer.noted(candidate.partitions, Failure(stage=stage, reason=reason, cause=causes[candidate.name]))
     return verdict
 
 
-def _kept(store: Store, key_of: Callable[[int], Key]) -> tuple[Key, Verdict | None]:
+def _kept(store: Store, field: Sequence[Candidate], key_of: Callable[[int], Key]) -> tuple[Key, Verdict | None]:
     """The first duel in the store that decides, else the last one; and the key of a next one."""
     attempt, found = 0, None
-    while (stored := store.get(key_of(attempt))) is not None:
-        found = replace(_VERDICT.validate_python(stored), is_replayed=True)
+    while (stored := store.get(key_of(attempt), "duel")) is not None:
+        told = _VERDICT.validate_python(stored)
+        if not _is_of(told, field):
+            store.discard(key_of(attempt), "it is of other plans")
+            break
+        found = replace(told, is_replayed=True)
         if _decides(found):
             break
         attempt += 1
     return key_of(attempt), found
+
+
+def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:
+    """Whether a verdict from a record is of these plans, whoever wrote it."""
+    parts = {candidate.name: len(candidate.partitions) for candidate in field}
+    if not verdict.raced | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
+        return False
+    return all(len(ms) == parts.get(name, len(ms)) for name, ms in verdict.profile_ms.items() if ms)
 
 
 def _decides(verdict: Verdict) -> bool:
@@ -377,7 +397,7 @@ def _that_fit(
     chosen = [*field[:1], *ranked]
     while len(chosen) > 1:
         fitting = [each for each in field if each in chosen]
-        if measurer.store.get(_duel_key(problem.graph, fitting, keep, effort, 0)) is not None:
+        if measurer.store.get(_duel_key(problem.graph, fitting, keep, effort, 0), "duel") is not None:
             return fitting
         question = {**_question(fitting), "sets": SETTLED_SETS}
         if measurer.time.may_race(question, _race_s(problem, measurer, fitting, SETTLED_SETS)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.progress import Progress, Watcher
 from intarsia.cost.protocol import Failed, Open
 from intarsia.cost.record import Failure
@@ -55,10 +55,10 @@ def check_ends(
             link = folder / VALUES
             link.unlink(missing_ok=True)
             link.symlink_to(values, target_is_directory=True)
-            answer = worker.ask(Open(path=str(path), trust=OWN), PATIENCE_S)
+            answer = ask_twice(worker, Open(path=str(path), trust=OWN), PATIENCE_S)
             if isinstance(answer, Failed):
                 stated = ", ".join(f"{name}={size}" for name, size in sizes.items())
-                failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}")
+                failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}", cause=answer.cause)
                 error = failure_error(bucket.plan.partitions[0], failure)
                 kind = "answers wrongly" if isinstance(error, MismatchError) else "fails"
                 return EndFault(place=place, error=error, reason=f"{kind} at {stated}")

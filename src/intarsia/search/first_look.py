@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.config.settings import RunSettings
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer, run_facts
@@ -58,7 +59,7 @@ class FirstLook:
         """
         late = self._too_late(target)
         if late is not None:
-            return Failure(stage=STAGE, reason=late)
+            return Failure(stage=STAGE, reason=late, cause=Cause.NOT_ASKED)
         part = self._heaviest(target)
         if not part or best is None:
             return None
@@ -68,7 +69,8 @@ class FirstLook:
         if isinstance(theirs, Failure) or ours.cost_ms <= BEHIND * theirs.cost_ms:
             return None
         slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"
-        return Failure(stage=STAGE, reason=f"takes {slower} on the heaviest part, so nothing else was measured")
+        reason = f"takes {slower} on the heaviest part, so nothing else was measured"
+        return Failure(stage=STAGE, reason=reason, cause=Cause.NOT_ASKED)
 
     def _too_late(self, target: Target) -> str | None:
         """Why there is no time for a target. It is kept: the same question, asked again, has the same answer."""
@@ -83,7 +85,7 @@ class FirstLook:
                 **run_facts([target], RunSettings(threads=self.problem.threads)),
             }
         )
-        stored = self.measurer.store.get(key)
+        stored = self.measurer.store.get(key, STAGE)
         if stored is not None:
             return str(stored["reason"])
         if self.deadline.spent <= SHARE * self.deadline.seconds:

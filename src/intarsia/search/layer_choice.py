@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
+from intarsia.backends.causes import CauseError
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.cost.answers import Answers, Oracle
 from intarsia.cost.progress import Progress, Watcher, unwatched
@@ -212,5 +213,6 @@ def _ranges(
 
 def _told(found: Sequence[Answers] | Failure) -> Sequence[Answers]:
     if isinstance(found, Failure):
-        raise ExecutionError("the engine that tells how accurate layers are", found.reason)
+        error = ExecutionError("the engine that tells how accurate layers are", found.reason)
+        raise error from (CauseError(found.cause) if found.cause.is_transient else None)
     return found

@@ -127,6 +127,8 @@ def failure_error(piece: Partition, failure: Failure) -> BackendError | Mismatch
     """A recorded failure as the error that a plan which insists on it ends with."""
     where = f"{counted(len(piece.nodes), 'node')} from {piece.nodes[0]}"
     repro = f"; see it again with {failure.repro}" if failure.repro else ""
+    if failure.cause.is_transient:
+        repro += f"; it may work the next time, so nothing of it was kept ({failure.cause.cure})"
     if failure.stage == "verify":
         return MismatchError(f"{piece.target} answers wrongly on {where}: {failure.reason}{repro}")
     error = _ERRORS.get(failure.stage)

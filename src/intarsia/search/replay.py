@@ -11,10 +11,12 @@ from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any
 
+from intarsia.backends import registry
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.measure import judging_facts, run_facts
 from intarsia.cost.record import Key
-from intarsia.partition import Partition
+from intarsia.graph import Graph, Node
+from intarsia.partition import Partition, Partitioning
 from intarsia.search.collage import CollageResult, Mix
 from intarsia.search.edge_costs import Known
 from intarsia.search.problem import Candidate, Problem
@@ -26,7 +28,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
     place = {node.id: node.index for node in problem.graph.nodes}
     return Key(
         facts={
-            "search": 3,
+            "search": 4,
             "graph": problem.graph.fingerprint,
             "atoms": [[place[node] for node in atom] for atom in problem.atoms],
             "targets": [target.key for target in targets],
@@ -74,8 +76,12 @@ def to_json(problem: Problem, result: CollageResult) -> dict[str, Any]:
 
 
 def from_json(problem: Problem, data: Mapping[str, Any]) -> CollageResult:
-    """The result that `to_json` wrote."""
-    return CollageResult(
+    """The result that `to_json` wrote.
+
+    Raises:
+        ValueError, IntarsiaError: It is of another problem, whoever wrote it.
+    """
+    result = CollageResult(
         mixes=tuple(_mix(problem, mix) for mix in data["mixes"]),
         atoms=data["atoms"],
         rounds=data["rounds"],
@@ -84,6 +90,31 @@ def from_json(problem: Problem, data: Mapping[str, Any]) -> CollageResult:
         shares=MappingProxyType({Target(text): tuple(map(_number, ms)) for text, ms in data["shares"].items()}),
         candidates=data["candidates"],
     )
+    if result.atoms != len(problem.atoms) or not all(fits(problem, mix.candidate) for mix in result.mixes):
+        raise ValueError("it does not fit the model")
+    return result
+
+
+def fits(problem: Problem, plan: Candidate) -> bool:
+    """Whether a plan from a record is one of this problem: on its engines, with each node once, in a runnable order."""
+    engines = set(map(registry.engine_of, problem.targets))
+    if any(registry.engine_of(part.target) not in engines for part in plan.partitions):
+        return False
+    parts = [(part.target, part.nodes) for part in plan.partitions]
+    Partitioning.of(problem.graph, parts, crossing_ok=lambda *_: True, places=problem.places)
+    return _is_in_order(problem.graph, plan.partitions)
+
+
+def _is_in_order(graph: Graph, partitions: Sequence[Partition]) -> bool:
+    """Whether each partition reads only what it makes itself, or what was made before."""
+    done: set[int] = set()
+    for partition in partitions:
+        nodes = [graph.node(id_) for id_ in partition.nodes]
+        done |= {node.index for node in nodes}
+        makers = {graph.values[name].producer for node in nodes for name in node.reads}
+        if not makers - {None} <= done:
+            return False
+    return True
 
 
 def _known(row: Sequence[Any]) -> Known:
@@ -112,7 +143,7 @@ def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:
         name=data["name"],
         label=data["name"],
         partitions=tuple(
-            Partition(target=Target(target), nodes=tuple(nodes[place].id for place in places))
+            Partition(target=Target(target), nodes=tuple(_node(nodes, place) for place in places))
             for target, places in data["pieces"]
         ),
         settings=RunSettings(
@@ -121,3 +152,9 @@ def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:
         predicted_ms=tuple(data["predicted_ms"]),
     )
     return Mix(candidate=candidate, measured_ms=data["measured_ms"])
+
+
+def _node(nodes: Sequence[Node], place: int) -> str:
+    if place >= len(nodes):
+        raise ValueError("a node that the model does not have")
+    return nodes[place].id

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.progress import Watcher, unwatched
 from intarsia.cost.record import Failure
 from intarsia.cost.statistics import Interval
@@ -78,7 +79,8 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
     name, verdict = found.names[-1], found.verdict
     if name in verdict.failed:
         stage, reason = verdict.failed[name]
-        raise failure_error(artifact.plan.partitions[0], Failure(stage=stage, reason=reason))
+        failure = Failure(stage=stage, reason=reason, cause=verdict.causes.get(name, Cause.ENGINE))
+        raise failure_error(artifact.plan.partitions[0], failure)
     timing = Timing(
         ms=verdict.latency(name),
         then_ms=report["latency_ms"]["median"] if report["latency_ms"] else None,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
+from intarsia.backends.causes import cause_of
 from intarsia.config import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher
@@ -114,6 +115,8 @@ class RoughSearch:
                     return self._searched(exact, chooser)
             except ExecutionError as error:
                 reason = str(error) if self._fits_time(0.0) else OUT_OF_TIME
+                failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
+                self._measurer.noted((Partition(target=target, nodes=()),), failure)
         return RoughPlans(reason=reason)
 
     def _fits_time(self, seconds: float) -> bool:

@@ -15,7 +15,7 @@ from intarsia.search.problem import Candidate, Problem
 from intarsia.search.rough import Rough, RoughPlans
 from intarsia.target import Target
 
-VERSION = 1
+VERSION = 2
 """Part of every key: raised when the search or the measure of an error changes."""
 
 

@@ -11,7 +11,7 @@ from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.record import Failure
-from intarsia.errors import MismatchError
+from intarsia.errors import IntarsiaError, MismatchError
 from intarsia.search.allowance import Allowance
 from intarsia.search.collage import CollageResult, CollageSearch
 from intarsia.search.decision import Decision, decide, finalists
@@ -138,14 +138,18 @@ def _collage(
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in entrants}
     wholes = {single.tuned: single.outcome for single in entrants}
     key = search_key(job.problem, tuple(tuned), job.run)
-    stored = measurer.store.get(key)
+    stored = measurer.store.get(key, "search")
     if stored is not None:
-        return replace(from_json(job.problem, stored), is_replayed=True)
+        try:
+            return replace(from_json(job.problem, stored), is_replayed=True)
+        except (IntarsiaError, ValueError) as error:
+            measurer.store.discard(key, str(error))
     measurer.time.keep(_race_s(measurer, singles))
     mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     result = mixes.run(deadline.part(_search_s(measurer, deadline)))
     measurer.time.keep(0.0)
-    measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
+    if measurer.may_conclude:
+        measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
     return result
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.measure import Measurer
@@ -170,7 +171,8 @@ class _Tuning:
         self._left = [] if refused else list(_settings(problem, target))
         self._refusal: Failure | None = None
         if refused:
-            self._refusal = Failure(stage="capability", reason=refusal_text(refused, len(problem.graph.nodes)))
+            reason = refusal_text(refused, len(problem.graph.nodes))
+            self._refusal = Failure(stage="capability", reason=reason, cause=Cause.NOT_ASKED)
 
     @property
     def has_more(self) -> bool:
@@ -263,7 +265,8 @@ def _with_right_stages(
         left = [(cost, each) for cost, each in left if each.partitions != best.partitions]
     if left or fault is None:
         return single
-    return Single(target=single.target, outcome=Failure(stage="verify", reason=str(fault.fault)), stages=fault)
+    wrong = Failure(stage="verify", reason=str(fault.fault), cause=Cause.ENGINE)
+    return Single(target=single.target, outcome=wrong, stages=fault)
 
 
 def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSettings]]:

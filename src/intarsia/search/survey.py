@@ -44,7 +44,7 @@ def survey(
     for number, candidate in enumerate(due):
         watch(Progress(stage="survey", done=number, total=len(due), note=candidate.label))
         key = _key(problem, candidate)
-        stored = measurer.store.get(key)
+        stored = measurer.store.get(key, "footprint")
         if stored is not None:
             measurer.cached += 1
             found[candidate.name] = _FOOTPRINT.validate_python(stored)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from intarsia.cost.answers import failure_of
-from intarsia.cost.client import WorkerClient
+from intarsia.cost.client import WorkerClient, ask_twice
 from intarsia.cost.progress import Progress, Watcher, unwatched
 from intarsia.cost.protocol import Failed, Open, Opened, Respond, Responded
 from intarsia.cost.recorded import VALUES, record_values, recorded_leeways, recorded_names, recorded_values
@@ -153,7 +153,7 @@ def _teller(artifact: Artifact) -> Target | None:
 
 
 def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path, results: Path) -> Check:
-    opened = worker.ask(Open(path=str(artifact.path), trust=artifact.trust), PATIENCE_S)
+    opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), PATIENCE_S)
     is_wrong = isinstance(opened, Failed) and opened.stage == "verify"
     if not isinstance(opened, Opened) and not is_wrong:
         raise failure_error(artifact.plan.partitions[0], failure_of(opened, "open"))

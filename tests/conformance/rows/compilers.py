@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Measurement, Outcome
@@ -67,7 +68,7 @@ class TableMeasurer:
         self.measured += 1
         compiler = self._compilers[piece.target]
         if not all(compiler.takes(self._graph.node(id_).op_type) for id_ in piece.nodes):
-            return Failure(stage="capability", reason="some operator is in no pattern")
+            return Failure(stage="capability", reason="some operator is in no pattern", cause=Cause.NOT_ASKED)
         return as_measured(compiler.cost(len(piece.nodes)))
 
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:

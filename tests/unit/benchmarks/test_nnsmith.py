@@ -15,6 +15,7 @@ from benchmarks.nnsmith.generate import _operators, model_of
 from benchmarks.nnsmith.mix import Disagreement, Outcome, as_json
 from benchmarks.nnsmith.operators import RULES, Writer, write
 from benchmarks.nnsmith.steady import reference
+from intarsia.backends.causes import Cause
 from intarsia.cost.protocol import Failed
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference import evaluate
@@ -115,7 +116,7 @@ def test_a_disagreement_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def failure(graph: Graph, partitions: list[Partition], *_: object) -> Failed | None:
         bad = any(part.target == Target("openvino") and "Floor" in part.nodes for part in partitions)
-        return Failed(stage="verify", reason="wrong") if bad else None
+        return Failed(stage="verify", reason="wrong", cause=Cause.ENGINE) if bad else None
 
     monkeypatch.setattr(mix, "_failure", failure)
     found = mix.run(graph, parts, seed=0).disagreement

@@ -39,7 +39,7 @@ def test_an_interruption_tells_what_is_done(fakes: Fakes, folder: Path) -> None:
 
 
 def test_records_come_in_go_out_and_are_removed(fakes: Fakes, folder: Path) -> None:
-    Store(folder / "s.db").put("nodes", Key(facts={"graph": "a"}), {"ms": []}, {"model": str(folder / "a.onnx")})
+    Store(folder / "s.db").put("nodes", Key(facts={"graph": "a"}), {"ms": [1.0]}, {"model": str(folder / "a.onnx")})
     assert "wrote 1 record to t.jsonl" in invoke("tune", "--store", "s.db", "--export", "t.jsonl").stdout
     assert "removed 0 records" in invoke("tune", "--store", "s.db", "--clear", "b.onnx", "--export", "t.jsonl").stdout
     done = invoke("tune", "--store", "s.db", "--clear", "--import", "t.jsonl", "--list", "--json")

@@ -14,6 +14,7 @@ from intarsia.target import kinds
 from tests.unit.graph.models import two_layers
 
 FAULTY = Path(__file__).parents[2] / "faulty_engine"
+MOODY = Path(__file__).parents[2] / "moody_engine"
 NOISY = '''"""The reference engine as a library that prints, and that can get stuck while it compiles."""
 
 import os
@@ -53,7 +54,10 @@ def _own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Installs ``faulty``, which fails on demand, and ``noisy``; worker processes find them as well."""
+    """Installs ``faulty``, which fails on demand, ``noisy``, and ``moody``, which fails as the file ``mood`` says.
+
+    Worker processes find them as well.
+    """
     folder = tmp_path / "plug-ins"
     metadata = folder / "intarsia_noisy-0.1.dist-info"
     metadata.mkdir(parents=True)
@@ -62,6 +66,8 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: intarsia-noisy\nVersion: 0.1\n", encoding="utf-8")
     with monkeypatch.context() as patch, kinds.KINDS.scope():
         patch.syspath_prepend(FAULTY)
+        patch.syspath_prepend(MOODY)
+        patch.setenv("MOOD", str(tmp_path / "mood"))
         patch.syspath_prepend(folder)
         registry.refresh()
         kinds._offered.cache_clear()

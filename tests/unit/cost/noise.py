@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost import duel as module
 from intarsia.cost.duel import Contender, Effort, _Set, duel
@@ -105,7 +106,11 @@ def contender(name: str) -> Contender:
     return Contender(name=name, path=Path(name), plan=plan)
 
 
-def done(rounds: Mapping[str, Sequence[float]], failed: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> _Set:
+def done(
+    rounds: Mapping[str, Sequence[float]],
+    failed: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    cause: Cause = Cause.ENGINE,
+) -> _Set:
     named = {name: tuple(ms) for name, ms in rounds.items()}
     return _Set(
         rounds=named,
@@ -115,6 +120,7 @@ def done(rounds: Mapping[str, Sequence[float]], failed: Mapping[str, tuple[str, 
         errors=dict.fromkeys(named, 0.0),
         allowed={},
         failed=failed,
+        causes=dict.fromkeys(failed, cause),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.cost import duel as module
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.deadline import NO_END, Deadline
@@ -39,8 +40,8 @@ THOROUGH = Effort(processes=3, rounds=9, repeats=2)
 times = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
 
 
-def one_set(failed: str | None = None, **rounds: Sequence[float]) -> _Set:
-    return done(rounds, {failed: ("crash", "SIGSEGV")} if failed else {})
+def one_set(failed: str | None = None, cause: Cause = Cause.ENGINE, **rounds: Sequence[float]) -> _Set:
+    return done(rounds, {failed: ("crash", "SIGSEGV")} if failed else {}, cause)
 
 
 def verdict(sizes: tuple[int, ...], **rounds: Sequence[float]) -> Verdict:
@@ -234,6 +235,32 @@ def test_if_all_fail_nothing_is_left_but_their_reasons(monkeypatch: pytest.Monke
     assert set(found.failed) == {"a", "b"}
     assert found.rounds_ms == {}
     assert found.is_void
+
+
+@pytest.mark.parametrize("cause", [Cause.KILLED, Cause.CRASH, Cause.NO_MEMORY])
+def test_a_failure_that_may_pass_is_none_if_it_does_not_come_again(
+    monkeypatch: pytest.MonkeyPatch, cause: Cause
+) -> None:
+    both = one_set(a=[10.0] * 3, b=[10.0] * 3, control=[10.0] * 3)
+    found, ran, _ = run(monkeypatch, [one_set(failed="b", cause=cause), both, both], "a", "b")
+    assert [set(names) for names in ran] == [{"a", "b", CONTROL_NAME}] * 3
+    assert (dict(found.failed), found.is_void, found.set_sizes) == ({}, False, (3, 3))
+
+
+@pytest.mark.parametrize(
+    ("cause", "settled"), [(Cause.KILLED, Cause.KILLED), (Cause.CRASH, Cause.ENGINE), (Cause.NO_SPACE, Cause.NO_SPACE)]
+)
+def test_whose_doing_a_failure_is_goes_with_it(monkeypatch: pytest.MonkeyPatch, cause: Cause, settled: Cause) -> None:
+    alone = one_set(a=[10.0] * 3, control=[10.0] * 3)
+    failing = [one_set(failed="b", cause=cause)] * (2 if cause.may_pass else 1)
+    found, _, _ = run(monkeypatch, [*failing, alone, alone], "a", "b")
+    assert found.causes == {"b": settled}
+    assert found.has_transient_failure is settled.is_transient
+
+
+def test_of_a_failure_on_an_old_record_nobody_knows_whose_doing_it_was() -> None:
+    old = replace(verdict((3,), a=[10.0] * 3, control=[10.0] * 3), failed={"b": ("crash", "SIGSEGV")})
+    assert old.has_transient_failure
 
 
 def test_nobody_to_race_is_void() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure as module
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
+from intarsia.cost.neighbours import Neighbours
 from intarsia.cost.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
-from intarsia.cost.record import Failure, Measurement
+from intarsia.cost.record import Failure, Measurement, Outcome
 from intarsia.cost.repro import Origin
 from intarsia.cost.sampling import Effort
 from intarsia.cost.store import Store
@@ -151,7 +156,7 @@ def test_a_key_moves_with_the_devices_that_a_piece_ran_on_and_with_no_others(
 
 
 def test_a_failure_is_recorded_with_its_script(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
-    client.answer = Failed(stage="crash", reason="the process was killed by SIGSEGV")
+    client.answer = Failed(stage="crash", reason="the process was killed by SIGSEGV", cause=Cause.ENGINE)
     failure = measurer(graph, tmp_path).cost(block(graph, 0), SETTINGS)
     assert isinstance(failure, Failure)
     assert (failure.stage, failure.reason) == ("crash", "the process was killed by SIGSEGV")
@@ -198,7 +203,7 @@ def test_what_an_engine_tells_of_its_nodes_is_asked_once(
     assert isinstance(costs.cost(piece, SETTINGS), Measurement), "it is no answer to what the piece costs"
 
 
-@pytest.mark.parametrize("answer", [NodeTimes(ms={}), Failed(stage="run", reason="no profiler")])
+@pytest.mark.parametrize("answer", [NodeTimes(ms={}), Failed(stage="run", reason="no profiler", cause=Cause.ENGINE)])
 def test_an_engine_that_tells_nothing_of_its_nodes_is_not_asked_again(
     graph: Graph, tmp_path: Path, client: type[FakeClient], answer: Answer
 ) -> None:
@@ -236,6 +241,113 @@ def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_p
     assert store.count() == 2
 
 
+def moody(graph: Graph, store: Store, timeout_s: float = 300.0) -> tuple[Measurer, Outcome]:
+    """A compile's measurer, and what it finds of an engine whose machine has a mood."""
+    piece = Partition(target=Target("moody"), nodes=tuple(node.id for node in graph.nodes))
+    folder = Path(tempfile.mkdtemp(dir=store.path.parent))  # its own, as every compile has: what compiled is kept there
+    graph.save(folder)
+    with Measurer(graph, folder, store, ["moody"], Origin(model=None)) as costs:
+        costs.timeout_s = timeout_s
+        return costs, costs.cost(piece, SETTINGS)
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize(
+    ("mood", "cause"),
+    [
+        ("full", Cause.NO_SPACE),
+        ("short of memory", Cause.NO_MEMORY),
+        ("killed", Cause.KILLED),
+    ],
+)
+def test_what_the_machine_did_is_not_kept_and_the_next_compile_uses_the_engine_again(
+    graph: Graph, tmp_path: Path, mood: str, cause: Cause
+) -> None:
+    store = Store(tmp_path / "records.sqlite")
+    (tmp_path / "mood").write_text(mood)
+    costs, failure = moody(graph, store)
+    assert isinstance(failure, Failure)
+    assert (failure.cause, failure.repro) == (cause, None)
+    assert costs.left_out == {"moody": failure}
+    assert not costs.may_conclude
+    assert store.count() == 0
+    (tmp_path / "mood").unlink()
+    costs, found = moody(graph, store)
+    assert isinstance(found, Measurement)
+    assert (costs.left_out, costs.may_conclude, store.count()) == ({}, True, 1)
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize("mood", ["killed once", "crashes once"])
+def test_what_passes_is_asked_once_more_in_the_same_compile(graph: Graph, tmp_path: Path, mood: str) -> None:
+    (tmp_path / "mood").write_text(mood)
+    costs, found = moody(graph, Store(tmp_path / "records.sqlite"))
+    assert isinstance(found, Measurement)
+    assert costs.left_out == {}
+
+
+@pytest.mark.usefixtures("plugins")
+def test_an_engine_that_ends_its_process_twice_is_to_blame(graph: Graph, tmp_path: Path) -> None:
+    store = Store(tmp_path / "records.sqlite")
+    (tmp_path / "mood").write_text("crashes")
+    _, failure = moody(graph, store)
+    assert isinstance(failure, Failure)
+    assert (failure.stage, failure.cause, store.count()) == ("crash", Cause.ENGINE, 1)
+    (tmp_path / "mood").unlink()
+    assert moody(graph, store)[1] == failure
+
+
+@pytest.mark.usefixtures("plugins")
+@pytest.mark.parametrize(("are_busy", "cause"), [(True, Cause.NO_ANSWER), (False, Cause.ENGINE)])
+def test_a_time_limit_is_believed_only_on_a_calm_machine(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_busy: bool, cause: Cause
+) -> None:
+    monkeypatch.setattr(Neighbours, "were_busy", lambda _: are_busy)
+    store = Store(tmp_path / "records.sqlite")
+    (tmp_path / "mood").write_text("hangs")
+    _, failure = moody(graph, store, timeout_s=2.0)
+    assert isinstance(failure, Failure)
+    assert (failure.stage, failure.cause) == ("timeout", cause)
+    assert store.count() == (0 if are_busy else 1)
+    (tmp_path / "mood").unlink()
+    assert isinstance(moody(graph, store)[1], Measurement if are_busy else Failure)
+
+
+def test_a_process_that_cannot_be_started_is_the_machine_s_doing(
+    graph: Graph, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "records.sqlite")
+    started = subprocess.Popen
+
+    def refused(*_: object, **__: object) -> None:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as patch, Measurer(graph, saved, store, ["reference"], Origin(model=None)) as costs:
+        patch.setattr(subprocess, "Popen", refused)
+        costs.start([SETTINGS])
+        failure = costs.cost(block(graph, 0), SETTINGS)
+        assert isinstance(failure, Failure)
+        assert (failure.stage, failure.cause, store.count()) == ("start", Cause.NO_PROCESS, 0)
+    assert subprocess.Popen is started
+    with Measurer(graph, saved, store, ["reference"], Origin(model=None)) as again:
+        assert isinstance(again.cost(block(graph, 0), SETTINGS), Measurement)
+
+
+@pytest.mark.parametrize("cause", [Cause.KILLED, Cause.NO_SPACE, Cause.NO_ANSWER])
+def test_no_failure_of_the_machine_is_kept_whatever_was_asked(
+    graph: Graph, tmp_path: Path, client: type[FakeClient], cause: Cause
+) -> None:
+    client.answer = Failed(stage="crash", reason="it was killed", cause=cause)
+    (tmp_path / "work").mkdir()
+    costs = measurer(graph, tmp_path)
+    piece = block(graph, 0)
+    costs.cost(piece, SETTINGS)
+    assert costs.node_times(piece, SETTINGS) == {}
+    assert isinstance(costs.write([piece], SETTINGS, tmp_path / "x"), Failure)
+    assert isinstance(costs.answers([piece], SETTINGS, []), Failure)
+    assert (costs.store.count(), set(costs.left_out)) == (0, {"reference"})
+
+
 def test_stopped_it_answers_what_is_known_and_measures_nothing(
     graph: Graph, tmp_path: Path, client: type[FakeClient]
 ) -> None:
@@ -271,7 +383,7 @@ def test_what_there_is_no_time_for_is_not_asked_unless_it_is_needed(
 def test_what_the_end_cut_off_is_no_failure_of_the_engine(
     graph: Graph, tmp_path: Path, client: type[FakeClient]
 ) -> None:
-    client.answer = Failed(stage="timeout", reason="no answer")
+    client.answer = Failed(stage="timeout", reason="no answer", cause=Cause.ENGINE)
     cut = hurried(graph, tmp_path, 20.0).cost(block(graph, 0), SETTINGS)
     assert isinstance(cut, Failure)
     assert (cut.stage, cut.repro) == (NO_TIME, None)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from intarsia.cost.recorded import record_values, recorded_names, recorded_values
+from intarsia.backends.causes import Cause, cause_of
+from intarsia.cost.recorded import (
+    forget_damaged,
+    record_leeways,
+    record_values,
+    recorded_leeways,
+    recorded_names,
+    recorded_values,
+)
+from intarsia.runtime.leeway import Leeway
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -67,3 +79,48 @@ def test_what_is_there_already_stays_where_it_is(tmp_path: Path) -> None:
     found = recorded_values(tmp_path, ["x", "y", "z"])
     for name, array in {"x": X, "y": X + 1, "z": X + 2}.items():
         np.testing.assert_array_equal(found[name], array)
+
+
+def test_what_was_changed_on_disk_is_told_and_forgotten(tmp_path: Path) -> None:
+    record_values(tmp_path, {"x": X, "y": X + 1, "z": X + 2})
+    assert forget_damaged(tmp_path) == ()
+    index = json.loads((tmp_path / "values.json").read_text())["rows"]
+    first, second = (tmp_path / index[name][0] for name in ("x", "y"))
+    flipped = bytearray(first.read_bytes())
+    flipped[-1] ^= 1
+    first.write_bytes(flipped)
+    second.unlink()
+    assert forget_damaged(tmp_path) == ("x", "y")
+    assert recorded_names(tmp_path) == {"z"}
+    record_values(tmp_path, {"x": X, "y": X + 1})
+    assert set(recorded_values(tmp_path, ["x", "y", "z"])) == {"x", "y", "z"}
+    np.testing.assert_array_equal(recorded_values(tmp_path, ["z"])["z"], X + 2)
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda text: text[:-9], lambda text: re.sub(r"[0-9a-f]+\.float32", "../../x", text), lambda _: "[]"]
+)
+def test_an_index_that_is_not_as_it_was_written_names_nothing(spoil: Callable[[str], str], tmp_path: Path) -> None:
+    record_values(tmp_path, {"x": X})
+    index = tmp_path / "values.json"
+    index.write_text(spoil(index.read_text()))
+    assert recorded_names(tmp_path) == frozenset()
+    record_values(tmp_path, {"x": X + 1})
+    np.testing.assert_array_equal(recorded_values(tmp_path, ["x"])["x"], X + 1)
+
+
+def test_a_value_that_breaks_later_is_the_disk_s_doing(tmp_path: Path) -> None:
+    record_values(tmp_path, {"x": X})
+    (file,) = tmp_path.glob("*.npy")
+    file.write_bytes(file.read_bytes()[:40])
+    with pytest.raises(OSError, match="is damaged") as raised:
+        recorded_values(tmp_path, ["x"])
+    assert cause_of(raised.value) is Cause.NO_SPACE
+
+
+def test_leeways_that_are_not_as_they_were_written_are_none(tmp_path: Path) -> None:
+    record_leeways(tmp_path, {"y": Leeway(largest=0.5, length=0.25)})
+    assert recorded_leeways(tmp_path) == {"y": Leeway(largest=0.5, length=0.25)}
+    file = tmp_path / "leeways.json"
+    file.write_text(file.read_text().replace("0.25", "9.25"))
+    assert recorded_leeways(tmp_path) == {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+import os
+import shutil
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +134,45 @@ def test_slow_models_are_computed_only_once_more(graph: Graph) -> None:
     quantised = load_model(qdq_network(0, 2))
     assert [perturbed_count(quantised, seconds) for seconds in (0.1, SLOW_S, SLOW_S + 1)] == [PERTURBED, PERTURBED, 1]
     assert perturbed_count(graph, 0.1) == 0
+
+
+def _flip(folder: Path) -> None:
+    file = min(folder.glob("*.npy"))
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 0x40
+    file.write_bytes(content)
+
+
+def _be_a_file(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.touch()
+
+
+def _be_a_folder(folder: Path) -> None:
+    (folder / "values.json").unlink()
+    (folder / "values.json").mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "a bit": _flip,
+    "a file that is gone": lambda folder: min(folder.glob("*.npy")).unlink(),
+    "a file cut short": lambda folder: os.truncate(min(folder.glob("*.npy")), 50),
+    "an index of another form": lambda folder: (folder / "values.json").write_text('{"x": 3}') and None,
+    "an index that is a folder": _be_a_folder,
+    "a file for a folder": _be_a_file,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_damaged_is_computed_anew(damage: str, graph: Graph, tmp_path: Path, runs: list[set[str]]) -> None:
+    folder = reference_values(tmp_path, graph, {"b"}, seed=3)
+    before = {name: array.copy() for name, array in recorded_values(folder, ["x", "b", "y"]).items()}
+    DAMAGES[damage](folder)
+    assert reference_values(tmp_path, graph, {"b"}, seed=3) == folder
+    after = recorded_values(folder, ["x", "b", "y"])
+    assert after.keys() == before.keys()
+    for name, array in before.items():
+        np.testing.assert_array_equal(after[name], array)
+    assert len(runs) == 2
+    assert reference_values(tmp_path, graph, {"b"}, seed=3) == folder
+    assert len(runs) == 2

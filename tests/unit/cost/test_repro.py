@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config import Spin
 from intarsia.cost.protocol import ANSWER, Failed, Fragment, Measured, Piece
 from intarsia.cost.repro import Origin, write_repro
@@ -48,33 +49,37 @@ def constants(script: Path) -> dict[str, object]:
     ],
 )
 def test_odd_reasons(tmp_path: Path, reason: str) -> None:
-    script = write_repro(tmp_path / "new", Origin(model="m.onnx"), FRAGMENT, Failed(stage="run", reason=reason))
+    script = write_repro(
+        tmp_path / "new", Origin(model="m.onnx"), FRAGMENT, Failed(stage="run", reason=reason, cause=Cause.ENGINE)
+    )
     compile(script.read_text(encoding="utf-8"), str(script), "exec")
 
 
 @given(reason=st.text(st.characters(exclude_categories=[])))
 def test_any_reason(tmp_path_factory: pytest.TempPathFactory, reason: str) -> None:
     folder = tmp_path_factory.getbasetemp() / "repro"
-    script = write_repro(folder, Origin(model="m.onnx"), FRAGMENT, Failed(stage="run", reason=reason))
+    script = write_repro(
+        folder, Origin(model="m.onnx"), FRAGMENT, Failed(stage="run", reason=reason, cause=Cause.ENGINE)
+    )
     assert constants(script)["MODEL"] == "m.onnx"
 
 
 def test_what_failed_comes_back_as_it_was(tmp_path: Path) -> None:
     origin = Origin(model='/odd/it\'s "a" \\ model.onnx', shapes=(("batch", 2), ("x", (1, 3))))
-    found = constants(write_repro(tmp_path, origin, FRAGMENT, Failed(stage="run", reason="no")))
+    found = constants(write_repro(tmp_path, origin, FRAGMENT, Failed(stage="run", reason="no", cause=Cause.ENGINE)))
     assert found["MODEL"] == origin.model
     assert found["SHAPES"] == {"batch": 2, "x": (1, 3)}
     assert Fragment.model_validate_json(str(found["FRAGMENT"])) == FRAGMENT
 
 
 def test_one_script_for_each_failure(tmp_path: Path) -> None:
-    origin, crash = Origin(model="m.onnx"), Failed(stage="crash", reason="SIGSEGV")
+    origin, crash = Origin(model="m.onnx"), Failed(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE)
     first = write_repro(tmp_path, origin, FRAGMENT, crash)
     assert write_repro(tmp_path, origin, FRAGMENT, crash) == first
     other = FRAGMENT.model_copy(update={"threads": 2})
     names = {
         first,
-        write_repro(tmp_path, origin, FRAGMENT, Failed(stage="run", reason="SIGSEGV")),
+        write_repro(tmp_path, origin, FRAGMENT, Failed(stage="run", reason="SIGSEGV", cause=Cause.ENGINE)),
         write_repro(tmp_path, Origin(model="n.onnx"), FRAGMENT, crash),
         write_repro(tmp_path, origin, other, crash),
     }
@@ -97,7 +102,7 @@ def test_a_script_runs(tmp_path: Path, graph: Graph) -> None:
     nodes = tuple(node.id for node in graph.nodes[1:3])
     fragment = Fragment(pieces=(Piece(target="reference", nodes=nodes),), threads=1, spin=Spin.CALL)
     origin = Origin(model=None).on_disk(graph, tmp_path)
-    script = write_repro(tmp_path, origin, fragment, Failed(stage="run", reason="it said no"))
+    script = write_repro(tmp_path, origin, fragment, Failed(stage="run", reason="it said no", cause=Cause.ENGINE))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.measure import Measurer
@@ -94,7 +95,7 @@ def test_an_output_must_follow_from_the_last_rounded_values(quantised: Graph, fo
 
 
 def test_what_does_not_run_like_that_goes_unchecked(quantised: Graph, folder: Path) -> None:
-    check = found(quantised, folder, Failed(stage="compile", reason="no such output\nand more"))
+    check = found(quantised, folder, Failed(stage="compile", reason="no such output\nand more", cause=Cause.ENGINE))
     assert check.fault is None
     assert check.skipped == "it does not run with its stages exposed (compile: no such output)"
     for file in (folder / "values").iterdir():

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.record import Failure, Key, Measurement, from_json, to_json
 from intarsia.cost.store import Store, open_store
 from intarsia.errors import ConfigError
@@ -28,25 +29,25 @@ def key(number: int) -> Key:
 
 def test_a_record_comes_back(tmp_path: Path) -> None:
     store = Store(tmp_path / "new" / "records.sqlite")
-    assert store.get(key(1)) is None
+    assert store.get(key(1), "piece") is None
     store.put("piece", key(1), to_json(MEASURED), {"model": "m"})
-    found = store.get(key(1))
+    found = store.get(key(1), "piece")
     assert found is not None
     assert from_json(found) == MEASURED
     assert Store(store.path).count() == 1
 
 
 def test_failures_are_records_too() -> None:
-    failure = Failure(stage="crash", reason="SIGSEGV", repro="x.py")
+    failure = Failure(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE, repro="x.py")
     assert from_json(to_json(failure)) == failure
     assert failure.cost_ms == float("inf")
 
 
 def test_the_first_record_of_a_key_stays(tmp_path: Path) -> None:
     store = Store(tmp_path / "r.sqlite")
-    store.put("piece", key(1), {"a": 1}, {})
-    store.put("piece", key(1), {"a": 2}, {})
-    assert store.get(key(1)) == {"a": 1}
+    store.put("nodes", key(1), {"ms": [1]}, {})
+    store.put("nodes", key(1), {"ms": [2]}, {})
+    assert store.get(key(1), "nodes") == {"ms": [1]}
 
 
 def test_facts_in_any_order_are_one_key() -> None:
@@ -79,7 +80,7 @@ from intarsia.cost.store import Store, open_store
 store = Store(Path(sys.argv[1]))
 print("ready", flush=True)
 for n in range(100000):
-    store.put("piece", Key(facts={"n": n}), {"samples": [n] * 200}, {})
+    store.put("nodes", Key(facts={"n": n}), {"ms": [n] * 200}, {})
 """
 
 
@@ -109,7 +110,7 @@ def test_writers_killed_at_any_moment_leave_whole_records(tmp_path: Path) -> Non
     store = Store(path)
     count = store.count()
     assert count > 0
-    assert all(store.get(Key(facts={"n": n})) == {"samples": [n] * 200} for n in range(count))
+    assert all(store.get(Key(facts={"n": n}), "nodes") == {"ms": [n] * 200} for n in range(count))
 
 
 def test_a_store_that_is_named_from_here_is_found_from_anywhere(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import intarsia
 from intarsia.backends import registry
+from intarsia.backends.causes import Cause
 from intarsia.config import CompilationConfig, RunSettings, Spin
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.repro import Origin
@@ -76,7 +77,7 @@ def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VE
     singles = [
         Single(target=ORT, outcome=MEASURED, candidates=(ALONE,)),
         Single(target=MNN, outcome=MEASURED, candidates=(CRASHED,)),
-        Single(target=OPENVINO, outcome=Failure(stage="compile", reason="no", repro="r.py")),
+        Single(target=OPENVINO, outcome=Failure(stage="compile", reason="no", cause=Cause.ENGINE, repro="r.py")),
     ]
     found = (Mix(candidate=MIX, measured_ms=8.5), Mix(candidate=plan("collage-2", OPENVINO, ORT), measured_ms=9.5))
     collage = CollageResult(mixes=found, atoms=2, rounds=2, is_finished=False, known=KNOWN, shares=SHARES)
@@ -131,8 +132,11 @@ def test_engines_with_their_times_or_failures() -> None:
     assert ort["speedup_vs_best_single"] is None
     assert ort["latency_ms"] == 10.0  # the duel's figure, not the first look's
     assert (ort["compile_s"], ort["load_s"], ort["max_rel_error"]) == (0.5, 0.25, 1e-6)
-    assert mnn == {"target": "mnn", "failure": {"stage": "crash", "reason": "SIGSEGV", "repro": None}}
-    assert openvino["failure"] == {"stage": "compile", "reason": "no", "repro": "r.py"}
+    assert mnn == {
+        "target": "mnn",
+        "failure": {"stage": "crash", "reason": "SIGSEGV", "cause": "engine", "repro": None},
+    }
+    assert openvino["failure"] == {"stage": "compile", "reason": "no", "cause": "engine", "repro": "r.py"}
 
 
 def test_mixes_have_the_duels_figure_where_there_is_one() -> None:

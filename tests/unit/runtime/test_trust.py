@@ -83,7 +83,7 @@ def test_an_engine_in_the_list_alone_counts_too(plain: Path, tmp_path: Path) -> 
         manifest["engines"][f"onnxruntime@{program}"] = manifest["engines"]["reference"]
 
     path = changed(plain, tmp_path / "m.intarsia", change)
-    with pytest.raises(ArtifactError, match="'onnxruntime@.*' is only here"):
+    with pytest.raises(ArtifactError, match=r"'onnxruntime@.*' is only here"):
         intarsia.load(path)
     assert not sung.exists()
 

@@ -8,8 +8,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.measure import Measurer
+from intarsia.cost.outcomes import Kind, checked_outcome
 from intarsia.cost.record import Failure, Key, Measurement, Outcome
 from intarsia.cost.sampling import Effort
 from intarsia.cost.stage_check import StageCheck
@@ -31,12 +33,15 @@ class MemoryStore:
         self.folder = folder
         self._records: dict[str, str] = {}
 
-    def get(self, key: Key) -> Any:
+    def get(self, key: Key, kind: Kind) -> Any:
         found = self._records.get(key.digest)
-        return None if found is None else json.loads(found)
+        return None if found is None else checked_outcome(kind, found)
 
-    def put(self, kind: str, key: Key, data: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+    def put(self, kind: Kind, key: Key, data: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         self._records[key.digest] = json.dumps(data)
+
+    def discard(self, key: Key, why: str) -> None:
+        self._records.pop(key.digest, None)
 
 
 class FakeMeasurer:
@@ -72,6 +77,7 @@ class FakeMeasurer:
         self.measured = 0
         self.asked: list[tuple[str, int]] = []
         self.machine = nullcontext
+        self.may_conclude = True
 
     def cost(
         self,
@@ -84,7 +90,7 @@ class FakeMeasurer:
         self.asked.append((piece.target.kind.name, len(piece.nodes)))
         stage = self._failing.get(piece.target)
         if stage is not None and not (stage == "verify" and self._is_let_pass(piece.target, settings)):
-            return Failure(stage=stage, reason="on purpose")
+            return Failure(stage=stage, reason="on purpose", cause=Cause.ENGINE)
         error = self._errors.get(piece.target, 0.0)
         return measured(self.piece_ms(piece) + (0.0 if after is None else self._switch_ms), error)
 
@@ -105,6 +111,10 @@ class FakeMeasurer:
         if piece.target not in self._telling:
             return {}
         return {node: 0.8 * self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes}
+
+    def noted(self, partitions: Sequence[Partition], failure: Failure) -> Failure:
+        self.may_conclude &= not failure.cause.is_transient
+        return failure
 
     def piece_ms(self, piece: Partition) -> float:
         return sum(self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes)

@@ -12,6 +12,7 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.backends.base import Availability
+from intarsia.backends.causes import Cause
 from intarsia.cost import duel, lock, measure
 from intarsia.cost.memory import Memory
 from intarsia.cost.pace import full_speed
@@ -87,7 +88,7 @@ class TableWorker:
                 return Times(ms=(self._plan_ms(self._opened),) * request.runs)
             case Profile() if self._opened is not None:
                 return Times(ms=tuple(self.table.piece_ms(self.graph, *part) for part in _parts(self._opened)))
-        return Failed(stage="run", reason="the table says nothing about that")
+        return Failed(stage="run", reason="the table says nothing about that", cause=Cause.ENGINE)
 
     def send(self, request: Question) -> None:
         """Keep the request for `answer`."""

@@ -32,6 +32,7 @@ class Telling:
         self.graph = SimpleNamespace(outputs=("y", "z"))
         self.store = MemoryStore(folder)
         self.measured = self.cached = 0
+        self.may_conclude = True
         self.time = Timetable()
         self.provenance: dict[str, Any] = {}
         self._off = off

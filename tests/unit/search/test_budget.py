@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
@@ -75,7 +76,7 @@ def slow_worker(clock: Clock, pace: Pace) -> type[TableWorker]:
             takes_s, self._start_s = self._start_s + self._takes_s(request), 0.0
             clock.now += min(takes_s, timeout_s)
             if takes_s > timeout_s:
-                return Failed(stage="timeout", reason="no answer")
+                return Failed(stage="timeout", reason="no answer", cause=Cause.ENGINE)
             return Waited(started_s=pace.process_s) if isinstance(request, Wait) else super().ask(request, timeout_s)
 
         def _takes_s(self, request: Question) -> float:

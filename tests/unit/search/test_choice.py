@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from intarsia.config import RunSettings
-from intarsia.cost.duel import MEMORY_STAGE
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 from intarsia.errors import MemoryLimitError
 from intarsia.partition import Partition
 from intarsia.search.choice import Choice, check_last, check_memory, choose

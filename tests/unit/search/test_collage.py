@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.progress import unwatched
@@ -126,7 +127,10 @@ def test_an_engine_that_hangs_is_asked_once_and_one_that_fails_three_times() -> 
 def test_an_engine_that_failed_whole_counts_that_failure() -> None:
     costs: dict[Target, Sequence[float]] = {ORT: [1.0] * 4, MNN: [1.0] * 4}
     fake = FakeMeasurer(costs, failing={MNN: "crash"})
-    wholes: dict[Target, Outcome] = {ORT: measured(4.0), MNN: Failure(stage="timeout", reason="hung")}
+    wholes: dict[Target, Outcome] = {
+        ORT: measured(4.0),
+        MNN: Failure(stage="timeout", reason="hung", cause=Cause.ENGINE),
+    }
     capabilities = {target: Capability(refusals={}) for target in costs}
     problem = chain_problem(4, list(costs))
     CollageSearch(problem, fake.as_measurer(), capabilities, wholes, unwatched).run(NO_END)

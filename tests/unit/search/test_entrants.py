@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.record import Failure, Measurement
 from intarsia.cost.stage_check import StageCheck
 from intarsia.search.entrants import BEHIND, left_out
@@ -20,7 +21,7 @@ PROBLEM = chain_problem(2, [Target(name) for name in NAMES])
 
 def single(name: str, ms: float | None) -> Single:
     if ms is None:
-        return Single(target=Target(name), outcome=Failure(stage="capability", reason="no GRU"))
+        return Single(target=Target(name), outcome=Failure(stage="capability", reason="no GRU", cause=Cause.NOT_ASKED))
     return Single(target=Target(name), outcome=Measurement(samples_ms=(ms,), compile_s=0.0, load_s=0.0, error=None))
 
 
@@ -51,7 +52,9 @@ def test_of_an_engine_that_does_not_take_the_whole_model_nothing_is_known() -> N
 
 
 def test_what_a_first_look_speaks_against_takes_no_part() -> None:
-    looked = Single(target=Target("mnn"), outcome=Failure(stage=STAGE, reason="takes 4.0 times as long"))
+    looked = Single(
+        target=Target("mnn"), outcome=Failure(stage=STAGE, reason="takes 4.0 times as long", cause=Cause.ENGINE)
+    )
     assert left_out(PROBLEM, [single("openvino", 10.0), looked]) == {
         Target("mnn"): "left out of the search: takes 4.0 times as long"
     }
@@ -64,7 +67,9 @@ def test_without_pruning_all_take_part() -> None:
 def test_one_that_rounds_wrongly_takes_no_part_even_where_nothing_is_pruned() -> None:
     problem = replace(PROBLEM, settings=replace(PROBLEM.settings, prune=False))
     check = StageCheck(stages=2, fault="QuantizeLinear q rounds wrongly")
-    wrong = replace(single("mnn", None), outcome=Failure(stage="verify", reason="wrong"), stages=check)
+    wrong = replace(
+        single("mnn", None), outcome=Failure(stage="verify", reason="wrong", cause=Cause.ENGINE), stages=check
+    )
     assert left_out(problem, [wrong, single("openvino", 1.0)]) == {
         Target("mnn"): "left out of the search: QuantizeLinear q rounds wrongly"
     }

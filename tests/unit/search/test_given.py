@@ -9,6 +9,7 @@ from typing import cast
 import onnx
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.record import Failure, Measurement, Outcome
@@ -74,7 +75,7 @@ def partitioning(monkeypatch: pytest.MonkeyPatch) -> tuple[Graph, Partitioning]:
     [
         (9.0, measured(7.0), True),
         (6.0, measured(7.0), False),
-        (9.0, Failure(stage="run", reason="on purpose"), False),
+        (9.0, Failure(stage="run", reason="on purpose", cause=Cause.ENGINE), False),
     ],
 )
 def test_what_is_faster_is_predicted(
@@ -145,6 +146,6 @@ def two_branches() -> onnx.ModelProto:
 def test_a_piece_that_fails_ends_the_plan(partitioning: tuple[Graph, Partitioning]) -> None:
     graph, parts = partitioning
     fake = FakeMeasurer(graph)
-    fake.cost_of_main = lambda *_: Failure(stage="run", reason="on purpose")  # type: ignore[method-assign]
+    fake.cost_of_main = lambda *_: Failure(stage="run", reason="on purpose", cause=Cause.ENGINE)  # type: ignore[method-assign]
     with pytest.raises(ExecutionError, match="on purpose"):
         predict_embedded(cast("Measurer", fake), parts.partitions, SETTINGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.record import Failure
 from intarsia.errors import (
     BackendCrashError,
@@ -34,10 +35,10 @@ PIECE = Partition(target=Target("mnn"), nodes=("a", "b"))
     ],
 )
 def test_the_error_is_that_of_the_stage(stage: str, error: type[IntarsiaError], message: str) -> None:
-    found = failure_error(PIECE, Failure(stage=stage, reason="why"))
+    found = failure_error(PIECE, Failure(stage=stage, reason="why", cause=Cause.ENGINE))
     assert (type(found), str(found)) == (error, message)
 
 
 def test_the_script_that_shows_it_again_is_named() -> None:
-    found = failure_error(PIECE, Failure(stage="crash", reason="why", repro="/r.py"))
+    found = failure_error(PIECE, Failure(stage="crash", reason="why", cause=Cause.ENGINE, repro="/r.py"))
     assert str(found).endswith("why; see it again with /r.py")

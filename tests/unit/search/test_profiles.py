@@ -8,6 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.record import Failure, Outcome
 from intarsia.partition import Partition
@@ -35,7 +36,8 @@ class Watched(FakeMeasurer):
 
 def outcomes(failing: set[Target]) -> dict[Target, Outcome]:
     return {
-        target: Failure(stage="run", reason="on purpose") if target in failing else measured(6.0) for target in TARGETS
+        target: Failure(stage="run", reason="on purpose", cause=Cause.ENGINE) if target in failing else measured(6.0)
+        for target in TARGETS
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.record import Failure
 from intarsia.partition import Capability, Partition
@@ -54,8 +55,8 @@ def single(target: Target, tuned: Target, ms: float) -> Single:
 SINGLES = (
     single(ORT, TUNED, 12.0),
     single(MNN, MNN, 11.0),
-    Single(target=NCNN, outcome=Failure(stage="capability", reason="no n5 (n5)")),
-    Single(target=ODD, outcome=Failure(stage="crash", reason="SIGSEGV")),
+    Single(target=NCNN, outcome=Failure(stage="capability", reason="no n5 (n5)", cause=Cause.NOT_ASKED)),
+    Single(target=ODD, outcome=Failure(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE)),
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.config.precision import Scheme
 from intarsia.cost.progress import unwatched
@@ -141,7 +142,7 @@ def test_without_a_fast_type_layers_are_all_there_is(monkeypatch: pytest.MonkeyP
 
 def test_a_failure_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(0.01)
-    machine.failure = Failure(stage="run", reason="signal 11")
+    machine.failure = Failure(stage="run", reason="signal 11", cause=Cause.ENGINE)
     found = searched(monkeypatch, machine, allowed=0.05)
     assert found.found == ()
     assert {reason for _, reason in found.dropped} == {"failed at run: signal 11"}

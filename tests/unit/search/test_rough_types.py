@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.record import Failure
 from intarsia.partition import Partition
@@ -98,5 +99,5 @@ def test_the_end_that_costs_less_is_taken() -> None:
 
 
 def test_a_failure_ends_it() -> None:
-    failure = Failure(stage="evaluate", reason="no")
+    failure = Failure(stage="evaluate", reason="no", cause=Cause.ENGINE)
     assert most_that_fits(chain(10), 1.0, 0.6, lambda _: failure) == failure

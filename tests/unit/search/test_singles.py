@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.cost.progress import unwatched
 from intarsia.cost.record import Failure
 from intarsia.cost.stage_check import StageCheck
@@ -61,7 +62,7 @@ def test_an_engine_that_rounds_wrongly_at_a_stage_is_refused() -> None:
     checks = {NCNN: StageCheck(stages=3, fault="Q rounds wrongly"), REFERENCE: StageCheck(stages=3)}
     fake = FakeMeasurer({NCNN: (1.0,), REFERENCE: (2.0,)}, stages=checks)
     wrong, right = tune_singles(chain_problem(1, [NCNN, REFERENCE]), fake.as_measurer(), unwatched)
-    assert wrong.outcome == Failure(stage="verify", reason="Q rounds wrongly")
+    assert wrong.outcome == Failure(stage="verify", reason="Q rounds wrongly", cause=Cause.ENGINE)
     assert (wrong.candidates, wrong.stages) == ((), checks[NCNN])
     assert (len(right.candidates), right.stages) == (1, checks[REFERENCE])
 
@@ -98,8 +99,8 @@ def test_where_nothing_is_right_the_least_wrong_are_measured_all_the_same() -> N
     assert set(standing) == {NCNN, OPENVINO}
     assert not any(candidate.settings.verified for single in standing.values() for candidate in single.candidates)
     failures = {single.target: single.outcome for single in after if not single.candidates}
-    assert failures[MNN] == Failure(stage="verify", reason="on purpose")
-    assert failures[REFERENCE] == Failure(stage="crash", reason="on purpose")
+    assert failures[MNN] == Failure(stage="verify", reason="on purpose", cause=Cause.ENGINE)
+    assert failures[REFERENCE] == Failure(stage="crash", reason="on purpose", cause=Cause.ENGINE)
 
 
 def test_an_error_that_is_allowed_at_the_outputs_lets_an_engine_pass() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.backends.causes import Cause
 from intarsia.config import Pipeline, RunSettings
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
@@ -47,7 +48,7 @@ class FakeMeasurer:
     ) -> Outcome:
         self.streams.append((len(partitions), settings.pipeline, trial))
         ms = self._rate(tuple(partitions), settings.pipeline, trial)
-        return Failure(stage="run", reason="on purpose") if math.isinf(ms) else measured(ms)
+        return Failure(stage="run", reason="on purpose", cause=Cause.ENGINE) if math.isinf(ms) else measured(ms)
 
 
 def problem(threads: int) -> Problem:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost import lock
 from intarsia.cost.footprint import Footprint
@@ -41,7 +42,7 @@ def single(name: str, **changes: Any) -> Single:
 
 RACED, SURVEYED = single("onnxruntime"), single("openvino")
 HOPELESS = single("mnn", outcome=replace(measured(900.0), is_complete=False))
-FAILED = single("ncnn", outcome=Failure(stage="run", reason="no"), candidates=())
+FAILED = single("ncnn", outcome=Failure(stage="run", reason="no", cause=Cause.ENGINE), candidates=())
 BROKEN = single("winograd")
 OTHER_SETTINGS = single("reference")
 OTHER_SETTINGS = replace(

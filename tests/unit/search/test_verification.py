@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.client import WorkerClient
 from intarsia.cost.protocol import Failed
@@ -64,7 +65,7 @@ def test_an_input_that_the_model_does_not_have_is_refused(tmp_path: Path, record
 
 def test_an_engine_that_fails_is_its_failure(tmp_path: Path, records: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(*_: object) -> Failed:
-        return Failed(stage="crash", reason="killed by SIGSEGV")
+        return Failed(stage="crash", reason="killed by SIGSEGV", cause=Cause.ENGINE)
 
     monkeypatch.setattr(WorkerClient, "ask", ask)
     graph = load_model(two_layers())

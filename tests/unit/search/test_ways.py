@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.record import Failure, Outcome
 from intarsia.cost.sampling import Effort
@@ -29,7 +30,7 @@ class Ways(FakeMeasurer):
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
         self.hopeless.append(effort.hopeless_ms)
         if settings.spin is Spin.FREE:
-            return Failure(stage="crash", reason="on purpose")
+            return Failure(stage="crash", reason="on purpose", cause=Cause.ENGINE)
         return measured(8.0 / len(self.hopeless))
 
 

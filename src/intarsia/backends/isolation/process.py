@@ -17,6 +17,7 @@ from typing import IO, NoReturn
 
 from intarsia import errors
 from intarsia.backends.base import Availability
+from intarsia.backends.causes import CauseError, cause_of_end
 from intarsia.backends.isolation import entry
 from intarsia.backends.isolation.parcel import Parcel
 from intarsia.backends.isolation.server import ASK, DONE, FAILED, LONGEST, RUN
@@ -163,7 +164,8 @@ class EngineProcess:
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         words = last_words(self._log)
         self.close()
-        raise error(self.name, f"its process in {self._python} {how}" + (f"; it last said: {words}" if words else ""))
+        told = f"its process in {self._python} {how}" + (f"; it last said: {words}" if words else "")
+        raise error(self.name, told) from CauseError(cause_of_end(code, words))
 
 
 def probed(engine: str, python: str) -> Availability:

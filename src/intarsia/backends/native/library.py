@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from intarsia.backends.causes import cause_of_words
 from intarsia.errors import CompileError
 from intarsia.files import cache_folder, replace_file, replacing
 
@@ -124,7 +125,7 @@ def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
     if done.returncode == 0:
         return
     text = done.stderr.strip()[:_MOST_TEXT] or f"exit status {done.returncode}"
-    if done.returncode > 0:  # a signal is the machine's failure, not the compiler's: the next attempt may succeed
+    if done.returncode > 0 and cause_of_words(done.stderr).is_lasting:  # what the machine did, it may not do again
         with suppress(OSError):  # then it is found out again
             replace_file(failure, text.encode())
     raise CompileError(_NAME, f"{shlex.join(compiler)} did not compile it: {text}")

@@ -1,0 +1,155 @@
+"""The file of the record store: made, checked, and put aside if it is damaged.
+
+A file that never was a record store is never touched: somebody named it by mistake.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from intarsia.errors import ConfigError, DiskError, IntarsiaError
+from intarsia.files import is_of_disk
+
+log = logging.getLogger(__name__)
+SCHEMA = 1
+OTHER = "; name another with --store"
+PATIENCE_S = 6.0
+"""How long another writer is waited for: a record takes milliseconds, so who takes longer does not write records."""
+COLUMNS = ("key", "kind", "facts", "outcome", "provenance", "made_at")
+_TABLE = """
+CREATE TABLE IF NOT EXISTS record (
+    key TEXT PRIMARY KEY,        -- digest of the facts
+    kind TEXT NOT NULL,          -- 'piece', 'nodes', 'search' or 'duel'
+    facts TEXT NOT NULL,         -- everything the figure depends on, canonical JSON
+    outcome TEXT NOT NULL,       -- samples or failure, JSON
+    provenance TEXT NOT NULL,    -- where it came from: model, configuration; not part of the key
+    made_at REAL NOT NULL        -- seconds since 1970
+) STRICT;
+"""
+_MAGIC = b"SQLite format 3\0"
+_OF_THE_MOMENT = (
+    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_IOERR"),
+    *("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_NOMEM"),
+)
+"""Errors of SQLite that the place or another process is to blame for, not what the file holds."""
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""What SQLite keeps beside a file; parted from it, none of them means anything."""
+
+
+class _DamagedError(Exception):
+    """It was a record store, and cannot be read as one."""
+
+
+def prepare(path: Path) -> None:
+    """Have a usable record store at a path. One that is damaged is put aside, with a warning, and made anew.
+
+    Raises:
+        ConfigError: There is something else, or nothing can be there; the message says what to do.
+        DiskError: The disk is full, or fails.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: not a usable record store (it is no file){OTHER}")
+        try:
+            _open(path)
+        except _DamagedError as error:
+            _put_aside(path, str(error))
+            _open(path)
+    except IntarsiaError:
+        raise
+    except (_DamagedError, sqlite3.Error, OSError) as error:
+        raise unusable(path, "not a usable record store", error) from error
+
+
+def unusable(path: Path, what: str, error: Exception) -> IntarsiaError:
+    """The error that the store ended in, as ours: of a disk that is full or fails, or of the place that was named."""
+    is_of_a_disk = (
+        is_of_disk(error)
+        if isinstance(error, OSError)
+        else getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+    )
+    if is_of_a_disk:
+        return DiskError(f"{path}: {what} ({error}); make room there{OTHER}")
+    return ConfigError(f"{path}: {what} ({error}){OTHER}")
+
+
+def store_folder(path: Path) -> Path:
+    """Where files that belong to the records of a store lie."""
+    return path.with_name(f"{path.stem}.files")
+
+
+@contextmanager
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection for one use: a few are made per second at most, and none is held while a worker runs.
+
+    Texts come as bytes, as those of a damaged record are none.
+    """
+    db = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None)
+    db.text_factory = bytes
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def _open(path: Path) -> None:
+    try:
+        with connection(path) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, SCHEMA):
+                raise ConfigError(f"{path}: record store of format {version}, this Intarsia reads {SCHEMA}{OTHER}")
+            tables = {name.decode(errors="replace") for (name,) in db.execute("SELECT name FROM sqlite_master")}
+            if version == 0 and tables and "record" not in tables:
+                raise ConfigError(f"{path}: not a usable record store (a database of something else){OTHER}")
+            db.executescript(_TABLE)
+            db.execute(f"PRAGMA user_version={SCHEMA}")
+            columns = tuple(row[1].decode(errors="replace") for row in db.execute("PRAGMA table_info(record)"))
+            if columns != COLUMNS:
+                raise _DamagedError(f"its table has the columns {', '.join(columns)}")
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            if found != b"ok":
+                raise _DamagedError(found.decode(errors="replace").splitlines()[-1])
+    except sqlite3.OperationalError as error:
+        if _is_of_the_moment(error):
+            raise
+        raise _damage(path, error) from error
+    except sqlite3.DatabaseError as error:
+        raise _damage(path, error) from error
+
+
+def _is_of_the_moment(error: sqlite3.Error) -> bool:
+    """Whether it is the place or another process that is to blame, not what the file holds."""
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(_OF_THE_MOMENT)
+
+
+def _damage(path: Path, error: sqlite3.Error) -> Exception:
+    """The error as one of a damaged store, if the file was one; else as it is."""
+    try:
+        with path.open("rb") as file:
+            was_ours = file.read(len(_MAGIC)) == _MAGIC or store_folder(path).is_dir()
+    except OSError:
+        was_ours = False
+    return _DamagedError(str(error)) if was_ours else sqlite3.DatabaseError(*error.args)
+
+
+def _put_aside(path: Path, why: str) -> None:
+    aside = next(each for each in _names(path) if not each.exists())
+    for suffix in _BESIDE:
+        beside = path.with_name(path.name + suffix)
+        if beside.exists():
+            beside.replace(aside.with_name(aside.name + suffix))
+    log.warning("%s: the record store was damaged (%s); it is now %s, and a new one was begun", path, why, aside.name)
+
+
+def _names(path: Path) -> Iterator[Path]:
+    yield path.with_name(f"{path.stem}.damaged{path.suffix}")
+    for number in count(2):
+        yield path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")
