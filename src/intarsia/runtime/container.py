@@ -14,7 +14,7 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 import psutil
 import xxhash
@@ -123,7 +123,7 @@ class Reader:
         self._check()
         try:
             # Of what is mapped and was checked, whatever lies at the path by now.
-            with zipfile.ZipFile(self._map) as archive:
+            with zipfile.ZipFile(cast("IO[bytes]", self._map)) as archive:
                 self.table = archive.start_dir
                 self.members = tuple(
                     Member(info.filename, info.header_offset, self._start(info), info.file_size)

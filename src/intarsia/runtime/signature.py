@@ -149,9 +149,8 @@ def make_keys(private: Path, public: Path, passphrase: bytes | None = None) -> s
         raise ConfigError(f"{there[0]} is there already, and a key is never overwritten; give another name")
     for path, text in texts.items():
         try:
-            mode = 0o600 if path == private else 0o644
-            with open(path, "xb", opener=lambda name, flags, mode=mode: os.open(name, flags, mode)) as file:
-                file.write(text)
+            path.touch(mode=0o600 if path == private else 0o644, exist_ok=False)
+            path.write_bytes(text)
         except OSError as error:
             raise ConfigError(f"the key cannot be written to {path}: {error.strerror}") from error
     return fingerprint(key.public_key().public_bytes_raw())
