@@ -148,9 +148,10 @@ class Trust:
                     f"--allow {shlex.quote(code.path)}, or in Python allow=[{code.path!r}]"
                 )
         if held and not self.machine_code:
+            files = ", ".join(map(shown_name, held))
             raise ArtifactError(
-                f"{path}: it holds machine code, which was refused: {', '.join(map(shown_name, held))}; compile it for engines whose "
-                "artifacts hold none (the page 'What loading trusts' lists them), or leave the refusal out"
+                f"{path}: it holds machine code, which was refused: {files}; compile it for engines whose artifacts "
+                "hold none (the page 'What loading trusts' lists them), or leave the refusal out"
             )
 
     def _asked(self) -> Iterator[tuple[str, tuple[str, ...]]]:
