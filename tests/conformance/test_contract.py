@@ -84,6 +84,12 @@ def test_variants_are_targets_of_the_same_kind(facts: dict[str, Any]) -> None:
 
 
 @pytest.mark.engine
+def test_what_its_artifacts_ship_as_code_is_declared(facts: dict[str, Any]) -> None:
+    """Callers may refuse machine code, and believe `Backend.machine_code`."""
+    assert facts["undeclared_code"] == []
+
+
+@pytest.mark.engine
 def test_export_writes_files(facts: dict[str, Any]) -> None:
     assert facts["exported"]
     assert all(facts["exported"])

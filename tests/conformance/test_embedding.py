@@ -34,6 +34,11 @@ def test_a_piece_that_fails_is_reported_as_it_failed(answer: dict[str, Any]) -> 
 
 
 @pytest.mark.engine
+def test_what_a_session_that_holds_others_ships_as_code_is_declared(answer: dict[str, Any]) -> None:
+    assert answer["undeclared_code"] == []
+
+
+@pytest.mark.engine
 def test_an_engine_that_says_it_follows_blocks_is_handed_blocks(target: Target, answer: dict[str, Any]) -> None:
     backend = registry.get(target.kind.name)
     follows = backend.traits.follows_ports and backend.follows_blocks(backend.variants(target)[0])

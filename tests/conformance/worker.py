@@ -25,12 +25,15 @@ from intarsia.partition import Partitioning
 from intarsia.runtime import Executor, build, load_build, plan_of
 from intarsia.runtime.embedded import EmbeddedExecutor
 from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.trust import holds_code
 from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.boundary_cases import EMBEDDED_OUTPUTS
 
 SETTINGS = RunSettings(threads=2)
 Arrays = dict[str, np.ndarray]
+_ELF = b"\x7fELF"
+"""How machine code begins on Linux."""
 
 
 def run(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,6 +66,7 @@ def contract(target: Target, model: SubModel, request: Mapping[str, Any]) -> dic
         "weights_known": set(artifact.weights) <= model.weights.keys(),
         "inputs": [[v.name, v.dtype, list(v.shape or ())] for v in first.inputs],
         "outputs": [[v.name, v.dtype, list(v.shape or ())] for v in first.outputs],
+        "undeclared_code": _undeclared(target, artifact),
         "same_capability": backend.capability(model.graph, target) == backend.capability(model.graph, target),
         "variants_are_of_this_kind": all(v.kind is target.kind for v in backend.variants(target)),
     }
@@ -96,6 +100,8 @@ def embed(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[s
     executor = load_build(graph, built)
     borders = [sides for artifact in built.artifacts for sides in artifact.meta.get("borders", {}).values()]
     blocked = any(reads or writes for reads, writes in borders)
+    steps = zip(built.plan.steps, built.artifacts, strict=True)
+    undeclared = [file for step, artifact in steps for file in _undeclared(step.target, artifact)]
     results: Arrays = {}
     turns = [*request["feeds"], request["feeds"][0]]
     for number, turn in enumerate(turns):
@@ -103,7 +109,18 @@ def embed(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[s
     failure = _failure_of(executor, load_arrays(turns[0]))
     executor.close()
     save_arrays(request["results"], results)
-    return {"turns": len(turns), "mutated": [], "failure": failure, "blocked": blocked}
+    return {"turns": len(turns), "mutated": [], "failure": failure, "blocked": blocked, "undeclared_code": undeclared}
+
+
+def _undeclared(target: Target, artifact: EngineArtifact) -> list[str]:
+    """Files of an artifact with machine code or a pickle in them, of which the engine does not say so."""
+    found = [name for name, content in artifact.files.items() if _ELF in content or _is_pickle(content)]
+    return [name for name in found if not holds_code(target.kind.name, name)]
+
+
+def _is_pickle(content: bytes) -> bool:
+    """By how one of a protocol that is still written begins and ends."""
+    return content[:1] == b"\x80" and content[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05") and content[-1:] == b"."
 
 
 class _Fails(dict[str, np.ndarray]):

@@ -8,19 +8,30 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 import intarsia
-from intarsia.errors import ArtifactError, IntarsiaError
+from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
 from intarsia.runtime import Artifact, CompiledModel
+from intarsia.runtime.signature import make_keys
+from intarsia.runtime.trust import POLICY
 from intarsia.search.retiming import retime
 from tests.artifacts import REPORT, Manifest, canary_library, canary_program, changed, members, repacked, written
 from tests.cli_fakes import REPORT as WHOLE_REPORT
 from tests.cli_fakes import invoke
+from tests.unit.graph.models import two_layers
 
 pytestmark = [pytest.mark.e2e]
+
+
+class Change(Protocol):
+    """Puts what the canaries are called into a manifest."""
+
+    def __call__(self, manifest: Manifest, names: Mapping[str, str]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +66,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("plain") / "m.intarsia", report=report)
 
 
-def step(target: str, place: int = 1) -> Callable[[Manifest, Mapping[str, str]], None]:
+def step(target: str, place: int = 1) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
         manifest["steps"][place]["target"] = target.format(**names)
         manifest["engines"].setdefault("onnxruntime", manifest["engines"]["reference"])
@@ -63,7 +74,7 @@ def step(target: str, place: int = 1) -> Callable[[Manifest, Mapping[str, str]],
     return change
 
 
-def all_steps(target: str) -> Callable[[Manifest, Mapping[str, str]], None]:
+def all_steps(target: str) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
         for each in manifest["steps"]:
             each["target"] = target.format(**names)
@@ -71,7 +82,7 @@ def all_steps(target: str) -> Callable[[Manifest, Mapping[str, str]], None]:
     return change
 
 
-def engine(name: str) -> Callable[[Manifest, Mapping[str, str]], None]:
+def engine(name: str) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
         manifest["engines"][name.format(**names)] = manifest["engines"]["reference"]
 
@@ -93,7 +104,7 @@ def embedded(manifest: Manifest, names: Mapping[str, str]) -> None:
     manifest["settings"]["embed"] = True
 
 
-PLACES: Mapping[str, Callable[[Manifest, Mapping[str, str]], None]] = {
+PLACES: Mapping[str, Change] = {
     "a library of a step": step("onnxruntime -custom-ops={library}"),
     "a library of every step": all_steps("onnxruntime -custom-ops={library}"),
     "a second library of a step": step("onnxruntime -custom-ops={library},{program}"),
@@ -159,7 +170,7 @@ def test_nothing_that_an_artifact_names_runs(
     place: str, canaries: Canaries, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = changed(plain, tmp_path / "hostile.intarsia", lambda manifest: PLACES[place](manifest, canaries.names))
+    path = changed(plain, tmp_path / "hostile.intarsia", partial(PLACES[place], names=canaries.names))
     for name, door in DOORS.items():
         with pytest.raises(IntarsiaError) as caught:
             door(path)
@@ -186,17 +197,58 @@ def test_the_engine_that_a_report_names_is_asked_for(canaries: Canaries, plain: 
 def test_what_is_allowed_runs(canaries: Canaries, plain: Path, tmp_path: Path) -> None:
     """So the canaries sing: a test in which they do not shows something."""
     for place, path in (("a library of a step", canaries.library), ("an interpreter of a step", canaries.program)):
-        change = PLACES[place]
-        hostile = changed(plain, tmp_path / "m.intarsia", lambda manifest, of=change: of(manifest, canaries.names))
+        hostile = changed(plain, tmp_path / "m.intarsia", partial(PLACES[place], names=canaries.names))
         done = invoke("run", hostile, "--random", "--allow", path)
         assert done.exit_code in (3, 4), done.output
     assert canaries.ran() == ["program-ran", "library-ran"]
 
 
 def test_one_consent_is_none_for_another(canaries: Canaries, plain: Path, tmp_path: Path) -> None:
-    change = PLACES["a second library of a step"]
-    hostile = changed(plain, tmp_path / "m.intarsia", lambda manifest: change(manifest, canaries.names))
+    change = partial(PLACES["a second library of a step"], names=canaries.names)
+    hostile = changed(plain, tmp_path / "m.intarsia", change)
     done = invoke("run", hostile, "--random", "--allow", canaries.library)
     assert done.exit_code == 2
     assert f"--allow {canaries.program}" in done.stderr
     assert canaries.ran() == []
+
+
+def test_under_the_policy_a_compile_works_and_its_result_runs_once_it_is_signed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers have the policy too: what the compile made itself is not asked for, and all else is."""
+    make_keys(tmp_path / "mine.key", tmp_path / "mine.pub")
+    monkeypatch.setenv(POLICY, str(tmp_path / "mine.pub"))
+    path, store = tmp_path / "m.intarsia", tmp_path / "r.sqlite"
+    model_path = tmp_path / "model.onnx"
+    model_path.write_bytes(two_layers().SerializeToString())
+    line = ("compile", model_path, "--target", "reference", "--budget", "1", "--store", store, "-o", path)
+    assert invoke(*line).exit_code == 0
+    for verb_line in (("run", path, "--random"), ("verify", path, "--store", store), ("bench", path, "--budget", "1")):
+        done = invoke(*verb_line)
+        assert (done.exit_code, "it is not signed" in done.stderr) == (2, True), done.output
+    assert invoke("sign", path, "--key", tmp_path / "mine.key").exit_code == 0
+    for verb_line in (("run", path, "--random"), ("verify", path, "--store", store), ("bench", path, "--budget", "1")):
+        assert invoke(*verb_line).exit_code == 0
+
+
+def test_under_the_policy_what_was_kept_is_compiled_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def opened() -> None:
+        intarsia.InferenceSession(
+            two_layers().SerializeToString(), target="reference", partition="single", budget=1, cache=tmp_path / "kept"
+        )
+
+    opened()
+    make_keys(tmp_path / "mine.key", tmp_path / "mine.pub")
+    monkeypatch.setenv(POLICY, str(tmp_path / "mine.pub"))
+    opened()
+    assert "it is not signed" in caplog.text
+    assert "compiled anew" in caplog.text
+
+
+def test_what_may_be_said_of_an_artifact_is_refused_of_a_model() -> None:
+    model = two_layers().SerializeToString()
+    for more in ({"allow": "/a/b"}, {"machine_code": False}, {"signed_by": "k.pub"}):
+        with pytest.raises(ConfigError, match="and this is a model"):
+            intarsia.InferenceSession(model, **more)

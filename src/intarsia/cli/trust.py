@@ -11,6 +11,7 @@ import click
 
 from intarsia.cli.options import FILE, with_options
 from intarsia.errors import ConfigError
+from intarsia.spec.problems import shown_name
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def code_lines(facts: dict[str, Any]) -> list[str]:
     return [
         _told(facts["signature"]),
         *(
-            f"machine code inside: {held['file']} ({held['engine']}, {counted(held['nbytes'], 'byte')}, "
+            f"machine code inside: {shown_name(held['file'])} ({held['engine']}, {counted(held['nbytes'], 'byte')}, "
             f"SHA-256 {held['sha256']})"
             for held in facts["machine_code"]
         ),

@@ -17,6 +17,7 @@ from intarsia.backends import registry
 from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError
 from intarsia.runtime.container import Reader
 from intarsia.runtime.signature import fingerprint, fits, public_keys, signature_of
+from intarsia.spec.problems import shown_name
 from intarsia.target import Target
 
 POLICY = "INTARSIA_SIGNED_BY"
@@ -159,9 +160,10 @@ class Trust:
                     f"--allow {shlex.quote(code.path)}, or in Python allow=[{code.path!r}]"
                 )
         if held and not self.machine_code:
+            files = ", ".join(map(shown_name, held))
             raise ArtifactError(
-                f"{path}: it holds machine code, which was refused: {', '.join(held)}; compile it for engines whose "
-                "artifacts hold none (the page 'What loading trusts' lists them), or leave the refusal out"
+                f"{path}: it holds machine code, which was refused: {files}; compile it for engines whose artifacts "
+                "hold none (the page 'What loading trusts' lists them), or leave the refusal out"
             )
 
     def _asked(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -196,7 +198,7 @@ def code_of_engine(name: str) -> Iterator[NamedCode]:
     """The interpreter that the name of an engine has, as a manifest lists it."""
     kind, away, python = name.partition(registry.AWAY)
     if away:
-        yield NamedCode(path=python, where=f"the list of engines, for {kind},")
+        yield NamedCode(path=python, where=f"the list of engines, for {shown_name(kind)},")
 
 
 def holds_code(engine: str, file: str) -> bool:

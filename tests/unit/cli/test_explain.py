@@ -19,7 +19,7 @@ def test_the_plan_is_printed_as_it_is_stored(fakes: Fakes, folder: Path) -> None
 def test_json_is_the_report_and_the_engines(fakes: Fakes, folder: Path) -> None:
     (folder / "m.intarsia").touch()
     engines = {"mnn": {"version": "3.6.1", "licence": "BSD-3-Clause"}}
-    code: dict[str, Any] = {"signature": None, "machine_code": [], "named_code": []}
+    code: dict[str, object] = {"signature": None, "machine_code": [], "named_code": []}
     expected = REPORT | {"artifact": "m.intarsia", "engines": engines} | code
     assert json.loads(invoke("explain", "m.intarsia", "--json").stdout) == expected
 

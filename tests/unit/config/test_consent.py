@@ -10,6 +10,7 @@ import pytest
 import intarsia
 from intarsia.config import CompilationConfig
 from intarsia.config.metadata import CONFIG_KEY, one_config, to_metadata
+from intarsia.driver import partition
 from intarsia.errors import ConfigError
 from tests.artifacts import canary_program
 from tests.unit.graph.models import two_layers
@@ -33,7 +34,7 @@ def test_a_model_that_names_an_interpreter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"the configuration that the model carries names '{program}'"):
         intarsia.compile(model)
     with pytest.raises(ConfigError, match="the configuration that the model carries names"):
-        intarsia.partition(model)
+        partition(model)
     assert not sung.exists()
 
 
