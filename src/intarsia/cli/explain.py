@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool) -> None:
     """Show which engine runs which part of ARTIFACT, and the measurements that decided it."""
     from intarsia.runtime import Artifact
+    from intarsia.runtime.artifact import reading_report
 
     opened = Artifact(artifact)
     if plan:
         _print_plan(opened, as_json)
         return
     report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)}
-    with opened.reading_report():
+    with reading_report(artifact):
         if as_json:
             print_json(report)
             return

@@ -62,13 +62,14 @@ def _of_report(source: Path, run: bool) -> Made:
 def _of_artifact(source: Path, run: bool) -> Made:
     from intarsia.report.page import Provenance, render
     from intarsia.runtime import Artifact
+    from intarsia.runtime.artifact import reading_report
 
     opened = Artifact(source)
     facts = opened.report() | {"artifact": str(source)}
     run_ms = _run(opened) if run else None
     provenance = Provenance(engines=engines_of(opened), plan=opened.plan_text(), run_ms=run_ms)
     graph = opened.graph()
-    with opened.reading_report():
+    with reading_report(source):
         return render(facts, graph, provenance), _nodes(facts), run_ms
 
 
