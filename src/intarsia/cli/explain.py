@@ -29,13 +29,14 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Tru
     Also who signed it, the machine code that it holds, and the libraries and interpreters that it names.
     """
     from intarsia.runtime import Artifact
+    from intarsia.runtime.artifact import reading_report
 
     opened = Artifact(artifact, trust)
     if plan:
         _print_plan(opened, as_json)
         return
     report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)} | code_facts(opened)
-    with opened.reading_report():
+    with reading_report(artifact):
         if as_json:
             print_json(report)
             return

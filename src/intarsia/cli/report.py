@@ -74,6 +74,7 @@ def _is_about_code(trust: Trust) -> bool:
 def _of_artifact(source: Path, run: bool, trust: Trust) -> Made:
     from intarsia.report.page import Provenance, render
     from intarsia.runtime import Artifact
+    from intarsia.runtime.artifact import reading_report
 
     if not run and _is_about_code(trust):
         raise click.UsageError("--allow and --no-machine-code are about running the artifact: add --run")
@@ -82,7 +83,7 @@ def _of_artifact(source: Path, run: bool, trust: Trust) -> Made:
     run_ms = _run(opened) if run else None
     provenance = Provenance(engines=engines_of(opened), plan=opened.plan_text(), run_ms=run_ms)
     graph = opened.graph()
-    with opened.reading_report():
+    with reading_report(source):
         return render(facts, graph, provenance), _nodes(facts), run_ms
 
 

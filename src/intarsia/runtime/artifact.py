@@ -230,21 +230,6 @@ class Artifact:
             raise ArtifactError(f"{self.path}: its report is not understood: it is no object")
         return {**report, "artifact": str(self.path)}
 
-    @contextmanager
-    def reading_report(self) -> Iterator[None]:
-        """Where somebody goes through the report, which has no schema: what that comes upon is told as what it is.
-
-        Raises:
-            ArtifactError: Something in it is missing or of another type.
-        """
-        try:
-            yield
-        except (IntarsiaError, OSError):  # of what is done beside: printing, writing
-            raise
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}"
-            raise ArtifactError(f"{self.path}: its report is not understood: {what}; compile the model anew") from error
-
     def plan_text(self) -> str:
         """The plan file that gives this plan again."""
         return self._reader.read("plan.yaml").decode(errors="replace")
@@ -347,6 +332,22 @@ class Artifact:
             if version != built.version:
                 changes.append(f"{name} {built.version} → {version}")
         return changes
+
+
+@contextmanager
+def reading_report(path: Path) -> Iterator[None]:
+    """Where somebody goes through a file's report, which has no schema: what that comes upon is told as what it is.
+
+    Raises:
+        ArtifactError: Something in it is missing or of another type.
+    """
+    try:
+        yield
+    except (IntarsiaError, OSError):  # of what is done beside: printing, writing
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise ArtifactError(f"{path}: its report is not understood: {what}; compile the model anew") from error
 
 
 def attach_report(path: Path, report: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import intarsia
 from intarsia.backends import registry
-from intarsia.backends.base import Availability, EngineArtifact
+from intarsia.backends.base import Availability
 from intarsia.config import RunSettings, Spin
 from intarsia.errors import ArtifactError, CompileError, FeedError, MismatchError, PlanError
 from intarsia.graph import Graph, load_model
@@ -228,7 +228,7 @@ def test_an_engine_that_is_needed_for_compiling_alone_may_be_absent(
 
 def test_equal_files_are_stored_once(graph: Graph, pieces: Plan, tmp_path: Path) -> None:
     built = build(graph, pieces)
-    equal = [EngineArtifact(files={**each.files, "kernels.so": b"the same"}) for each in built.artifacts]
+    equal = [replace(each, files={**each.files, "kernels.so": b"the same"}) for each in built.artifacts]
     write_artifact(tmp_path / "m.intarsia", graph, replace(built, artifacts=tuple(equal)))
     with zipfile.ZipFile(tmp_path / "m.intarsia") as archive:
         assert sum(archive.read(name) == b"the same" for name in archive.namelist()) == 1

@@ -18,7 +18,7 @@ from intarsia.errors import ArtifactError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.partition import Partition
 from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, build, plan_of, write_artifact
-from intarsia.runtime.artifact import write_buckets
+from intarsia.runtime.artifact import reading_report, write_buckets
 from intarsia.runtime.container import create
 from intarsia.runtime.trust import Trust
 from intarsia.target import Target
@@ -232,6 +232,9 @@ def test_json_that_is_none_is_refused(artifact: Path, tmp_path: Path, text: str)
 
 
 def test_a_report_without_its_fields_is_told(artifact: Path) -> None:
-    opened = Artifact(artifact)
-    with pytest.raises(ArtifactError, match="its report is not understood: KeyError: 'plans'"), opened.reading_report():
-        opened.report()["plans"]
+    report = Artifact(artifact).report()
+    with (
+        pytest.raises(ArtifactError, match="its report is not understood: KeyError: 'plans'"),
+        reading_report(artifact),
+    ):
+        report["plans"]

@@ -10,6 +10,7 @@ import pytest
 
 from intarsia.backends.base import BoundCall, Executable, PieceBlocks, Port, Signature, Slot, Traits, Visit
 from intarsia.config import RunSettings
+from intarsia.errors import ExecutionError, LoadError
 from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits, in_blocks, out_of_blocks
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
@@ -34,8 +35,10 @@ def array_of(place: np.ndarray | Slot) -> np.ndarray:
 class Doubler(Executable):
     """The piece: b = 2 a."""
 
-    inputs, outputs = (A,), (B,)
     closed = 0
+
+    def __init__(self) -> None:
+        self.inputs, self.outputs = (A,), (B,)
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         source, sink = inputs["a"], outputs["b"]
@@ -53,6 +56,8 @@ class Session(Executable):
     """The session: a = x + 1, the piece, y = b - 3; it moves its borders to other memory at every second run."""
 
     inputs, outputs = (X,), (Y,)
+    grows = 1
+    """How many times as long as they are it says that outputs of pieces are."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
@@ -66,7 +71,7 @@ class Session(Executable):
             a, b = self._memory[self._runs % 2]
             self._runs += 1
             np.add(array_of(source), 1, out=a)
-            self._visit(0, [a.ctypes.data], [b.ctypes.data])
+            self._visit(0, [a.ctypes.data], [b.ctypes.data], [a.size, b.size * self.grows])
             np.subtract(b, 3, out=array_of(sink))
 
         return call
@@ -137,7 +142,9 @@ def test_what_is_seen_and_played_back_is_plain_though_blocks_are_handed_over() -
     a, b = (Signature(name=name, dtype="float32", shape=(1, 4, 1, 2)) for name in "ab")
     step = Step(target=OTHER, nodes=("b",), inputs=(a,), outputs=(b,))
     blocks = PieceBlocks(size=2, inputs=(0,), outputs=(0,))
-    piece = Piece(step, Doubler(), FOLLOWS, blocks)
+    doubler = Doubler()
+    doubler.inputs, doubler.outputs = (a,), (b,)
+    piece = Piece(step, doubler, FOLLOWS, blocks)
     source, sink = (np.arange(8, dtype=np.float32).reshape(1, 4, 1, 2) for _ in range(2))
     piece.visit([source.ctypes.data], [sink.ctypes.data])
     assert (sink == 2 * source).all()
@@ -147,3 +154,19 @@ def test_what_is_seen_and_played_back_is_plain_though_blocks_are_handed_over() -
     piece.play({"b": recorded})
     piece.visit([source.ctypes.data], [sink.ctypes.data])
     assert (out_of_blocks(sink, 2) == recorded).all()
+
+
+def test_a_session_that_hands_over_other_sizes_is_an_error_before_any_memory_is_touched() -> None:
+    runner, _ = executor(FOLLOWS)
+    session = runner._executables[0]
+    assert isinstance(session, Session)
+    session.grows = 2
+    with pytest.raises(ExecutionError, match=r"hands over values of \[4, 8\] elements, and the plan has \[4, 4\]"):
+        runner.run({"x": np.ones(4, np.float32)})
+
+
+def test_a_piece_that_takes_something_else_is_not_bound() -> None:
+    doubler = Doubler()
+    doubler.outputs = (replace(B, shape=(64,)),)
+    with pytest.raises(LoadError, match=r"it writes 'b' as float32 \(64,\), and the plan has no such value"):
+        Piece(STEPS[1], doubler, FOLLOWS)
