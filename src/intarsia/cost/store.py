@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from intarsia.cost.record import Key
 from intarsia.errors import ConfigError, DiskError
-from intarsia.files import cache_folder, own_cache, temporary_cache
+from intarsia.files import cache_folder, own_cache, replace_file, scratch, temporary_cache
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,13 @@ STORE = "records.sqlite"
 _OTHER = "; name another with --store"
 _PRIMARY = 0xFF
 """Of an error code of SQLite, the part that says what kind it is."""
+_OF_DISK = frozenset(
+    {
+        *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM),
+        *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
+    }
+)
+"""Codes that say that the machine failed, and nothing of what is in the store."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS record (
     key TEXT PRIMARY KEY,        -- digest of the facts
@@ -101,6 +108,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path = path.absolute()  # links to what lies beside it stand in other folders
+        self._is_known = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with self._connection() as db:
@@ -114,6 +122,7 @@ class Store:
             raise
         except (sqlite3.DatabaseError, OSError) as error:
             raise ConfigError(f"{path}: not a usable record store ({error}){_OTHER}") from error
+        self._is_known = True
 
     @property
     def folder(self) -> Path:
@@ -181,8 +190,20 @@ class Store:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & _PRIMARY not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+            if code not in _OF_DISK and not (code == sqlite3.SQLITE_CANTOPEN and (self._is_known or self._is_full())):
                 raise
             raise DiskError(
-                f"{self.path}: the record store cannot be written ({error}); make room there{_OTHER}"
+                f"{self.path}: the record store cannot be read or written ({error}); see to its disk{_OTHER}"
             ) from error
+
+    def _is_full(self) -> bool:
+        """Whether there is no room for another file beside it: SQLite does not say why it cannot make one."""
+        try:
+            with scratch(self.path.parent) as folder:
+                replace_file(folder / "file", b"content")
+        except DiskError:
+            return True
+        except OSError:
+            return False
+        return False
