@@ -134,7 +134,7 @@ class Walk:
         seen, said = fault.seen(), self._log.read_text(errors="replace")
         found = []
         if seen.fired:
-            found += list(self._faults_of_end(case, status, said))
+            found += list(self._faults_of_end(case, status, said, seen.what))
         found += [f"left over: {path}" for path in _left(folder)] if case.how in DISK_FULL else []
         found += self._faults_of_artifact(case, folder)
         again = self._run(None, self._scenario, folder)
@@ -145,12 +145,14 @@ class Walk:
         found += [f"left over by the next one: {path}" for path in _left(folder)]
         return {**vars(case), "fired": seen.fired, "what": seen.what, "status": status, "faults": found}
 
-    def _faults_of_end(self, case: Case, status: int, said: str) -> Iterator[str]:
+    def _faults_of_end(self, case: Case, status: int, said: str, what: str) -> Iterator[str]:
         if "Traceback" in said or "Exception ignored" in said:
             yield f"a traceback: {said[-2000:]}"
         wanted = {-signal.SIGKILL} if case.how in KILLS and self._whose == "first" else PLANNED | {-signal.SIGKILL}
         if case.how in DISK_FULL:
             wanted = PLANNED
+        if case.how == "full-once" and STORE in what:  # SQLite says no reason, and there is room again to ask
+            wanted = PLANNED | {2}
         if status not in wanted:
             yield f"ended with {status}: {said[-2000:]}"
 
@@ -219,6 +221,7 @@ class Walk:
             code = int(end.code or 0)
         except IntarsiaError as error:
             code = error.exit_code
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the log of the case
         except BaseException:
             traceback.print_exc()
         finally:
@@ -256,7 +259,7 @@ def _left(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Draw cases, and tell of each."""
+    """Draw cases, and tell of each; a SHARE as ``full:12`` is that one case."""
     scenario, folder, seed, share, *more = sys.argv[1:]
     walk = Walk(scenario, Path(folder), "all" if more else "first")
     counts = {"full": walk.count("full"), "before": walk.count("before")}
@@ -268,6 +271,9 @@ def main() -> None:
     ]
     drawn.shuffle(cases)
     print(json.dumps(counts), flush=True)  # noqa: T201 - this is how it answers
+    how, _, at = share.rpartition(":")
+    if how:
+        cases, share = [Case(how=how, at=int(at), has_former=False)], "1"
     for case in cases[: int(share) or None]:
         print(json.dumps(walk.judged(case)), flush=True)  # noqa: T201
 

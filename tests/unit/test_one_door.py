@@ -79,7 +79,7 @@ def _writes(call: ast.Call) -> str | None:
     """The name of what a call writes with; ``None`` where it writes nothing."""
     owner, _, name = ast.unparse(call.func).rpartition(".")
     given = [*call.args, *(key.value for key in call.keywords)]
-    modes = [each.value for each in given if isinstance(each, ast.Constant) and _is_writing(each.value)]
+    modes = [str(each.value) for each in given if isinstance(each, ast.Constant) and _is_writing(each.value)]
     if name in FUNCTIONS.get(owner, ()):
         return f"{owner}.{name}"
     if (name == "open" and owner != "os") or name in {"ZipFile", "TarFile", "memmap", "open_memmap"}:

@@ -23,14 +23,14 @@ def _fill_descriptors() -> None:
 
     What an engine prints would go into that file then.
     """
-    for number, mode in enumerate(("r", "w", "w")):
+    for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
-        if (sys.stdin, sys.stdout, sys.stderr)[number] is None:
-            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - lives on
-            setattr(sys, ("stdin", "stdout", "stderr")[number], stream)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - lives on
 
 
 def _leave(_: int, __: FrameType | None) -> None:

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from intarsia.errors import ConfigError, DiskError, IntarsiaError
-from intarsia.files import is_of_disk
+from intarsia.files import is_of_disk, replace_file, scratch
 
 log = logging.getLogger(__name__)
 SCHEMA = 1
@@ -69,14 +69,26 @@ def prepare(path: Path) -> None:
 
 def unusable(path: Path, what: str, error: Exception) -> IntarsiaError:
     """The error that the store ended in, as ours: of a disk that is full or fails, or of the place that was named."""
-    is_of_a_disk = (
-        is_of_disk(error)
-        if isinstance(error, OSError)
-        else getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR"))
-    )
-    if is_of_a_disk:
-        return DiskError(f"{path}: {what} ({error}); make room there{OTHER}")
+    if is_of_disk(error) if isinstance(error, OSError) else _is_of_its_disk(path, error):
+        return DiskError(f"{path}: {what} ({error}); see to its disk, or make room there{OTHER}")
     return ConfigError(f"{path}: {what} ({error}){OTHER}")
+
+
+def _is_of_its_disk(path: Path, error: Exception) -> bool:
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_FULL", "SQLITE_IOERR")) or (name == "SQLITE_CANTOPEN" and _is_full(path.parent))
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether there is no room for another file: SQLite does not say why it cannot make one."""
+    try:
+        with scratch(folder) as place:
+            replace_file(place / "file", b"content")
+    except DiskError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def store_folder(path: Path) -> Path:

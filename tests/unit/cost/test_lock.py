@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,9 +16,11 @@ from intarsia.cost import lock, progress
 from intarsia.cost.deadline import Deadline
 from intarsia.cost.lock import machine_lock
 from intarsia.cost.progress import Progress
+from intarsia.errors import DiskError
 
 HOLDER = """
 import sys
+import tempfile
 from pathlib import Path
 from intarsia.cost import lock, progress
 lock.lock_path = lambda: Path(sys.argv[1])
@@ -94,3 +99,115 @@ def test_waiting_is_not_counted(path: Path) -> None:
     holder.communicate()
     with machine_lock(deadline=deadline):
         assert deadline.spent == 2.0
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files that all users share, with a lock path of its own."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    monkeypatch.undo()
+    monkeypatch.setattr(lock, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    lock._remark.cache_clear()
+    return folder
+
+
+def usual(shared: Path) -> Path:
+    return shared / f"intarsia-{os.getuid()}.lock"
+
+
+def test_it_is_one_for_each_user(shared: Path) -> None:
+    assert lock.lock_path() == usual(shared)
+    assert stat.S_IMODE(usual(shared).stat().st_mode) == 0o600
+    with machine_lock():
+        assert lock.lock_path() == usual(shared)
+
+
+def planted_link(path: Path) -> None:
+    victim = path.with_name("victim")
+    victim.write_text("precious")
+    path.symlink_to(victim)
+
+
+def planted_loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def planted_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def planted_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def planted_second_name(path: Path) -> None:
+    victim = path.with_name("victim")
+    victim.write_text("precious")
+    os.link(victim, path)
+
+
+def planted_of_another(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may give files away")
+    path.touch()
+    os.chown(path, 12345, 12345)
+
+
+PLANTED = {
+    "is a link": planted_link,
+    "is a link ": planted_loop,
+    "is a folder": planted_folder,
+    "is no file": planted_pipe,
+    "has another name": planted_second_name,
+    "is another user's": planted_of_another,
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_what_another_user_put_there_keeps_nobody_from_measuring(
+    fault: str, shared: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    PLANTED[fault](usual(shared))
+    before = usual(shared).lstat()
+    with machine_lock(), machine_lock():
+        assert (tmp_path / "cache" / "intarsia" / "machine.lock").is_file()
+    assert usual(shared).lstat().st_ino == before.st_ino
+    victim = shared / "victim"
+    assert not victim.exists() or victim.read_text() == "precious"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{usual(shared)} {fault.strip()}: the lock that keeps compiles from measuring at one time is "
+        f"{tmp_path}/cache/intarsia/machine.lock instead; remove it"
+    ]
+
+
+def test_others_find_the_same_one_in_its_place(shared: Path) -> None:
+    usual(shared).mkdir()
+    holder = hold(lock.lock_path())
+    told: list[str] = []
+
+    def watch(progress: Progress) -> None:
+        told.append(progress.stage)
+        holder.communicate(b"go\n")
+
+    with machine_lock(watch):
+        assert told == ["wait"]
+
+
+def test_without_a_folder_of_its_own_it_lies_among_temporary_files(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual(shared).mkdir()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with machine_lock():
+        assert (shared / f"intarsia-{os.getuid()}" / "machine.lock").is_file()
+
+
+def test_a_file_that_cannot_be_opened_is_told(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(DiskError, match="cannot be opened"), machine_lock():
+        pass

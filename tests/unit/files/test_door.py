@@ -93,12 +93,21 @@ def test_another_user_s_link_in_a_shared_folder_is_refused(tmp_path: Path, monke
 
 
 def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
-    replace_file(Path(os.devnull), b"gone")
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
-    (tmp_path / "nowhere").symlink_to(os.devnull)
-    replace_file(tmp_path / "nowhere", b"gone")
-    assert (tmp_path / "nowhere").is_symlink()
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    """By a node of its own where there may be one: a fault must not take this machine's away."""
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.close(os.open(device, os.O_WRONLY))
+    except OSError:
+        device.unlink(missing_ok=True)
+        device.symlink_to(os.devnull)
+    replace_file(device, b"gone")
+    assert stat.S_ISCHR(device.stat().st_mode)
+    (tmp_path / "link").symlink_to(device)
+    replace_file(tmp_path / "link", b"gone")
+    assert (tmp_path / "link").is_symlink()
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert names(tmp_path) == ["link", "null"]
 
 
 @needs_full
