@@ -75,9 +75,11 @@ def reference_values(
 
 def _is_sound(folder: Path) -> bool:
     """Whether all that is recorded is as it was written; what is not is taken away."""
-    try:
+    if not folder.exists():
+        return True
+    if folder.is_dir() and not any(each.is_dir() for each in folder.iterdir()):
         damaged = forget_damaged(folder)
-    except OSError:  # a folder where a file should be, or the other way round
+    else:  # a folder where a file should be, or the other way round
         damaged = ("all of them",)
         if folder.is_dir():
             remove_folder(folder)

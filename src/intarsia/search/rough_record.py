@@ -20,8 +20,11 @@ VERSION = 2
 
 
 def rough_key(problem: Problem, exact: Sequence[Candidate]) -> Key:
-    """All that the plans depend on; other than a time, an error depends on every weight."""
-    return _key(problem, exact, {"rough": VERSION, "allowed": problem.settings.max_error})
+    """All that the plans depend on; other than a time, an error depends on every weight. What they came to in so much
+    time says nothing of what more time would find.
+    """
+    facts = {"rough": VERSION, "allowed": problem.settings.max_error, "budget_s": problem.settings.budget_s}
+    return _key(problem, exact, facts)
 
 
 def accuracy_key(problem: Problem, plan: Candidate, exact: Candidate, allowed: float) -> Key:

@@ -65,7 +65,7 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
                 "error": 0.01,
                 "name": "mnn",
                 "label": "mnn",
-                "pieces": [["mnn", ["n0"], [[["n0", "int8-static"]], [["x", -1.0, 1.0]]]]],
+                "pieces": [["mnn", ["n0", "n1"], [[["n0", "int8-static"]], [["x", -1.0, 1.0]]]]],
                 "spin": "free",
                 "parallel": False,
                 "predicted_ms": [1.0],

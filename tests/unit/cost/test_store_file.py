@@ -1,4 +1,4 @@
-"""Whatever lies where the store should be, there is a usable store or one clear error; nothing of others is lost."""
+"""Whatever lies where the store should be: there is a usable store or one clear error, and nothing is lost."""
 
 from __future__ import annotations
 
