@@ -16,6 +16,7 @@ import numpy as np
 from intarsia.backends.memory import SharedBlock
 
 PAGE = mmap.PAGESIZE
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +57,10 @@ def place(needs: Sequence[Need]) -> tuple[dict[str, int], int]:
 def allocate(needs: Sequence[Need], *, shared: bool = False) -> Mapping[str, np.ndarray]:
     """Zeroed C-contiguous arrays over one page-aligned block, which lives as long as any of them.
 
-    A shared block is one that other processes can map.
+    A shared block is one that other processes can map. What is not shared is this process's alone after a fork, too.
     """
     offsets, total = place(needs)
-    block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE))
+    block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE), _PRIVATE)
     return {
         need.name: np.ndarray(need.shape, dtype=need.dtype, buffer=block, offset=offsets[need.name]) for need in needs
     }

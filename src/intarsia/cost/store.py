@@ -16,6 +16,7 @@ from typing import Any, Literal
 from intarsia.cost.record import Key
 from intarsia.errors import ConfigError
 from intarsia.files import cache_folder, own_cache, temporary_cache
+from intarsia.forks import NO_FORK
 
 log = logging.getLogger(__name__)
 
@@ -169,8 +170,10 @@ class Store:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # A connection per use: a few are made per second at most, and none is held while a worker runs.
-        db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-        try:
-            yield db
-        finally:
-            db.close()
+        # SQLite's locks are its process's: a child that inherits an open connection would take them for its own.
+        with NO_FORK:
+            db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+            try:
+                yield db
+            finally:
+                db.close()

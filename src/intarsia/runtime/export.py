@@ -33,6 +33,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     """Write the engine's native files, the options it ran with, and a program that needs nothing but that engine.
 
     Raises:
+        BackendUnavailableError: The engine is not installed.
         PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
     """
     if len({bucket.plan.fingerprint for bucket in model.buckets}) > 1:
@@ -46,9 +47,10 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
             f"{', '.join(model.plan.engines)}; only a plan of one partition can be exported "
             "(compile with --partition single to get one)"
         )
+    step = model.plan.steps[0]
+    registry.require(registry.engine_of(step.target))
     destination = Path(folder)
     destination.mkdir(parents=True, exist_ok=True)
-    step = model.plan.steps[0]
     piece = model.artifact.graph().extract(step.nodes)
     native = registry.of(step.target).export(piece, step.target, model.plan.settings, destination)
     return (*native, *_program(model.plan, destination, native))
