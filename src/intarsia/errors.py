@@ -11,6 +11,7 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── OutputError                 a place that cannot be written to
     │   ├── PlanError                   a partitioning that does not cover the graph once, in order
     │   ├── ArtifactError               damaged, or built for another machine or engine version
+    │   ├── ClosedError                 a call of a model that was closed
     │   └── UnsupportedError            something of another library's interface that is not offered here
     ├── BackendUnavailableError     3   an engine that is not installed or does not start
     │   └── MissingStageError           planned, but a stage that would compile or run the plan is missing here
@@ -71,6 +72,10 @@ class PlanError(InputError, ValueError):
 
 class ArtifactError(InputError, ValueError):
     """An artifact that is damaged, or was built for another machine or engine version."""
+
+
+class ClosedError(InputError, ValueError):
+    """A call where a model takes none: after it was closed, or from inside of its own run."""
 
 
 class UnsupportedError(InputError, AttributeError):

@@ -39,6 +39,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "PlanError": 'intarsia.compile("model.onnx", partition="manual", plan="plan.yaml")',
         "ArtifactError": 'intarsia.load("cut.intarsia")',
         "OutputError": 'model.save("folder")',
+        "ClosedError": 'closed({"x": np.zeros((4, 32), np.float32)})',
         "UnsupportedError": "intarsia.onnxruntime.LoraAdapter",
         "BackendUnavailableError": 'intarsia.load("model.intarsia").load()',
         "MissingStageError": 'intarsia.compile("model.onnx", target="ncnn -python=/opt/none/bin/python")',
@@ -71,7 +72,9 @@ def raised() -> dict[str, dict[str, Any]]:
     whole = Path("model.intarsia").read_bytes()
     Path("cut.intarsia").write_bytes(whole[: len(whole) // 2])
     with intarsia.load("model.intarsia") as compiled:
-        names = {"intarsia": intarsia, "np": np, "model": compiled, "press_ctrl_c": _press_ctrl_c}
+        closed = intarsia.load("model.intarsia")
+        closed.close()
+        names = {"intarsia": intarsia, "np": np, "model": compiled, "closed": closed, "press_ctrl_c": _press_ctrl_c}
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
         with patch.object(measure, "PATIENCE_S", PATIENCE_S), patch.object(Neighbours, "were_busy", lambda _: False):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)

@@ -54,6 +54,19 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForkFault:
+    """Why an engine does not work in a process that was forked from one in which it was loaded.
+
+    Attributes:
+        library: What holds the threads that do not come along. Engines of one library share the fault.
+        evidence: What was measured.
+    """
+
+    library: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
     """Whether an engine is usable here, or why not and what mends it.
 
@@ -280,6 +293,8 @@ class Backend(ABC):
     ``()`` promises that they hold data alone, graph and weights. Callers may refuse artifacts that hold machine code.
     """
     gaps: ClassVar[tuple[Gap, ...]] = ()
+    fork_fault: ClassVar[ForkFault | None] = None
+    """Why it cannot be loaded in a fork of a process that had loaded it; ``None`` where it can, as was measured."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
 

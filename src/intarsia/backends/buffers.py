@@ -18,6 +18,7 @@ from intarsia.backends.memory import SharedBlock
 from intarsia.errors import MemoryLimitError
 
 PAGE = mmap.PAGESIZE
+_PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +59,14 @@ def place(needs: Sequence[Need]) -> tuple[dict[str, int], int]:
 def allocate(needs: Sequence[Need], *, shared: bool = False) -> Mapping[str, np.ndarray]:
     """Zeroed C-contiguous arrays over one page-aligned block, which lives as long as any of them.
 
-    A shared block is one that other processes can map.
+    A shared block is one that other processes can map. What is not shared is this process's alone after a fork, too.
 
     Raises:
         MemoryLimitError: There is not that much memory.
     """
     offsets, total = place(needs)
     try:
-        block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE))
+        block = SharedBlock.of_size(total) if shared else mmap.mmap(-1, max(total, PAGE), _PRIVATE)
     except (OSError, OverflowError, ValueError) as error:
         raise MemoryLimitError(f"the values of the plan take {total} bytes, which cannot be had: {error}") from error
     return {

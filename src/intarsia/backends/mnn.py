@@ -25,6 +25,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     GapReason,
     Signature,
@@ -86,6 +87,11 @@ class MnnBackend(Backend):
         compiles_once=True,
         follows_ports=True,
         dtypes=DTYPES,
+    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="MNN's threads",
+        evidence="the first run there waits for ever: MNN has one pool of threads for the process, and they do not come "
+        "along",
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(

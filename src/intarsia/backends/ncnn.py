@@ -25,6 +25,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     GapReason,
     Signature,
@@ -64,6 +65,11 @@ class NcnnBackend(Backend):
     licence: ClassVar[str] = "BSD-3-Clause"
     machine_code = ()
     traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="ncnn's OpenMP",
+        evidence="the first run there waits for ever: its OpenMP (GNU's) keeps its threads for the process, and they do "
+        "not come along",
+    )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
         Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),

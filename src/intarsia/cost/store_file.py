@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
 from intarsia.errors import ConfigError, DiskError, IntarsiaError
 from intarsia.files import is_of_disk, replace_file, scratch
+from intarsia.forks import NO_FORK
 
 log = logging.getLogger(__name__)
 SCHEMA = 1
@@ -102,12 +103,10 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
 
     Texts come as bytes, as those of a damaged record are none.
     """
-    db = sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None)
-    db.text_factory = bytes
-    try:
+    # SQLite's locks are its process's: a child that inherits an open connection would take them for its own.
+    with NO_FORK, closing(sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None)) as db:
+        db.text_factory = bytes
         yield db
-    finally:
-        db.close()
 
 
 def _open(path: Path) -> None:

@@ -315,6 +315,8 @@ class InferenceSession:
             raise ConfigError(
                 "the run was not begun: terminate is set in its options; set it to False for the next one"
             )
+        if not isinstance(feeds, Mapping):
+            raise FeedError(f"input_feed is a mapping with one array per input, and this is a {type(feeds).__name__}")
         arrays = {name: value.numpy() if isinstance(value, OrtValue) else value for name, value in feeds.items()}
         return self._models.run(arrays, lambda model: self._run(model, arrays))
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from intarsia.errors import FeedError, IntarsiaError
+from intarsia.forks import Forkable
 from intarsia.graph.bind import Shapes
 from intarsia.graph.interface import Interface
 from intarsia.graph.ranges import SizeRange
@@ -27,7 +28,7 @@ Dims = tuple[int | str | None, ...] | None
 Result = TypeVar("Result")
 
 
-class SizedModels:
+class SizedModels(Forkable):
     """The compiled model for the sizes of each call.
 
     The first sizes get a model for them alone, which is the fastest there is. When a dimension comes with another size,
@@ -40,6 +41,7 @@ class SizedModels:
     """
 
     def __init__(self, make: Callable[[Shapes], CompiledModel], open_inputs: Mapping[str, Dims]) -> None:
+        super().__init__()
         self._make = make
         self._lock = threading.Lock()
         self._open = open_inputs
@@ -74,6 +76,10 @@ class SizedModels:
         for model in (self._only, self._ranged, *self._exact.values()):
             if model is not None:
                 model.close()
+
+    def after_fork(self) -> None:
+        """Whoever compiled when the process was forked goes on in the parent."""
+        self._lock = threading.Lock()
 
     def _known(self, sizes: Sizes) -> CompiledModel | None:
         exact = self._exact.get(tuple(sizes.items()))
@@ -116,8 +122,8 @@ class SizedModels:
         found: Sizes = {}
         for name, dims in self._open.items():
             if name not in feeds:
-                raise FeedError(f"input {name} is missing; the feeds are {', '.join(feeds) or '(none)'}")
-            shape = np.shape(feeds[name])
+                raise FeedError(f"input {name} is missing; the feeds are {', '.join(map(str, feeds)) or '(none)'}")
+            shape = _shape(name, feeds[name])
             given = f"input {name}[{_dims(dims)}] was given the shape [{_dims(shape)}]"
             if dims is not None and len(dims) != len(shape):
                 raise FeedError(given)
@@ -134,6 +140,13 @@ class SizedModels:
 def open_inputs(interface: Interface, stated: Shapes) -> dict[str, Dims]:
     """The inputs with a dimension that neither the model's file nor the user states, with all their dimensions."""
     return {end.name: end.dims for end in interface.inputs if end.name not in stated and _is_open(end.dims, stated)}
+
+
+def _shape(name: str, given: Any) -> tuple[int, ...]:
+    try:
+        return np.shape(given)
+    except (ValueError, TypeError) as error:
+        raise FeedError(f"input {name}: what was given is no array: {error}") from error
 
 
 def _is_open(dims: Dims, stated: Shapes) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from intarsia.errors import ConfigError, IntarsiaError
 from intarsia.files import scratch
+from intarsia.forks import Forkable
 from intarsia.interop.compiled import Settings, compiled
 from intarsia.interop.torch_export import Exported, export, is_weight, require_exporter
 from intarsia.runtime import CompiledModel
@@ -79,10 +80,11 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return Settings(**options)
 
 
-class CompiledGraph:
+class CompiledGraph(Forkable):
     """A graph of PyTorch's that runs compiled where it can. Calls from several threads take turns to compile."""
 
     def __init__(self, graph: torch.fx.GraphModule, settings: Settings) -> None:
+        super().__init__()
         self._graph = graph
         self._settings = settings
         self._lock = threading.Lock()
@@ -103,6 +105,10 @@ class CompiledGraph:
                     self._runs[key] = self._specialised(args)
         run = self._runs[key]
         return self._eager(args) if run is None or run.is_stale() else run(args)
+
+    def after_fork(self) -> None:
+        """Whoever compiled when the process was forked goes on in the parent."""
+        self._lock = threading.Lock()
 
     def _specialised(self, args: Sequence[Any]) -> _Specialised | None:
         """The graph compiled for arguments like these; ``None`` where PyTorch has to run it."""

@@ -15,13 +15,15 @@ import numpy as np
 
 from intarsia.errors import ConfigError, OutputError
 from intarsia.files import replace_file
+from intarsia.forks import Forkable
 from intarsia.runtime import CompiledModel
 
 
-class Trace:
+class Trace(Forkable):
     """Times of runs, one after the other, from the moment it is made. Partitions run in order, none at one time."""
 
     def __init__(self, prefix: str) -> None:
+        super().__init__()
         self.start_ns = time.perf_counter_ns()
         self._prefix = prefix
         self._events: list[dict[str, Any]] = []
@@ -37,14 +39,16 @@ class Trace:
             arrays = model.checked(feeds)
             executor = model.load()
             before = time.perf_counter_ns()
-            executor.feed(arrays)
-            spent = executor.timed_call()
-            results = executor.results()
+            results, spent = executor.timed_run(arrays)
             self._note("model_run", "Session", before, time.perf_counter_ns() - before)
             for number, (partition, taken) in enumerate(zip(executor.plan.partitions, spent, strict=True)):
                 self._note(f"partition {number}: {partition.target}", "Node", before, taken, len(partition.nodes))
                 before += taken
             return results
+
+    def after_fork(self) -> None:
+        """Whoever ran when the process was forked goes on in the parent."""
+        self._lock = threading.Lock()
 
     def write(self) -> Path:
         """Write what was noted to a file of its own.

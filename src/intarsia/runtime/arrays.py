@@ -6,6 +6,7 @@ that DLPack or numpy lacks (bfloat16, float8) crosses as integers of its size.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -33,13 +34,27 @@ def as_numpy(given: Any, dtype: np.dtype) -> np.ndarray:
     Raises:
         NotAnArrayError: It is no array, or in memory that is not the host's, or its numbers do not fit.
     """
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        raise NotAnArrayError("has masked elements, which engines do not know; say what they are, as by x.filled(0)")
     if isinstance(given, np.ndarray | np.generic):
         return np.asarray(given)
     if hasattr(given, "__dlpack__"):
         return _by_dlpack(given)
     if isinstance(given, bool | int | float | list | tuple):
         return _of_numbers(given, dtype)
-    return np.asarray(given)
+    try:
+        return np.asarray(given)
+    except Exception as error:  # whatever the object's own __array__ raises
+        raise NotAnArrayError(f"is a {type(given).__name__}, which is no array: {error}") from error
+
+
+def pointer_of(array: np.ndarray) -> ctypes.c_void_p:
+    """Where an array's object has the address of its memory: ``value`` tells it, as long as the array lives.
+
+    The first field behind the head that all objects have, since numpy has a C interface. Reading it takes a tenth of
+    the time of ``array.ctypes.data``, and numpy tells in no other way that an array was resized in place.
+    """
+    return ctypes.c_void_p.from_address(id(array) + object.__basicsize__)
 
 
 def library_of(feeds: Iterable[Any]) -> FromDlpack | None:
@@ -61,11 +76,11 @@ def cure(given: Any, dtype: np.dtype) -> str:
 
 
 def _by_dlpack(given: Any) -> np.ndarray:
-    device = given.__dlpack_device__()[0]
-    if device not in _HOST_MEMORY:
-        raise NotAnArrayError("is in a device's memory; copy it to the host first, as x.cpu() does")
-    borrowed = _borrowed(str(given.dtype).rpartition(".")[2]) if hasattr(given, "dtype") else None
     try:
+        device = given.__dlpack_device__()[0]
+        if device not in _HOST_MEMORY:
+            raise NotAnArrayError("is in a device's memory; copy it to the host first, as x.cpu() does")
+        borrowed = _borrowed(str(given.dtype).rpartition(".")[2]) if hasattr(given, "dtype") else None
         if borrowed is None:
             return np.from_dlpack(given)
         return np.from_dlpack(given.view(getattr(_namespace(given), _carrier(borrowed).name))).view(borrowed)

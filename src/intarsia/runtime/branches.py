@@ -29,6 +29,7 @@ class BranchExecutor(Executor):
         super().__init__(plan, executables, traits)
         self.sections = sections(plan)
         self._crew = Crew(width(plan) - 1)
+        self._turns.owns(self._crew.close)
         self._spans = [(0, 0)] * len(plan.steps)
 
     @property
@@ -36,13 +37,12 @@ class BranchExecutor(Executor):
         """When each step of the last call began and ended, in nanoseconds of one clock."""
         return tuple(self._spans)
 
-    def call(self) -> None:
-        """Run all steps once on what the buffers hold."""
+    def _call(self) -> None:
         for section in self.sections:
             self._crew.run([partial(self._run_branch, branch) for branch in section])
 
-    def timed_call(self) -> list[int]:
-        """Run all steps once; steps that run at one time share the time of their section by how long each takes."""
+    def _timed_call(self) -> list[int]:
+        """Steps that run at one time share the time of their section by how long each takes."""
         spent = [0] * len(self.plan.steps)
         for section in self.sections:
             before = time.perf_counter_ns()
@@ -54,15 +54,10 @@ class BranchExecutor(Executor):
                 spent[place] = passed * ns // total
         return spent
 
-    def close(self) -> None:
-        """Free what the engines hold, and end the threads."""
-        self._crew.close()
-        super().close()
-
     def _run_branch(self, branch: Branch) -> None:
         for place in branch:
             begun = time.perf_counter_ns()
-            self.call_steps(place, place + 1)
+            self._call_steps(place, place + 1)
             self._spans[place] = (begun, time.perf_counter_ns())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.backends.base import Embedding, EngineArtifact, Executable, Traits
+from intarsia.backends.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel
@@ -92,9 +93,11 @@ def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping
     """Load every step and bind it to the plan's buffers.
 
     Raises:
+        BackendUnavailableError: An engine does not work in a process that was forked from one that had loaded it.
         LoadError: An engine did not load what it had compiled.
     """
     if plan.settings.embed:
+        _note(plan)
         with applied(load_environment(plan.engines, plan.settings)):
             return _load_embedded(plan, artifacts, weights)
     executables = load_executables(plan, artifacts, weights, step_settings(plan))
@@ -108,13 +111,20 @@ def load_executables(
     """Load every step's engine, each with settings of its own.
 
     Raises:
+        BackendUnavailableError: An engine does not work in a process that was forked from one that had loaded it.
         LoadError: An engine did not load what it had compiled.
     """
+    _note(plan)
     with applied(load_environment(plan.engines, plan.settings)):
         return [
             registry.of(step.target).load(*_handed(artifact, weights), step.target, own)
             for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
         ]
+
+
+def _note(plan: Plan) -> None:
+    for name in plan.engines:
+        LoadedLibraries.of_this_process().note(registry.get(name))
 
 
 def _handed(

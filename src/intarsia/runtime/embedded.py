@@ -128,19 +128,16 @@ class EmbeddedExecutor(Executor):
         self._pieces = tuple(pieces)
         self._visits = visits
         self._owners = _owners(len(plan.steps), set(self._places))
+        self._turns.owns(*(piece.close for piece in pieces))
 
-    def call(self) -> None:
-        """Run once on what the buffers hold."""
+    def _call(self) -> None:
         self._visits.marks.clear()
-        super().call()
+        super()._call()
 
-    def timed_call(self) -> list[int]:
-        """Run once; the nanoseconds of each step.
-
-        What passes between two visits is put down to the main engine's step that stands last before the later one.
-        """
+    def _timed_call(self) -> list[int]:
+        """What passes between two visits is put down to the main engine's step that stands last before the later."""
         start = time.perf_counter_ns()
-        self.call()
+        self._call()
         end = time.perf_counter_ns()
         spent = [0] * len(self.plan.steps)
         for piece, begun, done in self._visits.marks:
@@ -150,15 +147,15 @@ class EmbeddedExecutor(Executor):
         spent[self._owners[-1]] += end - start
         return spent
 
-    def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
-        """Run once; for each step copies of what it wrote, as far as it left the session."""
+    def _trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
+        """Runs once; for each step copies of what it wrote, as far as it left the session."""
         seen: dict[str, np.ndarray] = {}
         self._visits.watch = seen
         try:
-            self.call()
+            self._call()
         finally:
             self._visits.watch = None
-        seen |= self.results()
+        seen |= self._results()
         for step in self.plan.steps:
             yield step, {value.name: seen[value.name] for value in step.outputs if value.name in seen}
 
@@ -169,12 +166,6 @@ class EmbeddedExecutor(Executor):
         """
         for piece, place in zip(self._pieces, self._places, strict=True):
             piece.play(None if place in live else recorded)
-
-    def close(self) -> None:
-        """Free what the engines hold."""
-        super().close()
-        for piece in self._pieces:
-            piece.close()
 
 
 class Visits:

@@ -7,8 +7,9 @@ input for an engine that overwrites its inputs, and the transfers to devices wit
 
 from __future__ import annotations
 
-import threading
+import ctypes
 import time
+import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -18,32 +19,51 @@ import numpy as np
 from intarsia.backends.base import BoundCall, Executable, Port, Slot, Traits
 from intarsia.backends.buffers import Need, allocate
 from intarsia.errors import FeedError, LoadError
+from intarsia.runtime.arrays import pointer_of
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.feeds import check_feeds
 from intarsia.runtime.outlet import LARGE_BYTES, Outlet
 from intarsia.runtime.plan import Plan, Step
 from intarsia.runtime.residents import Residents
 from intarsia.runtime.sections import moments
+from intarsia.runtime.turns import BUSY, OPEN, Turns
 
 Storage = np.ndarray | Slot
 
 
 class _Given(NamedTuple):
-    """A feed as it was taken: ``place`` is where it was copied to, ``None`` where it is read in the caller's memory."""
+    """A feed as it was taken: the array, and what of it may be changed in place.
+
+    Attributes:
+        name: The input's.
+        array: The caller's.
+        pointer: Tells where the array's memory is now.
+        address: Where it was.
+        shape: As it was.
+        strides: As they were.
+        dtype: As it was.
+        place: Where it was copied to, ``None`` where it is read in the caller's memory.
+    """
 
     name: str
     array: np.ndarray
+    pointer: ctypes.c_void_p
+    address: int | None
     shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
     place: np.ndarray | None
 
 
 class Executor:
-    """Runs one plan. ``run`` may be called from several threads; calls take turns."""
+    """Runs one plan. It may be called from several threads, and closed from any: calls take turns.
+
+    Every call raises `ClosedError` once it was closed.
+    """
 
     def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
         self.plan = plan
-        self._executables = tuple(executables)
-        self._lock = threading.Lock()
+        self._turns = Turns()
         self._outlets = _outlets(plan, traits)
         shared = any(trait.runs_elsewhere for trait in traits)
         self._storage = {**_allocate(plan, self._outlets, shared=shared), **self._outlets}
@@ -58,6 +78,14 @@ class Executor:
             calls = (*before, *self._bind(place, executable, trait), *behind)
             self._step_calls.append(calls)
             self._calls.extend(calls)
+        self._turns.owns(
+            self._calls.clear,
+            self._step_calls.clear,
+            *(executable.close for executable in executables),
+            self._storage.clear,
+            self._feeds.clear,
+        )
+        weakref.finalize(self, self._turns.finish)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Results for these feeds, as arrays of their own.
@@ -66,33 +94,96 @@ class Executor:
             FeedError: A feed is missing, unknown, or of another dtype or shape.
             ExecutionError: An engine failed.
         """
-        with self._lock:
-            self._renew()
-            if not self._takes_again(feeds):
-                self._take(feeds if self._fit(feeds) else check_feeds(self.plan.inputs, feeds))
-            self.call()
-            return {value.name: self._handed_out(value.name) for value in self.plan.outputs}
+        turns = self._turns
+        with turns.lock:  # `Turns.taken`, written out: two calls fewer
+            if turns.state or turns.is_ending:
+                turns.refuse()
+            turns.state = BUSY
+            try:
+                self._renew()
+                if not self._takes_again(feeds):
+                    self._take(feeds if self._fit(feeds) else check_feeds(self.plan.inputs, feeds))
+                self._call()
+                return {value.name: self._handed_out(value.name) for value in self.plan.outputs}
+            finally:
+                if turns.state == BUSY:
+                    turns.state = OPEN
+                else:
+                    turns.done()
+
+    def timed_run(self, arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:
+        """Results for these checked arrays, as arrays of their own, and the nanoseconds of each step."""
+        return self._turns.taken(partial(self._timed_run, arrays))
 
     def feed(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Copy checked arrays into the plan's input buffers."""
+        self._turns.taken(partial(self._feed, arrays))
+
+    def call(self) -> None:
+        """Run all steps once on what the buffers hold."""
+        self._turns.taken(self._call)
+
+    def call_steps(self, start: int, end: int) -> None:
+        """Run the steps from one place up to another, once."""
+        self._turns.taken(partial(self._call_steps, start, end))
+
+    def timed_call(self) -> list[int]:
+        """Run all steps once; the nanoseconds of each, which add up to those of the call."""
+        return self._turns.taken(self._timed_call)
+
+    @property
+    def transfer_count(self) -> int:
+        """How many calls bring values to devices and back, beside what engines do inside their own."""
+        return len(self._residents.calls)
+
+    def timed_transfers(self) -> list[int]:
+        """Run all steps once, one after the other; the nanoseconds of each transfer that is not inside a call."""
+        return self._turns.taken(self._timed_transfers)
+
+    def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
+        """Run step by step; after each, copies of what it wrote, before a later step may reuse the memory."""
+        steps = self._trace()
+        while (step := self._turns.taken(partial(next, steps, None))) is not None:
+            yield step
+
+    def results(self) -> dict[str, np.ndarray]:
+        """Copies of the outputs of the last run."""
+        return self._turns.taken(self._results)
+
+    def value(self, name: str) -> np.ndarray:
+        """The buffer of an input or output after a run; a border inside the plan may already be overwritten."""
+        return self._turns.taken(partial(self._value, name))
+
+    def close(self) -> None:
+        """Free what the engines hold, once no call runs. Calling it twice is fine, from any thread."""
+        self._turns.close()
+        self._last = ()
+
+    def finish(self) -> None:
+        """Close at the end of the interpreter, see `Turns.finish`."""
+        self._turns.finish()
+
+    def _timed_run(self, arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:
+        self._feed(arrays)
+        spent = self._timed_call()
+        return self._results(), spent
+
+    def _feed(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._renew()
         self._last = ()
         for name, array in arrays.items():
             self._fill(name, array)
 
-    def call(self) -> None:
-        """Run all steps once on what the buffers hold."""
+    def _call(self) -> None:
         for call in self._calls:
             call()
 
-    def call_steps(self, start: int, end: int) -> None:
-        """Run the steps from one place up to another, once."""
+    def _call_steps(self, start: int, end: int) -> None:
         for calls in self._step_calls[start:end]:
             for call in calls:
                 call()
 
-    def timed_call(self) -> list[int]:
-        """Run all steps once; the nanoseconds of each, which add up to those of the call."""
+    def _timed_call(self) -> list[int]:
         spent = []
         before = time.perf_counter_ns()
         for calls in self._step_calls:
@@ -103,13 +194,7 @@ class Executor:
             before = after
         return spent
 
-    @property
-    def transfer_count(self) -> int:
-        """How many calls bring values to devices and back, beside what engines do inside their own."""
-        return len(self._residents.calls)
-
-    def timed_transfers(self) -> list[int]:
-        """Run all steps once, one after the other; the nanoseconds of each transfer that is not inside a call."""
+    def _timed_transfers(self) -> list[int]:
         spent = []
         for call in self._calls:
             before = time.perf_counter_ns()
@@ -118,29 +203,21 @@ class Executor:
                 spent.append(time.perf_counter_ns() - before)
         return spent
 
-    def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
-        """Run step by step; after each, copies of what it wrote, before a later step may reuse the memory."""
+    def _trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
         for place, (step, calls) in enumerate(zip(self.plan.steps, self._step_calls, strict=True)):
             for call in (*calls, *self._residents.left_there(place, self._storage)):
                 call()
-            yield step, {value.name: np.array(self.value(value.name)) for value in step.outputs}
+            yield step, {value.name: np.array(self._value(value.name)) for value in step.outputs}
 
-    def results(self) -> dict[str, np.ndarray]:
-        """Copies of the outputs of the last run."""
-        return {value.name: np.array(self.value(value.name)) for value in self.plan.outputs}
+    def _results(self) -> dict[str, np.ndarray]:
+        return {value.name: np.array(self._value(value.name)) for value in self.plan.outputs}
 
-    def value(self, name: str) -> np.ndarray:
-        """The buffer of an input or output after a run; a border inside the plan may already be overwritten."""
+    def _value(self, name: str) -> np.ndarray:
         storage = self._feeds.get(name, self._storage[name])
         array = storage.array if isinstance(storage, Slot) else storage
         if array is None:
             raise FeedError(f"{name} holds no value before the first run")
         return array
-
-    def close(self) -> None:
-        """Free what the engines hold. Calling it twice is fine."""
-        for executable in self._executables:
-            executable.close()
 
     def _fill(self, name: str, array: np.ndarray) -> None:
         """Copy an array into the plan's buffer of an input."""
@@ -154,7 +231,7 @@ class Executor:
 
     def _handed_out(self, name: str) -> np.ndarray:
         outlet = self._outlets.get(name)
-        return np.array(self.value(name)) if outlet is None else outlet.hand_out()
+        return np.array(self._value(name)) if outlet is None else outlet.hand_out()
 
     def _renew(self) -> None:
         for outlet in self._outlets.values():
@@ -167,25 +244,29 @@ class Executor:
         for name, array in arrays.items():
             place = self._storage[name]
             if name in self._feeds and array.flags.c_contiguous and array.flags.aligned:
-                self._feeds[name].array = array
-                given.append(_Given(name, array, array.shape, None))
+                port = self._feeds[name]
+                # Engines bind anew when a port holds another array: the same one, changed in place, comes as a view.
+                port.array = array.view() if array is port.array else array
+                given.append(_given(name, array, None))
             else:
                 self._fill(name, array)
                 if not isinstance(place, Slot):
-                    given.append(_Given(name, array, array.shape, place))
+                    given.append(_given(name, array, place))
         self._last = tuple(given) if len(given) == len(arrays) else ()
 
     def _takes_again(self, feeds: Mapping[str, np.ndarray]) -> bool:
-        """Take the very arrays of the last run, whose checks still hold, if it is them.
+        """Take the very arrays of the last run, whose checks still hold, if it is them, not changed in place since.
 
         Behind an engine's work Python's own code is out of the caches, so each line here costs, not each instruction.
         """
         if len(feeds) != len(self._last) or not feeds:
             return False
-        for name, array, shape, _ in self._last:
-            if feeds.get(name) is not array or array.shape != shape:
+        for name, array, pointer, address, shape, strides, dtype, _ in self._last:
+            if feeds.get(name) is not array or pointer.value != address or array.dtype is not dtype:
                 return False
-        for _, array, _, place in self._last:
+            if array.shape != shape or array.strides != strides:
+                return False
+        for _, array, *_, place in self._last:
             if place is not None:
                 np.copyto(place, array)
         return True
@@ -233,6 +314,11 @@ def check_borders(step: Step, executable: Executable) -> None:
             if known.get(value.name) != value:
                 what = f"{value.name!r} as {value.dtype} {value.shape}"
                 raise LoadError(step.target.kind.name, f"it {does} {what}, and the plan has no such value there")
+
+
+def _given(name: str, array: np.ndarray, place: np.ndarray | None) -> _Given:
+    pointer = pointer_of(array)
+    return _Given(name, array, pointer, pointer.value, array.shape, array.strides, array.dtype, place)
 
 
 def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:

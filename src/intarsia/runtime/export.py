@@ -35,6 +35,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
 
     Raises:
         ArtifactError: It names code that was not allowed: the engine is asked to write its files, and may run it.
+        BackendUnavailableError: The engine is not installed.
         PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
         OutputError: The folder cannot be written into.
         DiskError: The disk is full.
@@ -51,8 +52,9 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
             f"{', '.join(model.plan.engines)}; only a plan of one partition can be exported "
             "(compile with --partition single to get one)"
         )
-    destination = Path(folder)
     step = model.plan.steps[0]
+    registry.require(registry.engine_of(step.target))
+    destination = Path(folder)
     piece = model.artifact.graph().extract(step.nodes)
     with scratch() as draft:
         with disk_told(draft):

@@ -46,13 +46,8 @@ def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, Any]) -> dict[s
     Raises:
         FeedError: Naming each missing, unknown or ill-formed feed.
     """
-    problems = []
     known = {value.name: value for value in inputs}
-    for name in feeds:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the inputs are {', '.join(known) or '(none)'}"
-            problems.append(f"the model has no input {name!r}; {hint}")
+    problems = [_stranger(name, known) for name in feeds if name not in known]
     arrays = {}
     for name, value in known.items():
         if name not in feeds:
@@ -60,18 +55,38 @@ def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, Any]) -> dict[s
             continue
         given, dtype = feeds[name], numpy_dtype(value.dtype)
         try:
-            array = as_numpy(given, dtype)
+            arrays[name] = as_numpy(given, dtype)
         except NotAnArrayError as error:
             problems.append(f"input {describe(value)}: what was given {error}")
             continue
-        if array.dtype != dtype and not (value.dtype == "string" and array.dtype.kind in "OUS"):
-            problems.append(f"input {describe(value)} was given as {array.dtype}; convert it with {cure(given, dtype)}")
-        elif value.shape is not None and array.shape != value.shape:
-            problems.append(f"input {describe(value)} was given the shape {_text(array.shape)}")
-        arrays[name] = array
+        fault = _fault(value, arrays[name], given)
+        if fault is not None:
+            problems.append(f"input {describe(value)} was given {fault}")
     if problems:
         raise FeedError("; ".join(problems))
     return arrays
+
+
+def _stranger(name: object, known: Mapping[str, Signature]) -> str:
+    """What is said of a feed whose name no input has."""
+    there = f"the inputs are {', '.join(known) or '(none)'}"
+    if not isinstance(name, str):
+        return f"{name!r} is no name of an input; {there}"
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else there
+    return f"the model has no input {name!r}; {hint}"
+
+
+def _fault(value: Signature, array: np.ndarray, given: Any) -> str | None:
+    """In what an array is not the input's; ``given`` is what it was made of."""
+    dtype = numpy_dtype(value.dtype)
+    if array.dtype != dtype and not (value.dtype == "string" and array.dtype.kind in "OUS"):
+        return f"as {array.dtype}; convert it with {cure(given, dtype)}"
+    if array.dtype.hasobject and not all(isinstance(text, str | bytes) for text in array.flat):
+        return "elements that are no text"
+    if value.shape is not None and array.shape != value.shape:
+        return f"the shape {_text(array.shape)}"
+    return None
 
 
 def describe(value: Signature) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from intarsia.backends.base import Signature
-from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
+from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
 from intarsia.files import make_folder, place_file
+from intarsia.forks import Forkable, left_behind
 from intarsia.graph import Graph
 from intarsia.runtime import card
 from intarsia.runtime.arrays import handed_back, library_of
@@ -28,16 +30,19 @@ from intarsia.runtime.plan import Plan
 from intarsia.runtime.rehearsal import rehearse
 from intarsia.runtime.stream import Stream, in_turn
 from intarsia.runtime.trust import AnyPath, Trust
+from intarsia.runtime.turns import Turns
 from intarsia.runtime.vm import VmExecutor
 from intarsia.wording import counted
 
 log = logging.getLogger(__name__)
+Loaded = TypeVar("Loaded", Executor, PipelineExecutor)
 
 
-class CompiledModel:
+class CompiledModel(Forkable):
     """A model compiled for this machine.
 
-    Engines are loaded at the first call, or by ``load``. Calls from several threads take turns.
+    Engines are loaded at the first call, or by ``load``. Calls from several threads take turns. In a process that was
+    forked from one that had loaded it, the first call loads it anew, where its engines can be.
 
     Example::
 
@@ -46,9 +51,11 @@ class CompiledModel:
     """
 
     def __init__(self, artifact: Artifact, on_close: Callable[[], None] | None = None) -> None:
+        super().__init__()
         self._artifact = artifact
         self._on_close = on_close
         self._is_rehearsed = artifact.trust.is_settled
+        self._turns = self._loading()
         self._executor: Executor | None = None
         self._pipeline: PipelineExecutor | None = None
 
@@ -117,9 +124,12 @@ class CompiledModel:
             FeedError: A feed is missing, unknown, of another dtype or shape, or not in the host's memory; no engine
                 has seen it.
             ExecutionError: An engine failed.
+            ClosedError: The model was closed.
         """
         if not named and len(feeds) == 1 and (feeds[0].__class__ is dict or isinstance(feeds[0], Mapping)):
             arrays: Mapping[str, Any] = feeds[0]
+        elif feeds and isinstance(feeds[0], Mapping):
+            raise FeedError("a mapping of all arrays is given, and more beside it; put those into the mapping")
         else:
             arrays = named_feeds(self.inputs, feeds, named)
         results = self.load().run(arrays)
@@ -147,17 +157,12 @@ class CompiledModel:
         Returns:
             An iterator with ``close``. What goes wrong in a request is raised in the place of its result.
         """
+        self._turns.check()
         if self.plan.settings.pipeline is None:
             return in_turn(self.load(), feeds)
         if self._pipeline is None:
-            self._rehearse()
-            if self._checked():
-                graph, built = self._built_anew(self.plan)
-                weights: Mapping[str, np.ndarray] = weights_of(graph, built)
-            else:
-                built, weights = self._artifact.build(), self._artifact.weights()
-            self._pipeline = load_pipeline(built.plan, built.artifacts, weights)
-        return self._pipeline.stream(feeds)
+            self._turns.taken(self._load_pipeline)
+        return self._open(self._pipeline).stream(feeds)
 
     def load(self) -> Executor:
         """Load the engines, once.
@@ -166,12 +171,38 @@ class CompiledModel:
             ArtifactError: Built for another machine class, and it cannot be rebuilt for this one.
             BackendUnavailableError: An engine it needs is not installed.
             LoadError: An engine did not load its part.
+            ClosedError: The model was closed.
         """
-        if self._executor is None:
+        executor = self._executor
+        if executor is not None:
+            return executor
+        self._turns.taken(self._load)
+        return self._open(self._executor)
+
+    def _load(self) -> None:
+        if self._executor is None:  # no other thread was first
             self._rehearse()
             load = self._rebuilt if self._checked() else self._loaded
             self._executor = VmExecutor(self._artifact.door, load) if self.buckets else load(self.plan)
-        return self._executor
+
+    def _load_pipeline(self) -> None:
+        if self._pipeline is not None:
+            return
+        self._rehearse()
+        if self._checked():
+            graph, built = self._built_anew(self.plan)
+            weights: Mapping[str, np.ndarray] = weights_of(graph, built)
+        else:
+            built, weights = self._artifact.build(), self._artifact.weights()
+        self._pipeline = load_pipeline(built.plan, built.artifacts, weights)
+
+    def _open(self, loaded: Loaded | None) -> Loaded:
+        """What was loaded, unless the model was closed meanwhile."""
+        if loaded is None or self._turns.is_closed:
+            self.close()
+            self._turns.check()
+        assert loaded is not None, "only closing takes it away"
+        return loaded
 
     def _rehearse(self) -> None:
         """Before the first load of what is not trusted: once for each file (`intarsia.runtime.rehearsal`)."""
@@ -234,10 +265,8 @@ class CompiledModel:
         """
         if runs < 1:
             raise ConfigError(f"cannot profile {counted(runs, 'run')}: give at least 1")
-        executor = self.load()
-        executor.feed(self.checked(feeds))
-        executor.call()
-        spent = np.array([executor.timed_call() for _ in range(runs)])
+        executor, arrays = self.load(), self.checked(feeds)
+        spent = np.array([executor.timed_run(arrays)[1] for _ in range(runs + 1)][1:])
         return [float(ms) for ms in np.median(spent, axis=0) / 1e6]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -249,7 +278,10 @@ class CompiledModel:
         Raises:
             OutputError: Nothing can be written there.
             DiskError: The disk is full. Both are an ``OSError`` too.
+            ClosedError: It was only kept until the model was closed.
         """
+        if self._turns.is_closed and not self._artifact.path.exists():
+            raise ClosedError("the model was closed, and it was not saved before; save it, then close it")
         destination = Path(path)
         digest = known_digest(self._artifact.path, self._artifact.content)
         make_folder(destination.parent)
@@ -259,16 +291,31 @@ class CompiledModel:
         return destination
 
     def close(self) -> None:
-        """Free the engines' memory and any temporary file. Calling it twice is fine."""
-        if self._executor is not None:
-            self._executor.close()
-            self._executor = None
-        if self._pipeline is not None:
-            self._pipeline.close()
-            self._pipeline = None
-        if self._on_close is not None:
-            self._on_close()
-            self._on_close = None
+        """Free the engines' memory and any temporary file, once no call runs; every later call is an error.
+
+        Calling it twice is fine, from any thread.
+        """
+        self._turns.close()
+        for loaded in (self._pipeline, self._executor):
+            if loaded is not None:
+                loaded.close()
+        self._pipeline = self._executor = None
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
+            on_close()
+
+    def after_fork(self) -> None:
+        """Load anew when it is called; the temporary file is the parent's."""
+        left_behind((self._executor, self._pipeline))
+        self._executor = self._pipeline = self._on_close = None
+        if not self._turns.is_closed:
+            self._turns = self._loading()
+
+    def _loading(self) -> Turns:
+        """Turns of those who load: at the end of the interpreter no thread is in the middle of it."""
+        turns = Turns()
+        weakref.finalize(self, turns.finish)
+        return turns
 
     def __enter__(self) -> CompiledModel:
         return self

@@ -7,7 +7,8 @@ nothing. What stages there are, and that they beat one request after the other, 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -18,15 +19,18 @@ import numpy as np
 from intarsia.backends import registry
 from intarsia.backends.base import EngineArtifact
 from intarsia.config.settings import Pipeline
-from intarsia.errors import PlanError
+from intarsia.errors import ClosedError, PlanError
+from intarsia.forks import Forkable
 from intarsia.runtime.build import load_executables, load_steps
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.feeds import check_feeds
 from intarsia.runtime.plan import Plan
-from intarsia.runtime.stream import Feeds, InTurn, Results, Stream, failed, requests_of
+from intarsia.runtime.stream import Feeds, InTurn, Results, Stream, checked_request, failed, requests_of
+
+_CLOSED = "the model was closed; load it again to stream"
 
 
-class PipelineExecutor:
+class PipelineExecutor(Forkable):
     """A plan loaded for streams. Threads are there while a stream is open; several streams share them and the frames.
 
     Attributes:
@@ -35,6 +39,7 @@ class PipelineExecutor:
     """
 
     def __init__(self, plan: Plan, lanes: Sequence[Sequence[Executor]], pipeline: Pipeline) -> None:
+        super().__init__()
         self.plan = plan
         self.first = lanes[0][0]
         self._pipeline = pipeline
@@ -48,18 +53,19 @@ class PipelineExecutor:
         self._lock = threading.RLock()
         self._open = 0
         self._is_closed = False
+        self._finalizer = weakref.finalize(self, _finish, self._lock, self._lanes, self._executors)
 
     def stream(self, feeds: Iterable[Feeds]) -> Stream:
         """Results for these requests, in their order.
 
         Raises:
             FeedError: These are no requests.
-            PlanError: The executor was closed.
+            ClosedError: It was closed.
         """
         requests = requests_of(feeds)
         with self._lock:
             if self._is_closed:
-                raise PlanError("the model was closed; load it again to stream")
+                raise ClosedError(_CLOSED)
             self._open += 1
             if self._open == 1:
                 for lane in self._lanes:
@@ -67,22 +73,27 @@ class PipelineExecutor:
         return Stream(self._submit, requests, self._pipeline.depth, self._release)
 
     def close(self) -> None:
-        """End the threads and free what the engines hold. Calling it twice is fine."""
+        """Finish what is in flight, end the threads and free what the engines hold. Calling it twice is fine."""
         with self._lock:
             self._is_closed = True
-            ended = self._stop()
-        _join(ended)
-        for executor in self._executors:
-            executor.close()
+        _end(self._lock, self._lanes, [executor.close for executor in self._executors])
+
+    def after_fork(self) -> None:
+        """The threads are the parent's."""
+        self._finalizer.detach()
+        self._lock = threading.RLock()
+        self._is_closed = True
+        for lane in self._lanes:
+            lane.forget()
 
     def _submit(self, feeds: Feeds) -> Future[Results]:
         frame = self._free.get()
         try:
-            frame.executor.feed(check_feeds(self.plan.inputs, feeds))
+            frame.executor.feed(check_feeds(self.plan.inputs, checked_request(feeds)))
             future: Future[Results] = Future()
             with self._lock:
                 if self._is_closed:
-                    raise PlanError("the model was closed while a stream was open")
+                    raise ClosedError("the model was closed while a stream was open; load it again to go on")
                 frame.lane.inbox.put(_Request(frame=frame, future=future))
         except BaseException as error:
             self._free.put(frame)
@@ -92,11 +103,8 @@ class PipelineExecutor:
     def _release(self) -> None:
         with self._lock:
             self._open -= 1
-            ended = [] if self._open else self._stop()
+            ended = [] if self._open else _stopped(self._lanes)
         _join(ended)
-
-    def _stop(self) -> list[threading.Thread]:
-        return [thread for lane in self._lanes for thread in lane.stop()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +130,7 @@ class _Lane:
         self._spans = tuple(pairwise(accumulate(stages, initial=0)))
         self._free = free
         self._threads: list[threading.Thread] = []
+        self._ended: list[threading.Thread] = []
         self.inbox: SimpleQueue[_Request | None] = SimpleQueue()
 
     def start(self) -> None:
@@ -137,11 +146,15 @@ class _Lane:
             thread.start()
 
     def stop(self) -> list[threading.Thread]:
-        """Have the threads end once they have done what is in their inboxes; they are to be waited for."""
-        threads, self._threads = self._threads, []
-        if threads:
+        """Have the threads end once they have done what is in their inboxes; those that end are to be waited for."""
+        if self._threads:
+            self._ended, self._threads = self._threads, []
             self.inbox.put(None)
-        return threads
+        return self._ended
+
+    def forget(self) -> None:
+        """In a child: there are no threads."""
+        self._threads, self._ended = [], []
 
     def _serve(
         self, stage: int, inbox: SimpleQueue[_Request | None], after: SimpleQueue[_Request | None] | None
@@ -168,6 +181,27 @@ class _Lane:
             future.set_exception(error)
             return False
         return True
+
+
+def _finish(lock: threading.RLock, lanes: Sequence[_Lane], executors: Sequence[Executor]) -> None:
+    """At the end of the interpreter: whoever streams on a daemon thread waits from now on (`Turns.finish`)."""
+    _end(lock, lanes, [executor.finish for executor in executors])
+
+
+def _end(lock: threading.RLock, lanes: Sequence[_Lane], ends: Sequence[Callable[[], None]]) -> None:
+    """End the threads, then free the engines, which the executors share."""
+    with lock:
+        ended = _stopped(lanes)
+    if threading.current_thread() in ended:  # a finaliser, inside of a stage, which has to go on first
+        threading.Thread(target=_end, args=(lock, lanes, ends), name="intarsia-end").start()
+        return
+    _join(ended)
+    for end in ends:
+        end()
+
+
+def _stopped(lanes: Sequence[_Lane]) -> list[threading.Thread]:
+    return [thread for lane in lanes for thread in lane.stop()]
 
 
 def _join(threads: Iterable[threading.Thread]) -> None:

@@ -6,17 +6,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
-from intarsia.errors import FeedError
+from intarsia.errors import ClosedError, FeedError
+from intarsia.forks import Forkable
 from intarsia.runtime.executor import Executor
 
 Feeds = Mapping[str, np.ndarray]
 Results = dict[str, np.ndarray]
 
 
-class Stream(Iterator[Results]):
+class Stream(Iterator[Results], Forkable):
     """Results of a stream of requests, in the order of the requests.
 
     Feeds are taken when results are asked for, and up to a fixed number ahead of them; what they hold is copied when
@@ -27,13 +29,17 @@ class Stream(Iterator[Results]):
     def __init__(
         self, submit: Callable[[Feeds], Future[Results]], feeds: Iterator[Feeds], depth: int, end: Callable[[], None]
     ) -> None:
+        super().__init__()
         self._submit = submit
         self._feeds: Iterator[Feeds] | None = feeds
         self._depth = depth
         self._end: Callable[[], None] | None = end
         self._flight: deque[Future[Results]] = deque()
+        self._is_lost = False
 
     def __next__(self) -> Results:
+        if self._is_lost:
+            raise ClosedError("the stream was opened by the process that this one was forked from; open it anew here")
         self._fill()
         if not self._flight:
             self.close()
@@ -49,6 +55,12 @@ class Stream(Iterator[Results]):
         end, self._end = self._end, None
         if end is not None:
             end()
+
+    def after_fork(self) -> None:
+        """What is in flight is answered in the parent."""
+        self._flight.clear()
+        self._feeds = self._end = None
+        self._is_lost = True
 
     def __enter__(self) -> Stream:
         return self
@@ -81,7 +93,7 @@ def in_turn(executor: Executor, feeds: Iterable[Feeds]) -> Stream:
 
     def submit(request: Feeds) -> Future[Results]:
         try:
-            results = executor.run(request)
+            results = executor.run(checked_request(request))
         except BaseException as error:
             return failed(error)
         future: Future[Results] = Future()
@@ -119,6 +131,17 @@ def requests_of(feeds: Iterable[Feeds]) -> Iterator[Feeds]:
     if isinstance(feeds, Mapping) or not isinstance(feeds, Iterable):
         raise FeedError("a stream takes many requests: give an iterable of mappings, each with one array per input")
     return iter(feeds)
+
+
+def checked_request(feeds: Any) -> Feeds:
+    """One request, if it is one.
+
+    Raises:
+        FeedError: It is no mapping.
+    """
+    if not isinstance(feeds, Mapping):
+        raise FeedError(f"a request is a mapping with one array per input, and this is a {type(feeds).__name__}")
+    return feeds
 
 
 def failed(error: BaseException) -> Future[Results]:

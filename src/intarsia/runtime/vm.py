@@ -5,8 +5,10 @@ Buckets with equal plans share the engines' memory. The steps themselves are run
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +27,9 @@ class VmExecutor(Executor):
         super().__init__(replace(last, steps=()), (), ())
         for bucket in door.buckets:
             if bucket.plan.fingerprint not in self._by_plan:
-                self._by_plan[bucket.plan.fingerprint] = load(bucket.plan)
+                executor = self._by_plan[bucket.plan.fingerprint] = load(bucket.plan)
+                self._turns.owns(executor.close)
+        weakref.finalize(self, self._turns.finish)  # once more: the last is called first, and those inside come behind
         self._choose(last)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -37,11 +41,13 @@ class VmExecutor(Executor):
         """
         arrays = self._door.checked(feeds)
         plan = self._door.bucket(arrays).plan
-        with self._lock:
-            self._choose(plan)
-            return self._chosen.run(arrays)
+        return self._turns.taken(partial(self._run, plan, arrays))
 
-    def feed(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def _run(self, plan: Plan, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        self._choose(plan)
+        return self._chosen.run(arrays)
+
+    def _feed(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Choose the plan for these arrays, and copy them into its input buffers.
 
         Raises:
@@ -50,30 +56,20 @@ class VmExecutor(Executor):
         self._choose(self._door.bucket(arrays).plan)
         self._chosen.feed(arrays)
 
-    def call(self) -> None:
-        """Run all steps once on what the buffers hold."""
+    def _call(self) -> None:
         self._chosen.call()
 
-    def timed_call(self) -> list[int]:
-        """Run all steps once; the nanoseconds of each."""
+    def _timed_call(self) -> list[int]:
         return self._chosen.timed_call()
 
-    def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
-        """Run step by step; after each, copies of what it wrote."""
+    def _trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
         return self._chosen.trace()
 
-    def results(self) -> dict[str, np.ndarray]:
-        """Copies of the outputs of the last run."""
+    def _results(self) -> dict[str, np.ndarray]:
         return self._chosen.results()
 
-    def value(self, name: str) -> np.ndarray:
-        """The buffer of an input or output after a run."""
+    def _value(self, name: str) -> np.ndarray:
         return self._chosen.value(name)
-
-    def close(self) -> None:
-        """Free what the engines hold. Calling it twice is fine."""
-        for executor in self._by_plan.values():
-            executor.close()
 
     def _choose(self, plan: Plan) -> None:
         self._chosen = self._by_plan[plan.fingerprint]

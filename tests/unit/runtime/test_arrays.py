@@ -12,7 +12,7 @@ import pytest
 
 from intarsia.backends.base import Signature
 from intarsia.errors import FeedError
-from intarsia.runtime.arrays import NotAnArrayError, as_numpy, cure, handed_back, library_of
+from intarsia.runtime.arrays import NotAnArrayError, as_numpy, cure, handed_back, library_of, pointer_of
 from intarsia.runtime.feeds import check_feeds, named_feeds
 
 FLOAT = np.dtype(np.float32)
@@ -147,3 +147,14 @@ def test_feeds_by_place_and_by_name() -> None:
         named_feeds(inputs, [1, 2, 3], {})
     with pytest.raises(FeedError, match="input a is given by its place and by its name"):
         named_feeds(inputs, [1], {"a": 2})
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4)])
+def test_the_place_of_an_array_s_memory_is_told_and_stays_true(shape: tuple[int, ...]) -> None:
+    array = np.zeros(shape, np.float32)
+    pointer = pointer_of(array)
+    assert pointer.value == array.ctypes.data
+    array.resize((1 << 20,), refcheck=False)
+    assert pointer.value == array.ctypes.data
+    view = array[5:]
+    assert pointer_of(view).value == array.ctypes.data + 20

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from intarsia.backends.base import BoundCall, Executable, Port, Signature, Slot, Traits
 from intarsia.config import RunSettings
-from intarsia.errors import FeedError
+from intarsia.errors import ClosedError, FeedError
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
@@ -27,6 +29,7 @@ class Adder(Executable):
         self.inputs, self.outputs = (source,), (sink,)
         self.spoils = spoils
         self.read_from: list[int] = []
+        self.closed = 0
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         source, sink = inputs[self.inputs[0].name], outputs[self.outputs[0].name]
@@ -41,6 +44,9 @@ class Adder(Executable):
                 array[...] = np.nan
 
         return call
+
+    def close(self) -> None:
+        self.closed += 1
 
 
 def executor(
@@ -92,6 +98,68 @@ def test_an_array_that_was_reshaped_meanwhile_is_refused() -> None:
     assert len(one.read_from) == 1
 
 
+def _resized(array: np.ndarray) -> None:
+    array.resize((4096, 256), refcheck=False)
+    array[...] = 7
+    array.resize((2, 3), refcheck=False)
+    array[...] = 7
+
+
+def _turned(array: np.ndarray) -> None:
+    with warnings.catch_warnings(action="ignore"):  # numpy 2.4 deprecates what a script may do still
+        array.strides = (4, 8)  # of an array of (2, 3): each row is a column now
+
+
+def _of_integers(array: np.ndarray) -> None:
+    array.dtype = np.int32  # type: ignore[misc, assignment]
+
+
+def _of_the_other_order(array: np.ndarray) -> None:
+    array.dtype = np.dtype(np.float32).newbyteorder()  # type: ignore[misc]
+
+
+def _flat(array: np.ndarray) -> None:
+    array.shape = (6,)
+
+
+IN_PLACE = [_resized, _turned, _of_integers, _of_the_other_order, _flat]
+
+
+@pytest.mark.parametrize("change", IN_PLACE)
+@pytest.mark.parametrize("traits", [FIXED, FOLLOWS, SPOILS])
+def test_an_array_that_was_changed_in_place_meanwhile_is_read_as_it_is_or_refused(
+    traits: Traits, change: Callable[[np.ndarray], None]
+) -> None:
+    runner, _, _ = executor(traits, traits)
+    array = np.arange(6, dtype=np.float32).reshape(2, 3).copy()
+    runner.run({"x": array})
+    change(array)
+    if array.dtype == np.float32 and array.shape == (2, 3):
+        for _ in range(2):
+            assert runner.run({"x": array})["y"].tolist() == (array + 2).tolist()
+    else:
+        with pytest.raises(FeedError):
+            runner.run({"x": array})
+    assert (runner.run(feeds(1.0))["y"] == 3).all()
+
+
+def test_an_engine_that_binds_by_identity_is_handed_an_array_whose_memory_moved_as_another() -> None:
+    runner, one, _ = executor(FOLLOWS, FOLLOWS)
+    array, other = np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32)
+    seen: list[np.ndarray] = []
+    for given in (array, other, array):
+        if given is array and seen:
+            _resized(array)
+        runner.run({"x": given})
+        seen.append(runner.value("x"))
+        assert seen[-1].ctypes.data == given.ctypes.data == one.read_from[-1]
+    runner.run({"x": array})
+    before, seen = array.ctypes.data, [runner.value("x")]
+    _resized(array)
+    runner.run({"x": array})
+    assert (runner.value("x") is seen[-1]) is (array.ctypes.data == before)
+
+
 def test_an_array_with_gaps_is_copied() -> None:
     runner, one, _ = executor(FOLLOWS, FIXED)
     given = {"x": np.full((2, 6), 3, np.float32)[:, ::2]}
@@ -136,3 +204,44 @@ def test_a_wrong_feed_reaches_no_engine() -> None:
     with pytest.raises(FeedError, match=r"was given the shape \[3\]"):
         runner.run({"x": np.zeros(3, np.float32)})
     assert not one.read_from
+
+
+DOORS: Mapping[str, Callable[[Executor], object]] = {
+    "run": lambda runner: runner.run(feeds(1.0)),
+    "feed": lambda runner: runner.feed(feeds(1.0)),
+    "call": lambda runner: runner.call(),
+    "call_steps": lambda runner: runner.call_steps(0, 1),
+    "timed_call": lambda runner: runner.timed_call(),
+    "timed_run": lambda runner: runner.timed_run(feeds(1.0)),
+    "timed_transfers": lambda runner: runner.timed_transfers(),
+    "trace": lambda runner: list(runner.trace()),
+    "results": lambda runner: runner.results(),
+    "value": lambda runner: runner.value("x"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_of_a_closed_plan_says_so(door: str) -> None:
+    runner, one, two = executor(FOLLOWS, FIXED)
+    DOORS[door](runner)
+    runner.close()
+    runner.close()
+    assert one.closed == two.closed == 1
+    with pytest.raises(ClosedError, match="the model was closed; load it again"):
+        DOORS[door](runner)
+
+
+def test_results_outlive_the_plan() -> None:
+    runner, _, _ = executor(FOLLOWS, FOLLOWS, [(WIDE[0], WIDE[1]), (WIDE[1], WIDE[2])])
+    result = runner.run({"x": np.ones((128, 256), np.float32)})["y"]
+    runner.close()
+    del runner
+    assert (result == 3).all()
+
+
+def test_a_plan_that_nobody_holds_frees_its_engines() -> None:
+    runner, one, _ = executor(FOLLOWS, FIXED)
+    runner.run(feeds(1.0))
+    del runner
+    gc.collect()
+    assert one.closed == 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from intarsia.errors import FeedError
+from intarsia.errors import ClosedError, FeedError
 from intarsia.runtime import Artifact, CompiledModel, attach_report, write_artifact
 from tests.unit.graph.models import info, model
 from tests.unmeasured import unmeasured
@@ -106,3 +107,80 @@ def test_a_notebook_shows_a_table(reported: Path) -> None:
     assert "1.20 x the speed of openvino, the best single engine (1.10 to 1.30)" in cells.texts
     assert {"a float32[2,3]", "s float32[2,3]", "faster & sure"} <= set(cells.texts)
     assert "1.23 ms" in repr(shown)
+
+
+def made() -> CompiledModel:
+    """d = a - b."""
+    return unmeasured(
+        model([helper.make_node("Sub", ["a", "b"], ["d"])], [info("a"), info("b")], [info("d")]), "reference"
+    )
+
+
+DOORS: Mapping[str, Callable[[CompiledModel], object]] = {
+    "call": lambda each: each(A, B),
+    "load": lambda each: each.load(),
+    "stream": lambda each: list(each.stream([{"a": A, "b": B}])),
+    "profile": lambda each: each.profile({"a": A, "b": B}, runs=1),
+}
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_closed_model_says_so_at_every_door_and_loads_nothing(door: str, is_loaded: bool) -> None:
+    closed = made()
+    executor = closed.load() if is_loaded else None
+    with closed:
+        pass
+    closed.close()
+    for _ in range(2):
+        with pytest.raises(ClosedError, match="the model was closed; load it again"):
+            DOORS[door](closed)
+    if executor is not None:
+        with pytest.raises(ClosedError):
+            executor.run({"a": A, "b": B})
+    assert closed.plan.engines == ("reference",)
+
+
+def test_a_stream_that_is_open_when_the_model_is_closed_says_so() -> None:
+    closed = made()
+    stream = closed.stream([{"a": A, "b": B}] * 3)
+    assert next(stream)["d"].tolist() == [[-1.0] * 3] * 2
+    closed.close()
+    with pytest.raises(ClosedError):
+        next(stream)
+
+
+def test_a_closed_model_that_nobody_saved_cannot_be_saved(tmp_path: Path) -> None:
+    kept = made()
+    kept.close()
+    assert kept.save(tmp_path / "kept.intarsia").exists()
+    kept.artifact.path.unlink()
+    with pytest.raises(ClosedError, match="save it, then close it"):
+        kept.save(tmp_path / "gone.intarsia")
+
+
+def test_threads_that_meet_at_the_first_call_load_once() -> None:
+    fresh, executors, together = made(), [], threading.Barrier(4)
+
+    def first() -> None:
+        together.wait()
+        executors.append(fresh.load())
+
+    threads = [threading.Thread(target=first) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(executors) == 4
+    assert len(set(map(id, executors))) == 1
+    fresh.close()
+
+
+def test_a_name_that_is_no_text_and_a_mapping_beside_arrays_are_told(difference: CompiledModel) -> None:
+    with pytest.raises(FeedError, match="0 is no name of an input; the inputs are a, b"):
+        difference({0: A, "a": A, "b": B})
+    with pytest.raises(FeedError, match="put those into the mapping"):
+        difference({"a": A}, b=B)
+    for given in (None, "text", {1, 2}, object(), iter([A, B])):
+        with pytest.raises(FeedError):
+            difference(given)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from intarsia.backends.base import EngineArtifact
 from intarsia.config import Pipeline, RunSettings
-from intarsia.errors import FeedError, PlanError
+from intarsia.errors import ClosedError, FeedError, PlanError
 from intarsia.runtime.executor import Executor
 from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.stream import Stream, in_turn
@@ -203,10 +204,47 @@ def test_a_closed_model_streams_no_more_and_an_open_stream_says_so() -> None:
     runner.close()
     runner.close()
     assert our_threads() == []
-    with pytest.raises(PlanError, match="closed"):
+    with pytest.raises(ClosedError, match="closed"):
         list(stream)
-    with pytest.raises(PlanError, match="closed"):
+    with pytest.raises(ClosedError, match="closed"):
         runner.stream([])
+
+
+def test_engines_that_lanes_share_are_freed_once_no_stage_runs() -> None:
+    begun, over, running = threading.Event(), threading.Event(), []
+
+    def watch(name: str, number: float) -> None:
+        running.append(name)
+        begun.set()
+        assert over.wait(PATIENCE_S)
+        assert not engines[0].is_closed
+        running.remove(name)
+
+    plan = plan_of_reads(READS, RunSettings(threads=2, pipeline=PIPELINES[1]), [LAST])
+    engines = [Adder(step, watch) for step in plan.steps]
+    runner = PipelineExecutor(plan, [[Executor(plan, engines, [TRAITS] * 4) for _ in range(4)]], PIPELINES[1])
+    stream = runner.stream(map(feed, range(100)))
+    threading.Thread(target=next, args=(stream,), daemon=True).start()
+    assert begun.wait(PATIENCE_S)
+    closers = [threading.Thread(target=runner.close) for _ in range(3)]
+    for thread in closers:
+        thread.start()
+    over.set()
+    for thread in closers:
+        thread.join(PATIENCE_S)
+    assert running == []
+    assert all(engine.is_closed for engine in engines)
+    assert our_threads() == []
+
+
+@pytest.mark.parametrize("request_", [None, 5, [feed(1)], "x"])
+@pytest.mark.parametrize("pipeline", [PIPELINES[0], None])
+def test_a_request_that_is_no_mapping_is_an_error_in_its_place(pipeline: Pipeline | None, request_: object) -> None:
+    requests: list[Any] = [request_, feed(2)]
+    stream = in_turn(serial_executor(), requests) if pipeline is None else pipeline_executor(pipeline).stream(requests)
+    with pytest.raises(FeedError, match="a request is a mapping"):
+        next(stream)
+    assert answers(stream) == right([2])
 
 
 def test_a_pipeline_that_does_not_fit_the_plan_is_refused() -> None:

@@ -30,6 +30,7 @@ from intarsia.backends.isolation.process import EngineProcess, probed
 from intarsia.backends.memory import SharedBlock, shared_block
 from intarsia.backends.registry import AWAY
 from intarsia.errors import CompileError, LoadError
+from intarsia.forks import Forkable
 from intarsia.partition.capability import Capability
 
 if TYPE_CHECKING:
@@ -77,14 +78,20 @@ def isolated(inner: Backend, python: str) -> Backend:
     return made
 
 
-class _IsolatedBackend(Backend):
+class _IsolatedBackend(Backend, Forkable):
     """Its processes, one for each environment that settings ask for, live as long as it does."""
 
     def __init__(self, inner: Backend, python: str) -> None:
+        super().__init__()
         self._inner = inner
         self._python = python
         self._processes: dict[frozenset[tuple[str, str | None]], EngineProcess] = {}
         self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        """The processes are the parent's; others are started when they are needed."""
+        self._lock = threading.Lock()
+        self._processes = {}
 
     def probe(self) -> Availability:
         """As that interpreter finds it; asked once."""

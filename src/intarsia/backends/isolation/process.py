@@ -23,6 +23,7 @@ from intarsia.backends.isolation.parcel import Parcel
 from intarsia.backends.isolation.server import ASK, DONE, FAILED, LONGEST, RUN
 from intarsia.backends.memory import SharedBlock
 from intarsia.errors import BackendError, ExecutionError, IntarsiaError
+from intarsia.forks import Forkable, left_behind
 
 SECONDS_TO_TELL = 60.0
 LAST_WORDS = 400
@@ -34,7 +35,7 @@ _Reply = tuple[bytes, Sequence[int]]
 """A message, and the descriptors that came with it."""
 
 
-class EngineProcess:
+class EngineProcess(Forkable):
     """One engine in a process of another interpreter. Requests from several threads take turns."""
 
     def __init__(self, engine: str, name: str, python: str, environment: Mapping[str, str | None]) -> None:
@@ -49,6 +50,7 @@ class EngineProcess:
         Raises:
             OSError: There is no such interpreter.
         """
+        super().__init__()
         self.name = name
         self._python = python
         self._lock = threading.Lock()
@@ -116,6 +118,16 @@ class EngineProcess:
     def close(self) -> None:
         """End the process."""
         self._end()
+
+    def after_fork(self) -> None:
+        """The process answers the parent, ends with it, and is not this one's child."""
+        self._lock = threading.Lock()
+        if self._end.detach() is None:
+            return
+        left_behind(self._process)
+        self._wire.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
 
     def _drop_those_left(self) -> None:
         dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
