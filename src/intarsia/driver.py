@@ -34,7 +34,9 @@ from intarsia.errors import (
 )
 from intarsia.files import disk_told
 from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.fits import check_fits
 from intarsia.graph.ranges import Ranges, all_buckets
+from intarsia.graph.sizes import estimated
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
 from intarsia.report.comparison import Comparison
 from intarsia.report.record import compile_report
@@ -48,6 +50,7 @@ from intarsia.search.search import search
 from intarsia.search.singles import first_settings
 from intarsia.search.survey import held_against
 from intarsia.search.survey import survey as survey_engines
+from intarsia.target.cores import memory_bytes as memory_here
 
 ENDS_SHARE = 0.15
 """Of the time for sizes that are open, the share for checking the ends of each bucket."""
@@ -164,6 +167,7 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
         job = plan_compilation(request)
         if job.missing:
             raise MissingStageError(job.plan_text, job.missing)
+        check_fits(estimated(job.graph), memory_here())
         work.save(job.graph)
         with Measurer(job.graph, work.folder, records, _engines(job), job.origin, progress, deadline) as measurer:
             _prepare(job, measurer, work, progress)

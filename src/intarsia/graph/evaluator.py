@@ -10,9 +10,13 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from intarsia.graph.contrib_ops import CONTRIB_OPS
+from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.reference_ops import REPLACEMENTS
 
-EVALUATION_ERRORS = (ArithmeticError, AttributeError, ImportError, LookupError, RuntimeError, TypeError, ValueError)
+EVALUATION_ERRORS = (
+    *INFERENCE_ERRORS,  # of operators that are defined by a function
+    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, TypeError),
+)
 """What the reference implementation raises for input it does not take, or does not know."""
 
 

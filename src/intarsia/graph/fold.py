@@ -14,10 +14,14 @@ import onnx
 import onnx_ir as ir
 from onnx import defs
 
+from intarsia.errors import ModelError
 from intarsia.graph.constants import add_weight, content
 from intarsia.graph.detached import detached
 from intarsia.graph.dtypes import dtype_name, element_bytes
 from intarsia.graph.evaluator import EVALUATION_ERRORS, evaluate_node
+from intarsia.graph.folding_work import folding_ns, is_bounded
+from intarsia.graph.inference import INFERENCE_ERRORS
+from intarsia.graph.limits import LIMITS
 from intarsia.graph.opset import OPSET
 
 _SMALL = 1024
@@ -25,6 +29,10 @@ _SMALL = 1024
 _GROWTH_FLOOR = 4 << 20
 _LIMIT = 2 << 30
 """Bytes that a folded constant may have at most; below, it may grow freely up to the floor, and to twice its inputs."""
+
+_TIMES_WEIGHTS = 4
+_NS_A_BYTE = 30
+"""What folding may take beyond its limits for each byte of the model's weights: all of them may be cast."""
 
 _KEPT = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -60,6 +68,9 @@ class _Folder:
         self._ir_version = model.ir_version
         self._types: dict[ir.Value, onnx.TypeProto | None] = {}
         self._made: dict[Hashable, Sequence[ir.TensorProtocol | None] | None] = {}
+        held = sum(value.const_value.nbytes for value in model.graph.initializers.values() if value.const_value)
+        self._bytes_left = LIMITS.folded_bytes + _TIMES_WEIGHTS * held
+        self._ns_left = LIMITS.folded_ns + _NS_A_BYTE * held
 
     def run(self) -> None:
         for node in list(self._graph):
@@ -88,13 +99,14 @@ class _Folder:
             found = onnx.shape_inference.infer_node_outputs(
                 schema, proto, types, data, None, self._imports, self._ir_version
             )
-        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        except INFERENCE_ERRORS:
             return  # an operator that its own schema cannot place; the engine may still take it
         if node.op_type in _SHAPED_AS_INPUT and not node.domain:
             found = {proto.output[0]: types[proto.input[0]]}
         for output in node.outputs:
             if output.name in found:
                 _adopt(output, found[output.name])
+                _check_extent(node, output)
 
     def _type(self, value: ir.Value) -> onnx.TypeProto | None:
         if value not in self._types:
@@ -116,8 +128,21 @@ class _Folder:
             return None
         key = _key(proto, tensors)
         if key not in self._made:
+            if not self._may_spend(node, tensors):
+                return None
             self._made[key] = self._evaluated(node, proto, reads, tensors)
         return self._made[key]
+
+    def _may_spend(self, node: ir.Node, tensors: Mapping[str, ir.TensorProtocol]) -> bool:
+        """Whether what is left of the limits does for this node; it is spent then."""
+        inputs = [tensor.size for tensor in tensors.values()]
+        outputs = [_elements(output) for output in node.outputs]
+        nbytes, taken = sum(map(_nbytes, node.outputs)), folding_ns(node.op_type, inputs, outputs)
+        if nbytes > self._bytes_left or taken > self._ns_left:
+            return False
+        self._bytes_left -= nbytes
+        self._ns_left -= taken
+        return True
 
     def _evaluated(
         self,
@@ -220,7 +245,10 @@ def _is_foldable(node: ir.Node, opset: int) -> bool:
     types = [output.type for output in node.outputs if output.name]
     if opset < OPSET and any(kind is None or kind.dtype in _FLOATING for kind in types):
         return node.op_type == "ConstantOfShape"  # the evaluator gets some old definitions wrong
-    return all(isinstance(kind, ir.TensorType) for kind in types)
+    if not all(isinstance(kind, ir.TensorType) for kind in types):
+        return False
+    known = all(output.shape is not None and output.shape.is_static() for output in node.outputs if output.name)
+    return known or is_bounded(node.op_type)
 
 
 def _fits(node: ir.Node, tensors: Mapping[str, ir.TensorProtocol]) -> bool:
@@ -231,9 +259,25 @@ def _fits(node: ir.Node, tensors: Mapping[str, ir.TensorProtocol]) -> bool:
 
 
 def _nbytes(value: ir.Value) -> int:
-    if value.shape is None or not value.shape.is_static() or value.dtype is None:
-        return 0
-    return prod(value.shape.numpy()) * element_bytes(dtype_name(int(value.dtype)) or "int8")
+    return _elements(value) * element_bytes(dtype_name(int(value.dtype)) or "int8") if value.dtype is not None else 0
+
+
+def _elements(value: ir.Value) -> int:
+    return prod(value.shape.numpy()) if value.shape is not None and value.shape.is_static() else 0
+
+
+def _check_extent(node: ir.Node, output: ir.Value) -> None:
+    """Refuse a shape that no array can have, where a node computes it."""
+    dims = [dim for dim in output.shape or () if isinstance(dim, int)]
+    called = (
+        f"node {node.name!r} ({node.op_type})" if node.name else f"the {node.op_type} node that makes {output.name!r}"
+    )
+    if any(dim < 0 for dim in dims):
+        raise ModelError(
+            f"{called} computes a shape with a negative dimension, {output.shape}: its input is smaller than it takes"
+        )
+    if prod(max(1, dim) for dim in dims) > LIMITS.value_bytes or len(output.shape or ()) > LIMITS.rank:
+        raise ModelError(f"{called} computes the shape {output.shape}, which no machine holds")
 
 
 def _key(proto: onnx.NodeProto, tensors: Mapping[str, ir.TensorProtocol]) -> Hashable:
@@ -281,12 +325,15 @@ def _complete_by_propagation(model: ir.Model) -> bool:
     with detached(model) as proto:
         try:
             inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
-        except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        except INFERENCE_ERRORS:
             return False
     found = False
     for info in (*inferred.graph.value_info, *inferred.graph.output):
         if info.name in unknown:
             output = unknown[info.name]
             _adopt(output, info.type)
+            producer = output.producer()
+            if producer is not None:
+                _check_extent(producer, output)
             found |= output.shape is not None and output.shape.is_static()
     return found

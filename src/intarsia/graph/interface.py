@@ -12,6 +12,7 @@ import xxhash
 
 from intarsia.errors import ModelError
 from intarsia.graph.dtypes import dtype_name
+from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.read import parsed_model
 
 
@@ -128,7 +129,7 @@ def _inferred(proto: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
         return outputs
     try:
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True).graph.output
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):  # too large for one message, or unsound
+    except INFERENCE_ERRORS:  # too large for one message, or unsound
         return outputs
     return [own if _is_described(own) else found for own, found in zip(outputs, inferred, strict=True)]
 

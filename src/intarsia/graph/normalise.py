@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
-from itertools import chain
 from math import prod
 
 import numpy as np
 import onnx_ir as ir
-from onnx_ir.passes.common import InlinePass, RemoveInitializersFromInputsPass
+from onnx_ir.passes.common import RemoveInitializersFromInputsPass
 
-from intarsia.errors import ModelError
+from intarsia.errors import IntarsiaError, ModelError
 from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of
 from intarsia.graph.build import build
 from intarsia.graph.constants import content, lift_constants
@@ -19,11 +19,16 @@ from intarsia.graph.defaults import state_defaults
 from intarsia.graph.dtypes import STRING, dtype_name, elem_type_of, element_bytes, is_packed, numpy_dtype
 from intarsia.graph.fold import fold_and_infer
 from intarsia.graph.graph import Graph
+from intarsia.graph.inference import INFERENCE_ERRORS, root_of
+from intarsia.graph.inlining import inline_functions
+from intarsia.graph.limits import LIMITS
 from intarsia.graph.naming import own_outputs, state_names
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
 from intarsia.graph.raising import raise_opset
 from intarsia.graph.read import ModelSource, read_model
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes
+from intarsia.graph.sound import check_types
+from intarsia.graph.sound.tensors import check_dims
 from intarsia.graph.tidy import drop_dead, drop_idle
 
 Types = Mapping[str, tuple[str, tuple[int, ...] | None]]
@@ -45,19 +50,47 @@ def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types |
         ConfigError: A text is no range.
     """
     model = read_model(source)
-    RemoveInitializersFromInputsPass()(model)
-    bind_dimensions(model, shapes or {})
-    _state_types(model, types or {})
-    try:
+    with _as_model_errors():
+        RemoveInitializersFromInputsPass()(model)
+        bind_dimensions(model, shapes or {})
+        _check_inputs(model)
+        _state_types(model, types or {})
         for step in _STEPS:
             step(model)
-    except (ValueError, RuntimeError) as error:  # a graph with a cycle, two producers of one value, and the like
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"the model is not sound: {error}") from error
-    graph = _frozen(model)
+        graph = _frozen(model)
     sizes = {name: range_.middle for name, range_ in ranges_of(shapes or {}).items()}
     return graph.with_metadata({SIZES_KEY: dump_sizes(sizes)}) if sizes else graph
+
+
+@contextmanager
+def _as_model_errors() -> Iterator[None]:
+    """What the graph libraries raise for a model that `check_model` let pass, in our words: it came from the model."""
+    try:
+        yield
+    except IntarsiaError:
+        raise
+    except MemoryError as error:
+        raise ModelError("the model takes more memory than this process may have; export a smaller one") from error
+    except (ValueError, RuntimeError) as error:  # a graph with a cycle, and the like
+        raise ModelError(f"the model is not sound: {root_of(error)}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, *INFERENCE_ERRORS) as error:
+        raise ModelError(
+            f"the model cannot be brought into its normal form ({type(error).__name__}: {root_of(error)}); if "
+            "onnx.checker.check_model(path, full_check=True) finds nothing wrong with it, please report this"
+        ) from error
+
+
+def _check_inputs(model: ir.Model) -> None:
+    """Refuse inputs that no machine holds, before anything is made of their size."""
+    for value in model.graph.inputs:
+        dims = [dim for dim in value.shape or () if isinstance(dim, int)]
+        check_dims(dims, f"input {value.name!r}")
+        dtype = dtype_name(int(value.dtype)) if value.dtype is not None else None
+        nbytes = prod(dims) * element_bytes(dtype) if dtype is not None else 0
+        if nbytes > LIMITS.value_bytes:
+            raise ModelError(
+                f"input {value.name!r} has the shape {dims}, {nbytes:.1e} bytes; state a smaller one by --shape"
+            )
 
 
 def _state_types(model: ir.Model, types: Types) -> None:
@@ -66,17 +99,6 @@ def _state_types(model: ir.Model, types: Types) -> None:
             dtype, shape = types[value.name]
             value.dtype = ir.DataType(elem_type_of(dtype))
             value.shape = None if shape is None else ir.Shape(shape)
-
-
-def _inline_functions(model: ir.Model) -> None:
-    if model.functions:
-        bodies = (function.all_nodes() for function in model.functions.values())
-        for node in chain(model.graph.all_nodes(), *bodies):
-            called = model.functions.get(node.op_identifier())
-            # The pass gives what the call says to the nodes of the body, unless they say otherwise themselves.
-            node.metadata_props.update({} if called is None else called.metadata_props | node.metadata_props)
-        InlinePass()(model)
-        model.functions.clear()
 
 
 def _state_domains(model: ir.Model) -> None:
@@ -95,10 +117,11 @@ def _sort(model: ir.Model) -> None:
 
 
 _STEPS: tuple[Callable[[ir.Model], None], ...] = (
-    _inline_functions,
+    inline_functions,
     _state_domains,
     _sort,
     lift_constants,
+    check_types,
     raise_opset,
     lift_constants,
     fold_and_infer,

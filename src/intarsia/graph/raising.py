@@ -8,6 +8,7 @@ from onnx import defs
 
 from intarsia.graph.conversion_repairs import is_convertible, repair_after, repair_before
 from intarsia.graph.detached import detached
+from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.opset import OPSET, own_operators
 
 
@@ -33,7 +34,7 @@ def _converted(proto: onnx.ModelProto, version: int) -> onnx.ModelProto | None:
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
         repair_before(inferred, version)
         converted = onnx.version_converter.convert_version(inferred, OPSET)
-    except (onnx.version_converter.ConvertError, onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+    except INFERENCE_ERRORS:
         return None
     return converted if all(map(_is_known, converted.graph.node)) and repair_after(converted, version) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,14 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
 from intarsia.errors import ModelError
+from intarsia.graph.build import nested_graphs
+from intarsia.graph.formats import told
+from intarsia.graph.inference import INFERENCE_ERRORS, root_of
+from intarsia.graph.limits import LIMITS
+from intarsia.graph.sound import check_model
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
 
-_ZIP = b"PK\x03\x04"
 _SMALL = 1024
 """Bytes up to which external data is read into memory: shapes and axes, which inference must see."""
 
@@ -34,8 +39,9 @@ def read_model(source: ModelSource) -> ir.Model:
         _check(proto, where)
         try:
             model = ir.from_proto(_without_sparse_weights(proto))
-        except (ValueError, TypeError, KeyError, RuntimeError) as error:
-            raise ModelError(f"{where} is not a sound ONNX model: {error}") from error
+        except (ArithmeticError, AttributeError, LookupError, TypeError, *INFERENCE_ERRORS) as error:
+            raise ModelError(f"{where} is not a sound ONNX model: {root_of(error)}") from error
+    _forget_negative(model)
     _settle_external(model, where, folder)
     return model
 
@@ -44,7 +50,7 @@ def parsed_model(source: str | os.PathLike[str] | bytes) -> tuple[onnx.ModelProt
     """A model as its file says it, the file's content, and the folder that its external data is in.
 
     Raises:
-        ModelError: No such file, not ONNX, or cut short.
+        ModelError: No such file, not ONNX, cut short, or not sound.
     """
     where, content, folder = "the model", source, None
     if not isinstance(content, bytes):
@@ -68,13 +74,25 @@ def _proto(source: ModelSource) -> tuple[onnx.ModelProto | None, str, Path | Non
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+                raise ModelError(f"{path} is a device; name the .onnx file")
+            content = file.read(LIMITS.file_bytes + 1) if status.st_size <= LIMITS.file_bytes else None
     except FileNotFoundError as error:
         raise ModelError(f"there is no model file {path}") from error
     except IsADirectoryError as error:
         raise ModelError(f"{path} is a folder; name the .onnx file in it") from error
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a zero byte in a name
+        raise ModelError(f"{str(path)!r} is no name of a file: {error}") from error
+    if content is None or len(content) > LIMITS.file_bytes:
+        raise ModelError(
+            f"{path} has more than {LIMITS.file_bytes} bytes, which no ONNX file may have: save its weights beside it, "
+            "by onnx.save(model, path, save_as_external_data=True)"
+        )
+    return content
 
 
 def _parse(content: bytes, where: str) -> onnx.ModelProto:
@@ -84,12 +102,12 @@ def _parse(content: bytes, where: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(content)
     except DecodeError as error:
-        if content.startswith(_ZIP):
-            raise ModelError(
-                f"{where} is a zip file, not an ONNX model. Is it an artifact? Then it is compiled already: run it by "
-                "'intarsia run'. Did PyTorch save it? Then export it by torch.onnx.export"
-            ) from error
+        what = told(content)
+        if what is not None:
+            raise ModelError(f"{where} is {what}") from error
         raise ModelError(f"{where} is not an ONNX model, or is cut short: it does not parse") from error
+    if not proto.HasField("graph") and (what := told(content)) is not None:
+        raise ModelError(f"{where} is {what}")
     return proto
 
 
@@ -98,41 +116,46 @@ def _check(proto: onnx.ModelProto, where: str) -> None:
         raise ModelError(f"{where} is not an ONNX model: it holds no graph")
     if not proto.graph.node and not proto.graph.output:
         raise ModelError(f"{where} holds an empty graph, without nodes and outputs")
-    if not proto.opset_import and not proto.graph.node:
-        raise ModelError(f"{where} says no operator-set version")
-    for tensor in proto.graph.initializer:
-        if not _is_whole(tensor):
-            raise ModelError(
-                f"{where} is cut short or damaged: weight {tensor.name!r} has fewer bytes than its shape says"
-            )
+    check_model(proto, where)
 
 
 def _without_sparse_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
     """onnx_ir knows no sparse weights; few models have one, and engines make them dense themselves."""
-    if not proto.graph.sparse_initializer:
+    if not any(graph.sparse_initializer for graph in _graphs(proto.graph)):
         return proto
     dense = onnx.ModelProto()
     dense.CopyFrom(proto)
-    for sparse in dense.graph.sparse_initializer:
-        values, indices = (onnx.numpy_helper.to_array(tensor) for tensor in (sparse.values, sparse.indices))
-        content = np.zeros(tuple(sparse.dims), dtype=values.dtype)
-        places = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), tuple(sparse.dims))
-        content.reshape(-1)[places] = values
-        dense.graph.initializer.append(onnx.numpy_helper.from_array(content, sparse.values.name))
-    dense.graph.ClearField("sparse_initializer")
+    for graph in _graphs(dense.graph):
+        for sparse in graph.sparse_initializer:
+            graph.initializer.append(_densified(sparse))
+        graph.ClearField("sparse_initializer")
     return dense
 
 
-def _is_whole(tensor: onnx.TensorProto) -> bool:
-    """Whether raw content has the size that the shape asks for. Typed fields are checked where they are read."""
-    if not tensor.HasField("raw_data"):
-        return True
-    try:
-        bits = ir.DataType(tensor.data_type).bitwidth
-    except (TypeError, ValueError):
-        return False
-    count = int(np.prod(tensor.dims, dtype=np.int64))
-    return len(tensor.raw_data) == (count * bits + 7) // 8
+def _densified(sparse: onnx.SparseTensorProto) -> onnx.TensorProto:
+    values = onnx.numpy_helper.to_array(sparse.values)
+    content = np.zeros(tuple(sparse.dims), dtype=values.dtype)
+    if sparse.HasField("indices"):
+        indices = onnx.numpy_helper.to_array(sparse.indices)
+        places = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), tuple(sparse.dims))
+        content.reshape(-1)[places] = values
+    return onnx.numpy_helper.from_array(content, sparse.values.name)
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in nested_graphs(attribute):
+                yield from _graphs(inner)
+
+
+def _forget_negative(model: ir.Model) -> None:
+    """A dimension of -1 is how some exporters write one that is not known."""
+    for graph in model.graphs():
+        for value in (*graph.inputs, *graph.outputs, *(output for node in graph for output in node.outputs)):
+            if value.shape is not None and any(isinstance(dim, int) and dim < 0 for dim in value.shape):
+                value.shape = ir.Shape([None if isinstance(dim, int) and dim < 0 else dim for dim in value.shape])
 
 
 def _settle_external(model: ir.Model, where: str, folder: Path | None) -> None:

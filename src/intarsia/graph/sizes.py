@@ -13,6 +13,7 @@ import onnx
 
 from intarsia.graph.build import tensor_shape
 from intarsia.graph.dtypes import element_bytes
+from intarsia.graph.inference import INFERENCE_ERRORS
 
 if TYPE_CHECKING:
     from intarsia.graph.graph import Graph
@@ -69,7 +70,7 @@ def estimated(graph: Graph) -> Graph:
         info.type.tensor_type.ClearField("shape")
     try:
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+    except INFERENCE_ERRORS:
         return graph
     known = (*inferred.graph.value_info, *inferred.graph.output, *inferred.graph.input)
     shapes = {info.name: shape for info in known if (shape := tensor_shape(info.type)) is not None}

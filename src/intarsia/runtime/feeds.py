@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from intarsia.graph.tables import table_rows
 from intarsia.runtime.arrays import NotAnArrayError, as_numpy, cure
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import signature
+from intarsia.target.cores import memory_bytes
 
+_DRAWN_BYTES = 8
+"""Of an element, whatever it becomes: it is drawn in double precision."""
 _PICTURE_RANK = 4
 _PATCHES = 8
 """Coarse patches along each side of a picture."""
@@ -98,9 +102,15 @@ def random_feeds(inputs: Sequence[Signature], seed: int) -> dict[str, np.ndarray
     """Seeded inputs with spread: normal floats, integers and booleans of 0 and 1."""
     rng = np.random.default_rng(seed)
     feeds = {}
+    memory = memory_bytes()
     for value in inputs:
         if value.shape is None:
             raise FeedError(f"no random value for input {value.name}: its shape is unknown; state it with --shape")
+        if _DRAWN_BYTES * prod(value.shape) > memory:
+            raise FeedError(
+                f"no random value for input {describe(value)}: it would take {_DRAWN_BYTES * prod(value.shape):.1e} "
+                f"bytes, and this machine has {memory:.1e}; state a smaller shape with --shape"
+            )
         dtype = numpy_dtype(value.dtype)
         feeds[value.name] = _drawn(rng, value.shape, dtype).astype(dtype)
     return feeds

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from intarsia.graph import Graph, load_model
+from intarsia.errors import ModelError
+from intarsia.graph import Graph, fold, load_model
 from tests.unit.graph.models import info, model
 
 
@@ -159,3 +161,53 @@ def test_operators_without_inference_of_their_own_keep_their_shape(op_type: str)
     node = helper.make_node(op_type, ["x", *weights], ["y"], **attributes)
     graph = load_model(model([node], [info("x", (1, 4, 2, 2))], [info("y", None)], weights))
     assert graph.values["y"].shape == (1, 4, 2, 2)
+
+
+def _of(op_type: str, inputs: list[str], **attributes: Any) -> list[NodeProto]:
+    """A node over constants, and one that reads its result and cannot be folded."""
+    return [
+        helper.make_node(op_type, inputs, ["c"], **attributes),
+        helper.make_node("Foo", ["x", "c"], ["y"], domain="o"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "weights"),
+    [
+        (_of("ConstantOfShape", ["s"]), {"s": np.array([3 << 29])}),
+        (_of("Range", ["zero", "many", "one"]), {"zero": 0, "many": 10**10, "one": 1}),
+        (
+            _of("Range", ["zero", "many", "one"]),
+            {k: np.int16(v) for k, v in {"zero": 0, "many": 20_000, "one": 1}.items()},
+        ),
+        (_of("Tile", ["w", "times"]), {"w": np.ones((1, 1), np.float32), "times": np.array([10**5, 10**5])}),
+        (_of("OneHot", ["i", "depth", "w"]), {"i": np.arange(100), "depth": 10**8, "w": np.array([0.0, 1.0])}),
+        (
+            _of("GridSample", ["w", "g"]),
+            {"w": np.ones((1, 1, 8, 8), np.float32), "g": np.zeros((1, 400, 400, 2), np.float32)},
+        ),
+        (_of("EyeLike", ["w"]), {}),
+    ],
+    ids=["ConstantOfShape", "Range", "Range-of-unknown-size", "Tile", "OneHot", "GridSample", "EyeLike-of-an-input"],
+)
+def test_a_constant_that_would_take_too_much_stays_a_node(nodes: list[NodeProto], weights: dict[str, Any]) -> None:
+    if nodes[0].op_type == "EyeLike":
+        nodes[0].input[0] = "x"
+    arrays = {name: np.asarray(content) for name, content in weights.items()}
+    graph = load_model(model(nodes, [info("x")], [info("y", None)], arrays, domains={"o": 1}))
+    assert len(graph.nodes) == 2
+
+
+def test_many_small_constants_do_not_add_up_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "LIMITS", replace(fold.LIMITS, folded_bytes=1 << 20))
+    nodes = [_filled(f"c{number}", f"s{number}", number) for number in range(100)]
+    nodes.append(helper.make_node("Sum", ["x", *(f"c{number}" for number in range(100))], ["y"]))
+    weights = {f"s{number}": np.array([1 << 14]) for number in range(100)}
+    graph = load_model(model(nodes, [info("x", (1 << 14,))], [info("y", None)], weights))
+    assert _ops(graph).count("ConstantOfShape") == 100 - 16
+
+
+def test_a_negative_extent_is_refused_where_it_arises() -> None:
+    nodes = [helper.make_node("ConstantOfShape", ["s"], ["c"], name="fill"), helper.make_node("Add", ["x", "c"], ["y"])]
+    with pytest.raises(ModelError, match="'fill'"):
+        load_model(model(nodes, [info("x")], [info("y", None)], {"s": np.array([-1, 3])}))

@@ -1,0 +1,154 @@
+"""Tensors: element type, shape, and content that is exactly as long as these two say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from types import MappingProxyType
+
+import onnx
+import onnx_ir as ir
+from onnx import TensorProto
+
+from intarsia.errors import ModelError
+from intarsia.graph.limits import LIMITS
+
+_FIELDS: Mapping[int, tuple[str, int]] = MappingProxyType(
+    {
+        TensorProto.FLOAT: ("float_data", 1),
+        TensorProto.COMPLEX64: ("float_data", 2),
+        TensorProto.DOUBLE: ("double_data", 1),
+        TensorProto.COMPLEX128: ("double_data", 2),
+        TensorProto.INT64: ("int64_data", 1),
+        TensorProto.UINT32: ("uint64_data", 1),
+        TensorProto.UINT64: ("uint64_data", 1),
+        TensorProto.STRING: ("string_data", 1),
+    }
+)
+"""The field that holds elements of a type, and entries an element; ``int32_data`` holds one of any other type."""
+_ALL_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+_STRING_BITS = 8
+
+
+def check_tensor(tensor: onnx.TensorProto, what: str, *, is_weight: bool = False) -> int:
+    """The bytes that its content takes.
+
+    Args:
+        tensor: Any tensor of a model.
+        what: It and where it is, as the message begins.
+        is_weight: Whether it may keep its content in a file beside the model.
+
+    Raises:
+        ModelError: It contradicts itself.
+    """
+    bits = _bits(tensor, what)
+    check_dims(tensor.dims, what)
+    count = prod(tensor.dims)
+    nbytes = (count * bits + 7) // 8
+    if nbytes > LIMITS.value_bytes:
+        raise ModelError(f"{what} has the shape {list(tensor.dims)}, which is {nbytes:.1e} bytes; export it again")
+    if tensor.HasField("segment"):
+        raise ModelError(f"{what} is stored in segments, which nothing reads any more; export the model again")
+    if tensor.data_location == TensorProto.EXTERNAL:
+        _check_external(tensor, what, nbytes, is_weight=is_weight)
+    else:
+        _check_content(tensor, what, count, nbytes)
+    return nbytes
+
+
+def check_dims(dims: Sequence[int], what: str) -> None:
+    """Refuse a shape that no array can have.
+
+    Raises:
+        ModelError: Too many dimensions, a negative one, or more elements than can be counted.
+    """
+    if len(dims) > LIMITS.rank:
+        raise ModelError(f"{what} has {len(dims)} dimensions; {LIMITS.rank} are the most that arrays have")
+    if any(dim < 0 for dim in dims):
+        raise ModelError(f"{what} has the negative dimension {min(dims)} in its shape {list(dims)}; export it again")
+    if prod(max(1, dim) for dim in dims) > LIMITS.value_bytes:
+        raise ModelError(f"{what} has the shape {list(dims)}, more elements than any machine holds; export it again")
+
+
+def _bits(tensor: onnx.TensorProto, what: str) -> int:
+    if tensor.data_type == TensorProto.STRING:
+        return _STRING_BITS
+    try:
+        return int(ir.DataType(tensor.data_type).bitwidth)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"{what} has the element type {tensor.data_type}, which onnx {onnx.__version__} does not know; "
+            "export the model again, or update onnx"
+        ) from None
+
+
+def _check_external(tensor: onnx.TensorProto, what: str, nbytes: int, *, is_weight: bool) -> None:
+    if not is_weight:
+        raise ModelError(
+            f"{what} keeps its content in another file, which only weights may; "
+            "save the model by onnx.save(model, path, save_as_external_data=True, convert_attribute=False)"
+        )
+    if tensor.data_type == TensorProto.STRING:
+        raise ModelError(f"{what} keeps texts in another file, which ONNX does not allow; store them in the model")
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    if not entries.get("location"):
+        raise ModelError(f"{what} is said to be in another file, and none is named; save the model again")
+    for key in ("offset", "length"):
+        if key in entries and not (entries[key].isascii() and entries[key].isdigit()):
+            raise ModelError(
+                f"{what} has the {key} {entries[key]!r} in {entries['location']!r}; give a number from 0 on"
+            )
+    if int(entries.get("offset", 0)) > 2 * LIMITS.value_bytes:
+        raise ModelError(f"{what} begins at byte {entries['offset']} of {entries['location']!r}, where no file reaches")
+    if "length" in entries and int(entries["length"]) != nbytes:
+        raise ModelError(
+            f"{what} has {entries['length']} bytes in {entries['location']!r}, and its shape asks for {nbytes}; "
+            "the model and that file do not belong together"
+        )
+    if _filled(tensor, len(tensor.raw_data)):
+        raise ModelError(f"{what} is in another file and in the model at once; save the model again")
+
+
+def _check_content(tensor: onnx.TensorProto, what: str, count: int, nbytes: int) -> None:
+    raw = len(tensor.raw_data)  # asked once: each time is a copy
+    filled = _filled(tensor, raw)
+    if len(filled) > 1:
+        raise ModelError(f"{what} has its content twice, in {' and '.join(filled)}; export the model again")
+    if count and not filled:
+        raise ModelError(
+            f"{what} has no content, and its shape {list(tensor.dims)} asks for {nbytes} bytes; "
+            "was its data in another file? Save the model again with its weights"
+        )
+    if filled == ["raw_data"]:
+        if tensor.data_type == TensorProto.STRING:
+            raise ModelError(f"{what} holds texts as raw bytes, which have no ends; export the model again")
+        _check_length(what, raw, (nbytes, nbytes), "bytes")
+        return
+    field, entries = _FIELDS.get(tensor.data_type, ("int32_data", 1))
+    if filled and filled != [field]:
+        kind = TensorProto.DataType.Name(tensor.data_type)
+        raise ModelError(f"{what} is of {kind}, which belongs in {field}, and has {filled[0]}; export the model again")
+    _check_length(what, len(getattr(tensor, field)), _entries(tensor, count, entries), "numbers")
+
+
+def _entries(tensor: onnx.TensorProto, count: int, entries: int) -> tuple[int, int]:
+    """How many entries a field may have: elements of 2 and 4 bits lie in whole bytes, one or four of them an entry."""
+    bits = 8 if tensor.data_type == TensorProto.STRING else int(ir.DataType(tensor.data_type).bitwidth)
+    if bits not in {2, 4}:
+        return count * entries, count * entries
+    nbytes = (count * bits + 7) // 8
+    return (nbytes + 3) // 4, nbytes
+
+
+def _check_length(what: str, has: int, asked: tuple[int, int], unit: str) -> None:
+    least, most = asked
+    if not least <= has <= most:
+        less, bound = ("fewer", least) if has < least else ("more", most)
+        raise ModelError(
+            f"{what} has {less} {unit} than its shape says, {has} for {bound}: the file is cut short or damaged"
+        )
+
+
+def _filled(tensor: onnx.TensorProto, raw: int) -> list[str]:
+    found = [field for field in _ALL_FIELDS if len(getattr(tensor, field))]
+    return [*found, "raw_data"] if raw else found

@@ -1,0 +1,73 @@
+"""Element types and shapes by inference: operators take what they read, and what is declared comes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import onnx
+import onnx_ir as ir
+
+from intarsia.errors import ModelError
+from intarsia.graph.build import nested_graphs
+from intarsia.graph.detached import detached
+from intarsia.graph.inference import INFERENCE_ERRORS
+
+_PLACE = re.compile(r"\(op_type: ?(?P<op>[^,)]*)(?:, node name: (?P<node>.*?))?\): (?P<why>.*)")
+_TAG = re.compile(r"\[(?:Shape|Type)InferenceError\] (?:Inference error\(s\): )?")
+_TYPES = re.compile(r"\((\d+)\) vs \((\d+)\)")
+_UNTOLD = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
+"""Operators that ONNX defines by a function, which its own inference (onnx 1.23.2) cannot follow."""
+
+
+def check_types(model: ir.Model) -> None:
+    """Infer every type as strictly as ONNX Runtime does, which means: at the operator set that the model is written in.
+
+    Shapes that the file declares for what it computes are not held against it: exporters leave stale ones behind.
+
+    Raises:
+        ModelError: An operator cannot take what it is given, or a value is not of the type that is declared.
+    """
+    with detached(model) as proto:
+        _forget_shapes(proto.graph, is_main=True)
+        faults = _faults(proto, check_type=True)
+        # What is declared wrongly is told where it is made, rather than where it is read.
+        faults = (faults and _faults(proto, check_type=False)) or faults
+    if faults:
+        raise ModelError(_told(faults[0]))
+
+
+def _faults(proto: onnx.ModelProto, *, check_type: bool) -> list[str]:
+    """What inference says against the nodes, a line each."""
+    try:
+        onnx.shape_inference.infer_shapes(proto, check_type=check_type, strict_mode=True)
+    except INFERENCE_ERRORS as error:
+        lines = [_TAG.sub("", line).strip() for line in str(error).splitlines()]
+        found = [(line, _PLACE.match(line)) for line in lines if line]
+        return [line for line, place in found if place is None or place["op"] not in _UNTOLD]
+    return []
+
+
+def _forget_shapes(graph: onnx.GraphProto, *, is_main: bool) -> None:
+    weights = {tensor.name for tensor in graph.initializer}
+    declared: Iterable[onnx.ValueInfoProto] = (*graph.value_info, *graph.output, *(() if is_main else graph.input))
+    for value in declared:
+        if value.type.HasField("tensor_type") and value.name not in weights:
+            value.type.tensor_type.ClearField("shape")
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in nested_graphs(attribute):
+                _forget_shapes(inner, is_main=False)
+
+
+def _told(fault: str) -> str:
+    """A fault in a line of ours: which node, and why."""
+    place = _PLACE.match(fault)
+    if place is None:
+        return f"the model's types do not fit together: {fault}"
+    named = f"node {place['node']!r} ({place['op']})" if place["node"] else f"a node without a name ({place['op']})"
+    types = onnx.TensorProto.DataType
+    why = _TYPES.sub(
+        lambda found: " vs ".join(f"({types.Name(int(number))})" for number in found.groups()), place["why"]
+    )
+    return f"{named} does not fit what it is given, or what is declared: {why}"
