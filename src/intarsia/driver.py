@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from intarsia import numbers
 from intarsia.backends import registry
 from intarsia.config import SearchSettings
 from intarsia.config.amounts import memory_bytes
@@ -31,7 +32,7 @@ from intarsia.errors import (
     NoCoverError,
     PlanError,
 )
-from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.bind import Shapes, ranges_of, stated_shapes
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
 from intarsia.report.comparison import Comparison
@@ -45,6 +46,7 @@ from intarsia.search.search import search
 from intarsia.search.singles import first_settings
 from intarsia.search.survey import held_against
 from intarsia.search.survey import survey as survey_engines
+from intarsia.spec.documents import read_text
 
 ENDS_SHARE = 0.15
 """Of the time for sizes that are open, the share for checking the ends of each bucket."""
@@ -120,28 +122,30 @@ def compile(
         Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
             while that is built ends at once.
     """
+    budget = numbers.seconds(budget)
     deadline = Deadline(budget, began)
     settings = SearchSettings(
         partition=_strategy(partition, plan),
         budget_s=budget,
-        seed=seed,
+        seed=numbers.seed(seed),
         prune=prune,
         max_memory=None if max_memory is None else memory_bytes(max_memory),
         survey=survey,
-        max_error=max_error,
+        max_error=None if max_error is None else numbers.share(max_error),
         strict=strict,
     )
+    shapes = stated_shapes(shapes or {})
     request = Request(
         model=model,
         target=target,
         search=settings,
         constraints=_constraints(constraints),
         plan=_read_plan(plan),
-        threads=threads,
-        shapes=shapes,
+        threads=None if threads is None else numbers.threads(threads),
+        shapes=shapes or None,
         custom_ops=_libraries(custom_ops),
     )
-    ranges = ranges_of(shapes or {})
+    ranges = ranges_of(shapes)
     with _as_interrupted():
         records = open_store(store)
         if not ranges:
@@ -378,7 +382,7 @@ def tune(
     Yields:
         For each model its report, or the error that it ends in; the others go on.
     """
-    share = budget / max(1, len(models))
+    share = numbers.seconds(budget) / max(1, len(models))
     for number, model in enumerate(models):
         start = None if number else began
         told = noted(progress, os.path.basename(model)) if len(models) > 1 else progress
@@ -449,9 +453,10 @@ def _read_plan(plan: str | os.PathLike[str] | PlanFile | None) -> PlanFile | Non
     if plan is None or isinstance(plan, PlanFile):
         return plan
     try:
-        return parse_plan(Path(plan).read_text(encoding="utf-8"), source=str(plan))
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(plan)
+    except (OSError, ValueError) as error:
         raise PlanError(f"{plan}: cannot be read as a plan file ({error})") from error
+    return parse_plan(text, source=str(plan))
 
 
 def _borders(job: Compilation) -> set[str]:

@@ -21,6 +21,7 @@ TESTS = Path(__file__).parents[1]
 ORDER = (
     "errors",
     "files",
+    "numbers",
     "wording",
     "spec",
     "target",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,11 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
 from intarsia.errors import ModelError
+from intarsia.graph.external import check_external, settle_external
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
 
 _ZIP = b"PK\x03\x04"
-_SMALL = 1024
-"""Bytes up to which external data is read into memory: shapes and axes, which inference must see."""
 
 
 def read_model(source: ModelSource) -> ir.Model:
@@ -32,11 +30,12 @@ def read_model(source: ModelSource) -> ir.Model:
         model = source.clone()
     else:
         _check(proto, where)
+        check_external(proto.graph, where)
         try:
             model = ir.from_proto(_without_sparse_weights(proto))
         except (ValueError, TypeError, KeyError, RuntimeError) as error:
             raise ModelError(f"{where} is not a sound ONNX model: {error}") from error
-    _settle_external(model, where, folder)
+    settle_external(model, where, folder)
     return model
 
 
@@ -133,32 +132,3 @@ def _is_whole(tensor: onnx.TensorProto) -> bool:
         return False
     count = int(np.prod(tensor.dims, dtype=np.int64))
     return len(tensor.raw_data) == (count * bits + 7) // 8
-
-
-def _settle_external(model: ir.Model, where: str, folder: Path | None) -> None:
-    """Point external tensors to their folder, check that their bytes are there, and read the small ones."""
-    for value in _constants(model):
-        tensor = value.const_value
-        if not isinstance(tensor, ir.ExternalTensor):
-            continue
-        if folder is not None:
-            tensor.base_dir = folder
-        _check_external(tensor, where)
-        if tensor.nbytes <= _SMALL:
-            value.const_value = ir.Tensor(np.array(tensor.numpy()), dtype=tensor.dtype, name=tensor.name)
-
-
-def _check_external(tensor: ir.ExternalTensor, where: str) -> None:
-    path = Path(tensor.path)
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise ModelError(f"{where} keeps weight {tensor.name!r} in {path}, which is missing") from error
-    end = (tensor.offset or 0) + tensor.nbytes
-    if size < end:
-        raise ModelError(f"{path} is cut short: weight {tensor.name!r} of {where} ends at byte {end} of {size}")
-
-
-def _constants(model: ir.Model) -> Iterator[ir.Value]:
-    for graph in model.graphs():
-        yield from graph.initializers.values()

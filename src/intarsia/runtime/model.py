@@ -15,6 +15,7 @@ import numpy as np
 from intarsia.backends.base import Signature
 from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
 from intarsia.graph import Graph
+from intarsia.numbers import shown, whole
 from intarsia.runtime import card
 from intarsia.runtime.arrays import handed_back, library_of
 from intarsia.runtime.artifact import Artifact
@@ -27,7 +28,6 @@ from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.stream import Stream, in_turn
 from intarsia.runtime.vm import VmExecutor
-from intarsia.wording import counted
 
 log = logging.getLogger(__name__)
 
@@ -221,8 +221,8 @@ class CompiledModel:
             ConfigError: ``runs`` is less than 1.
             FeedError: As a call.
         """
-        if runs < 1:
-            raise ConfigError(f"cannot profile {counted(runs, 'run')}: give at least 1")
+        if (whole(runs) or 0) < 1:
+            raise ConfigError(f"cannot profile {shown(runs)} runs: give at least 1")
         executor = self.load()
         executor.feed(self.checked(feeds))
         executor.call()
