@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def test_every_verb(layout: Callable[[Path], Path], intarsia: Intarsia, tmp_path
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_door_of_python(layout: Callable[[Path], Path], tmp_path: Path) -> None:
     path, answer = layout(tmp_path / "cache"), expected(tmp_path)
-    settings = {"target": "reference", "budget": 1, "store": tmp_path / "records.sqlite"}
+    settings: dict[str, Any] = {"target": "reference", "budget": 1, "store": tmp_path / "records.sqlite"}
     with intarsia.compile(path, **settings) as model:
         np.testing.assert_allclose(model({"x": X})["y"], answer, rtol=1e-5)
     session = ort.InferenceSession(str(path), cache=tmp_path / "kept", **settings)

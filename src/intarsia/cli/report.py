@@ -14,6 +14,7 @@ from intarsia.cli.explain import engines_of
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.errors import ArtifactError
 from intarsia.files import replace_file
+from intarsia.numbers import shown
 from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
@@ -51,12 +52,20 @@ Made = tuple[str, int, Sequence[float] | None]
 
 
 def _of_report(source: Path, run: bool) -> Made:
+    from jinja2 import TemplateError
+
     from intarsia.report.page import render
 
     if run:
         raise click.UsageError(f"{source} is a report: only an artifact can be run")
     facts = _read(source)
-    return render(facts), _nodes(facts), None
+    try:
+        return render(facts), _nodes(facts), None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, TemplateError) as error:
+        raise ArtifactError(
+            f"{source}: no report as a compile writes it ({type(error).__name__}: {shown(str(error))}); "
+            "intarsia compile MODEL --json prints one"
+        ) from error
 
 
 def _of_artifact(source: Path, run: bool) -> Made:
@@ -86,8 +95,10 @@ def _is_json(source: Path) -> bool:
 def _read(source: Path) -> Mapping[str, Any]:
     try:
         facts = json.loads(source.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{source}: cannot be read as JSON ({error})") from error
+    if not isinstance(facts, dict):
+        raise ArtifactError(f"{source}: no report of a compile; intarsia compile MODEL --json prints one")
     if missing := sorted(NEEDED - facts.keys()):
         raise ArtifactError(
             f"{source}: no report of a compile, it lacks {', '.join(missing)}; intarsia compile MODEL --json prints one"

@@ -34,15 +34,14 @@ def stated_shapes(shapes: Mapping[str, Any]) -> Shapes:
 def _stated(name: str, size: Any) -> tuple[int, ...] | int | str | SizeRange:
     if isinstance(size, str | SizeRange):
         return size
-    found: Any = whole(size)
-    if found is None and isinstance(size, Iterable) and not isinstance(size, Mapping | bytes):
-        found = tuple(whole(each) for each in size)
-    sizes = found if isinstance(found, tuple) else (found,)
-    if not isinstance(name, str) or any(each is None or each > MOST_SIZE for each in sizes):
+    is_shape = isinstance(size, Iterable) and not isinstance(size, Mapping | bytes)
+    found = [whole(each) for each in size] if is_shape else [whole(size)]
+    sizes = tuple(each for each in found if each is not None and each <= MOST_SIZE)
+    if not isinstance(name, str) or len(sizes) < len(found):
         raise ConfigError(
             f"the shape given for {shown(name)} is {shown(size)}: give sizes as 8, (1, 3, 224, 224) or '1..512'"
         )
-    return found
+    return sizes if is_shape else sizes[0]
 
 
 def ranges_of(shapes: Shapes) -> dict[str, SizeRange]:

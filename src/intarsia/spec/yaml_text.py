@@ -65,9 +65,11 @@ def data_of(node: yaml.Node, text: str) -> Any:
     Raises:
         TextError: It holds what JSON cannot say.
     """
-    if node.id == "mapping":
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
         return {key.value: data_of(value, text) for key, value in node.value}
-    if node.id == "sequence":
+    if isinstance(node, yaml.SequenceNode):
         return [data_of(item, text) for item in node.value]
     return node.value if node.tag == TEXT else _word(node, text)
 
@@ -104,6 +106,7 @@ class _Open:
 
     node: yaml.CollectionNode
     anchor: str | None
+    is_map: bool
     key: yaml.ScalarNode | None = None
     names: set[str] = field(default_factory=set)
     merged: list[yaml.MappingNode] = field(default_factory=list)
@@ -166,7 +169,7 @@ class _Composer:
             self._fail(f"nested deeper than {MOST_DEEP} levels", event)
         kind = yaml.MappingNode if is_map else yaml.SequenceNode
         node = kind(_MAP if is_map else _LIST, [], event.start_mark, event.end_mark)
-        self._open.append(_Open(node, event.anchor))
+        self._open.append(_Open(node, event.anchor, is_map))
 
     def _end(self, event: Any) -> None:
         made = self._open.pop()
@@ -204,7 +207,7 @@ class _Composer:
         made.height = max(made.height, whole.height)
         if max(made.count, self._count) > MOST_VALUES:
             self._fail(f"more than {MOST_VALUES:,} values, with those that aliases (*) repeat", whole.node)
-        if made.node.id == "sequence":
+        if not made.is_map:
             made.node.value.append(whole.node)
         elif made.key is None:
             made.key = self._key(whole.node, made)
@@ -216,7 +219,7 @@ class _Composer:
         import yaml
 
         if not isinstance(node, yaml.ScalarNode):
-            self._fail(f"a name is text; this is a {'map' if node.id == 'mapping' else 'list'}", node)
+            self._fail(f"a name is text; this is a {'map' if isinstance(node, yaml.MappingNode) else 'list'}", node)
         if node.value in made.names:
             self._fail(f"{shown_name(node.value)} is there twice", node)
         made.names.add(node.value)
@@ -228,10 +231,10 @@ class _Composer:
         if key.tag != PLAIN or key.value != _MERGE:
             made.node.value.append((key, node))
             return
-        several = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        if not all(isinstance(each, yaml.MappingNode) for each in several):
-            self._fail(f"{_MERGE} takes in a map, or a list of maps", node)
-        made.merged += several
+        for each in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+            if not isinstance(each, yaml.MappingNode):
+                self._fail(f"{_MERGE} takes in a map, or a list of maps", node)
+            made.merged.append(each)
 
     def _check_tag(self, event: Any, kind: str) -> None:
         wanted = _ALLOWED.get(event.tag)

@@ -128,7 +128,7 @@ def stored(tensor: TensorProto, offset: object, length: object, place: str) -> N
 
 
 def fact(tensor: TensorProto, key: str) -> str:
-    return next(entry.value for entry in tensor.external_data if entry.key == key)
+    return next(str(entry.value) for entry in tensor.external_data if entry.key == key)
 
 
 SIZE = 3 * 512 * 4
@@ -225,7 +225,7 @@ def test_constants_of_nodes_and_of_nested_graphs_are_settled_too(tmp_path: Path)
             helper.make_node("If", ["x"], ["k"], then_branch=inner, else_branch=inner),
             helper.make_node("Add", ["c", "k"], ["y"]),
         ]
-        return model(nodes, [info("x", (), TensorProto.BOOL)], [info("y", (600,))]).SerializeToString()
+        return bytes(model(nodes, [info("x", (), TensorProto.BOOL)], [info("y", (600,))]).SerializeToString())
 
     path = tmp_path / "m.onnx"
     path.write_bytes(made("d.bin"))
