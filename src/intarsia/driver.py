@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from intarsia import numbers
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.amounts import memory_bytes
@@ -33,7 +34,7 @@ from intarsia.errors import (
     PlanError,
 )
 from intarsia.files import disk_told
-from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.bind import Shapes, ranges_of, stated_shapes
 from intarsia.graph.fits import check_fits
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.graph.sizes import estimated
@@ -50,6 +51,7 @@ from intarsia.search.search import search
 from intarsia.search.singles import first_settings
 from intarsia.search.survey import held_against
 from intarsia.search.survey import survey as survey_engines
+from intarsia.spec.documents import read_text
 from intarsia.target.cores import memory_bytes as memory_here
 
 ENDS_SHARE = 0.15
@@ -127,30 +129,32 @@ def compile(
         Interrupted: By Ctrl-C: a ``KeyboardInterrupt`` that holds the best plan so far, if there is one. A second one
             while that is built ends at once.
     """
+    budget = numbers.seconds(budget)
     deadline = Deadline(budget, began)
     settings = SearchSettings(
         partition=_strategy(partition, plan),
         budget_s=budget,
-        seed=seed,
+        seed=numbers.seed(seed),
         prune=prune,
         max_memory=None if max_memory is None else memory_bytes(max_memory),
         survey=survey,
-        max_error=max_error,
+        max_error=None if max_error is None else numbers.share(max_error),
         strict=strict,
     )
+    shapes = stated_shapes(shapes or {})
     request = Request(
         model=model,
         target=target,
         search=settings,
         constraints=_constraints(constraints),
         plan=_read_plan(plan),
-        threads=threads,
-        shapes=shapes,
+        threads=None if threads is None else numbers.threads(threads),
+        shapes=shapes or None,
         custom_ops=_libraries(custom_ops),
     )
     if not isinstance(plan, PlanFile):
         _check_plan(request, plan)
-    ranges = ranges_of(shapes or {})
+    ranges = ranges_of(shapes)
     with _as_interrupted():
         records = open_store(store)
         with disk_told(records.folder):
@@ -390,7 +394,7 @@ def tune(
     Yields:
         For each model its report, or the error that it ends in; the others go on.
     """
-    share = budget / max(1, len(models))
+    share = numbers.seconds(budget) / max(1, len(models))
     for number, model in enumerate(models):
         start = None if number else began
         told = noted(progress, os.path.basename(model)) if len(models) > 1 else progress
@@ -461,9 +465,10 @@ def _read_plan(plan: str | os.PathLike[str] | PlanFile | None) -> PlanFile | Non
     if plan is None or isinstance(plan, PlanFile):
         return plan
     try:
-        return parse_plan(Path(plan).read_text(encoding="utf-8"), source=str(plan))
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(plan)
+    except (OSError, ValueError) as error:
         raise PlanError(f"{plan}: cannot be read as a plan file ({error})") from error
+    return parse_plan(text, source=str(plan))
 
 
 def _check_plan(request: Request, source: object) -> None:

@@ -22,6 +22,7 @@ ORDER = (
     "errors",
     "files",
     "forks",
+    "numbers",
     "wording",
     "spec",
     "target",

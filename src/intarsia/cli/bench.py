@@ -11,7 +11,7 @@ import click
 
 from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text, progress_line
-from intarsia.cli.options import FILE, json_option, seed_option, verbose_option
+from intarsia.cli.options import FILE, Seconds, json_option, seed_option, verbose_option
 from intarsia.cli.trust import trust_options
 from intarsia.errors import ExecutionError
 from intarsia.report.reasons import NOTHING, megabytes, ms
@@ -35,7 +35,7 @@ Json = dict[str, Any]
 )
 @click.option(
     "--budget",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     metavar="SECONDS",
     default=20.0,
     show_default=True,

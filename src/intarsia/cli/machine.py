@@ -77,7 +77,7 @@ class MachineCommand(click.Command):
 
     def _defaults(self, machine: Machine) -> dict[str, Any]:
         """The settings of the file, as click takes them: texts by the name of the parameter."""
-        names = {option.lstrip("-"): param.name for param in self.params for option in param.opts}
+        flags = {option.lstrip("-"): param for param in self.params for option in param.opts}
         found: dict[str, Any] = {}
         for name, value in machine.merged.settings.items():
             flag = name.replace("_", "-")
@@ -86,8 +86,8 @@ class MachineCommand(click.Command):
 
                 hint = nearest(flag, SETTINGS, f"settings are {', '.join(SETTINGS)}")
                 raise ConfigError(f"{machine.file_name}: {name!r} is no field of a configuration and no setting{hint}")
-            if flag in names and value is not None:
-                found[names[flag]] = _texts(value)
+            if flag in flags and value is not None:
+                found[str(flags[flag].name)] = _said(flags[flag], name, value, machine.file_name)
         return found
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -125,11 +125,28 @@ def _merged(said: Rewrites) -> Machine:
     return Machine(merged=merged, is_stated=is_stated, file_name=name)
 
 
-def _texts(value: object) -> object:
-    """A setting as a command line has it: a map is several ``name=value``."""
-    if isinstance(value, Mapping):
-        return [f"{name}={item}" for name, item in value.items()]
-    return [str(item) for item in value] if isinstance(value, list) else str(value)
+def _said(param: click.Parameter, name: str, value: object, file_name: str) -> object:
+    """A setting as a command line has it: for an option that repeats, a map is several ``name=value``.
+
+    Raises:
+        ConfigError: It is several where one is wanted, or is of a type that no option has.
+    """
+
+    def one(item: object) -> str:
+        wanted = "true or false" if getattr(param, "is_flag", False) else "text or a number"
+        if isinstance(item, str) or (isinstance(item, bool) if wanted.startswith("true") else _is_number(item)):
+            return str(item)
+        raise ConfigError(f"{file_name}: {name!r} is {wanted}, found {shown(item)}")
+
+    from intarsia.spec.problems import shown
+
+    if param.multiple and isinstance(value, Mapping):
+        return [f"{key}={one(item)}" for key, item in value.items()]
+    return [one(item) for item in value] if param.multiple and isinstance(value, list) else one(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _with_kinds(error: click.NoSuchOption) -> click.NoSuchOption:

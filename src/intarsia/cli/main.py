@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import signal
 import sys
@@ -100,6 +101,8 @@ def main() -> None:
     """What the console script does: prepares the process, then hands over to `cli`."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's end of a job is like Ctrl-C
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # of any locale, and any name of a file
     keep_stdout_clean()
     logging.basicConfig(level=logging.INFO if "--verbose" in sys.argv else logging.WARNING, handlers=[_log_handler()])
     warnings.showwarning = _show_warning

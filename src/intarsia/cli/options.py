@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import math
+import os
 import re
 import warnings
 from collections.abc import Callable
@@ -14,10 +17,76 @@ import click
 
 from intarsia.cli.console import QUIET
 from intarsia.cli.machine import machine_options
+from intarsia.numbers import MOST_SECONDS, MOST_SEED, MOST_THREADS, shown
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-FILE = click.Path(path_type=Path)
+
+class File(click.Path):
+    """A path that the system could have: not too long for it, and without the character that no path has."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; whether anything is there is not looked at."""
+        try:
+            os.lstat(value)
+        except FileNotFoundError:
+            pass
+        except ValueError:
+            self.fail(f"{shown(str(value))} is no path: it holds a character that no path has", param, ctx)
+        except OSError as error:
+            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+                self.fail(f"{shown(str(value))} is no path: {error.strerror}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A time that something may take: from 0 on, finite, and no more than a year."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds, or a usage error."""
+        found = super().convert(value, param, ctx)
+        if not found <= MOST_SECONDS:  # which also holds for what is no number
+            self.fail(f"{value} is no time; give seconds from 0 to {MOST_SECONDS:.0f}, which is a year", param, ctx)
+        return float(found)
+
+
+class Share(click.FloatRange):
+    """A number between 0 and 1."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1, min_open=True, max_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The share, or a usage error."""
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value} is no number between 0 and 1", param, ctx)
+        return float(found)
+
+
+class Whole(click.IntRange):
+    """A whole number from ``least`` up to one that is far more than anybody needs."""
+
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__(min=least)
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, or a usage error."""
+        found = super().convert(value, param, ctx)
+        if found > self._most:
+            self.fail(f"{shown(found)} is too large; at most {self._most}", param, ctx)
+        return int(found)
+
+
+FILE = File()
+SEED = Whole(0, MOST_SEED)
 
 
 class Binding(click.ParamType[tuple[str, Any]]):
@@ -105,13 +174,13 @@ measuring_options = (
     *machine_options,
     click.option(
         "--threads",
-        type=click.IntRange(min=1),
+        type=Whole(1, MOST_THREADS),
         metavar="N",
         help="Threads for the model. [default: what this process may use]",
     ),
     click.option(
         "--budget",
-        type=click.FloatRange(min=0),
+        type=Seconds(),
         metavar="SECONDS",
         default=60.0,
         show_default=True,
@@ -133,7 +202,7 @@ measuring_options = (
     ),
     click.option(
         "--max-error",
-        type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+        type=Share(),
         metavar="E",
         help="What outputs may be off by, as a share of their length; allows 8 bits. [default: fp32 only]",
     ),
@@ -143,7 +212,9 @@ measuring_options = (
         help="Refuse a model that no engine could be shown to answer rightly. [default: ship the best, and say so]",
     ),
 )
-seed_option = click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For inputs and search.")
+seed_option = click.option(
+    "--seed", metavar="N", type=SEED, default=0, show_default=True, help="For inputs and search."
+)
 search_options = (
     *measuring_options,
     click.option(

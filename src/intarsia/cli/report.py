@@ -16,6 +16,7 @@ from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
 from intarsia.errors import ArtifactError
 from intarsia.files import check_place, replace_file
+from intarsia.numbers import shown
 from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ Made = tuple[str, int, Sequence[float] | None]
 
 
 def _of_report(source: Path, run: bool, trust: Trust) -> Made:
+    from jinja2 import TemplateError
+
     from intarsia.report.page import render
 
     if trust.signed_by:
@@ -64,7 +67,13 @@ def _of_report(source: Path, run: bool, trust: Trust) -> Made:
     if run or _is_about_code(trust):
         raise click.UsageError(f"{source} is a report: only an artifact can be run")
     facts = _read(source)
-    return render(facts), _nodes(facts), None
+    try:
+        return render(facts), _nodes(facts), None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, TemplateError) as error:
+        raise ArtifactError(
+            f"{source}: no report as a compile writes it ({type(error).__name__}: {shown(str(error))}); "
+            "intarsia compile MODEL --json prints one"
+        ) from error
 
 
 def _is_about_code(trust: Trust) -> bool:
@@ -103,8 +112,10 @@ def _is_json(source: Path) -> bool:
 def _read(source: Path) -> Mapping[str, Any]:
     try:
         facts = json.loads(source.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{source}: cannot be read as JSON ({error})") from error
+    if not isinstance(facts, dict):
+        raise ArtifactError(f"{source}: no report of a compile; intarsia compile MODEL --json prints one")
     if missing := sorted(NEEDED - facts.keys()):
         raise ArtifactError(
             f"{source}: no report of a compile, it lacks {', '.join(missing)}; intarsia compile MODEL --json prints one"

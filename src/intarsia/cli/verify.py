@@ -12,7 +12,7 @@ import click
 
 from intarsia.cli.console import echo, print_json, print_table, print_text, progress_line
 from intarsia.cli.feeds import read_feeds
-from intarsia.cli.options import ARRAY, FILE, json_option, store_option, verbose_option
+from intarsia.cli.options import ARRAY, FILE, SEED, json_option, store_option, verbose_option
 from intarsia.cli.trust import is_signed, trust_options
 from intarsia.errors import MismatchError
 from intarsia.files import scratch
@@ -35,7 +35,7 @@ SLOWER = 6
 @click.argument("artifact", type=FILE)
 @click.option("--input", "inputs", type=ARRAY, multiple=True, help="An input from a .npy file; others are at random.")
 @click.option(
-    "--seed", "seeds", metavar="N", type=int, multiple=True, help=f"Of inputs at random. [default: {UNSEEN_SEED}]"
+    "--seed", "seeds", metavar="N", type=SEED, multiple=True, help=f"Of inputs at random. [default: {UNSEEN_SEED}]"
 )
 @click.option(
     "-o", "--output", metavar="OUT", type=FILE, help="Write the engine alone there, if it is faster here than the mix."

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from intarsia.config.compilation import LEVEL as CONFIG_LEVEL
 from intarsia.config.compilation import CompilationConfig
 from intarsia.config.elements import DEPLOYMENT, LINK, level_of
-from intarsia.config.forms import ConfigOf, file_text
+from intarsia.config.forms import ConfigOf, file_form
 from intarsia.errors import SpecError
 from intarsia.spec import Float, Kind, Level, ListOf, MapOf, Option, Order, Spec, SpecOf, Str, read, schema
 from intarsia.spec.problems import nearest
@@ -97,7 +97,7 @@ class Deployment(Spec[Kind]):
     __slots__ = ()
 
     def __init__(self, form: object) -> None:
-        form = file_text(form) if isinstance(form, Path) else form
+        form = file_form(form) if isinstance(form, Path) else form
         if not isinstance(form, Deployment) and level_of(form) == "config":
             raise SpecError("this describes one machine; a deployment names it, as in {'machines': {'machine0': …}}")
         spec = read(LEVEL, form)

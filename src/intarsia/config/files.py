@@ -9,16 +9,13 @@ from typing import Any
 
 from intarsia.config.rewrites.schemas import kind_named
 from intarsia.errors import ConfigError, SpecError
-from intarsia.spec.problems import Problems, Where, nearest
-from intarsia.spec.reader import load_json
-from intarsia.spec.syntax import Piece
+from intarsia.spec.data_files import SUFFIXES, read_data
+from intarsia.spec.problems import nearest, shown_name
 from intarsia.target import TAGS
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
 DEFAULT = "default"
 """The name of the file that counts where none is named, if there is one."""
-
-SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def user_folder() -> Path:
@@ -35,7 +32,7 @@ def find_config(name: str | None) -> Path | None:
         ConfigError: There is none of that name.
     """
     path = Path(DEFAULT if name is None else name)
-    if name is not None and path.is_file():
+    if name is not None and _is_file(path):
         return path
     named = dict(_named())
     found = named.get(path.with_suffix("").as_posix() if path.suffix in SUFFIXES else path.as_posix())
@@ -63,10 +60,8 @@ def read_config(path: Path) -> Mapping[str, Any]:
     Raises:
         SpecError: It cannot be read, or is neither JSON nor YAML.
     """
-    data = _load(path)
+    data = read_data(path)
     if isinstance(data, Mapping):
-        if not all(isinstance(name, str) for name in data):
-            raise SpecError(f"{path}: every field of a configuration has a name that is text")
         return data
     if isinstance(data, str | list):
         return {"targets": data}
@@ -79,6 +74,8 @@ def target_text(text: str) -> str:
     Raises:
         SpecError: It is the path of a file that cannot be read.
     """
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise SpecError(f"{shown_name(text)} is no text: it holds bytes that are no UTF-8")
     word = next(iter(text.split()), "")
     if kind_named(TARGET_LEVEL, word) is not None or TAGS.tag_of(word) is not None:
         return text
@@ -86,7 +83,7 @@ def target_text(text: str) -> str:
     looks_like_one = path.suffix in SUFFIXES and not text.startswith(("{", "["))
     if not looks_like_one and not _is_file(path):
         return text
-    data = _load(path)
+    data = read_data(path)
     return data if isinstance(data, str) else json.dumps(data)
 
 
@@ -95,29 +92,3 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):  # too long for a path, or with a character that none has
         return False
-
-
-def _load(path: Path) -> Any:
-    """JSON or YAML, by the suffix; the text of a file with another one."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot read the file {path}: {error}") from error
-    if path.suffix == ".json":
-        problems = Problems()
-        data = load_json(Piece.whole(text), Where(), problems)
-        try:
-            problems.raise_any()
-        except SpecError as error:
-            raise SpecError(f"the file {path} is no JSON: {error}") from None
-        return data
-    return _yaml(path, text) if path.suffix in SUFFIXES else text.strip()
-
-
-def _yaml(path: Path, text: str) -> Any:
-    import yaml  # slow to import, and needed for such files only
-
-    try:
-        return json.loads(json.dumps(yaml.safe_load(text), allow_nan=False))
-    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
-        raise SpecError(f"the file {path} is no YAML that JSON could hold: {error}") from error

@@ -10,6 +10,7 @@ from typing import Any
 from intarsia.config.elements import CONFIG, DEPLOYMENT, ELEMENTS, level_of
 from intarsia.errors import SpecError
 from intarsia.spec import Level, Placed, Spec
+from intarsia.spec.data_files import read_data
 from intarsia.spec.problems import Where
 from intarsia.spec.reader import SpecReader, load_json
 from intarsia.spec.syntax import Piece, layer, print_container
@@ -25,7 +26,7 @@ def read_any(level: Level, form: object) -> Spec[Any]:
         SpecError: With every problem, its place, and the nearest legal spelling.
     """
     if isinstance(form, Path):
-        form = file_text(form)
+        form = file_form(form)
     reader = SpecReader(level)
     if isinstance(form, str) and (piece := layer(Piece.whole(str(form)))).text.startswith("["):
         form = load_json(piece, Where(), reader.problems)
@@ -35,16 +36,13 @@ def read_any(level: Level, form: object) -> Spec[Any]:
     return spec
 
 
-def file_text(path: Path) -> str:
-    """What a file of a spec holds.
+def file_form(path: Path) -> Any:
+    """The form that a file of a spec holds: JSON or YAML, by its suffix, or text.
 
     Raises:
-        SpecError: It cannot be read as text.
+        SpecError: It cannot be read.
     """
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot read the target file {path}: {error}") from error
+    return read_data(path, "target file")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,17 @@ import yaml
 
 from intarsia.devices.constraint import Constraint, Subject
 from intarsia.errors import ConfigError, SpecError
-from intarsia.spec.problems import nearest
+from intarsia.spec.documents import TextError, read_text
+from intarsia.spec.problems import nearest, shown
+from intarsia.spec.yaml_text import compose, data_of
 from intarsia.target import VirtualDevice
 
 _SECTIONS = {"nodes": Subject.NODE, "values": Subject.VALUE, "inputs": Subject.INPUTS, "outputs": Subject.OUTPUTS}
 _FLAGS = ("constrain_body", "constrain_result")
 _BREAKS = frozenset("\x85\u2028\u2029")
 """Line breaks that YAML 1.1 has and JSON has not: PyYAML reads them back only where they are escaped."""
+_MOST_SAID = 50
+"""Problems that are worded; behind them they are only counted."""
 _ALL = frozenset({Subject.INPUTS, Subject.OUTPUTS})
 """Subjects of which a section may mean all: it is one device, or has an entry with an empty name."""
 
@@ -36,8 +40,8 @@ def read_constraints(path: str | Path) -> tuple[Constraint, ...]:
         ConfigError: It cannot be read, or says what such a file cannot say: with every problem and its line.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot be read as a file of device constraints ({error})") from error
     return parse_constraints(text, str(path))
 
@@ -55,7 +59,8 @@ def parse_constraints(text: str, source: str) -> tuple[Constraint, ...]:
     reader = _Reader(source)
     constraints = tuple(reader.constraints(text))
     if reader.problems:
-        raise ConfigError("\n".join(reader.problems))
+        more = [f"… and {reader.unsaid} more"] if reader.unsaid else []
+        raise ConfigError("\n".join([*reader.problems, *more]))
     return constraints
 
 
@@ -86,17 +91,17 @@ class _Reader:
 
     def __init__(self, source: str) -> None:
         self.problems: list[str] = []
+        self.unsaid = 0
         self._source = source
+        self._text = ""
 
     def constraints(self, text: str) -> Iterator[Constraint]:
         """Everything that can be read; the rest becomes problems."""
+        self._text = text
         try:
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            self._note(f"this is no YAML: {error.problem or error.context}", error.problem_mark)
-            return
-        except (yaml.YAMLError, RecursionError) as error:
-            self._note(f"this is no YAML: {error}", None)
+            root = compose(text)
+        except TextError as fault:
+            self.problems.append(fault.told(self._source))
             return
         if root is None:
             return
@@ -125,9 +130,11 @@ class _Reader:
             if isinstance(node, yaml.ScalarNode):
                 device = node.value.strip()
             else:
-                parts = yaml.constructor.SafeConstructor().construct_object(node, deep=True)
-                device = _device(parts, flags)
-        except (SpecError, yaml.YAMLError, ValueError, RecursionError) as error:
+                device = _device(data_of(node, self._text), flags)
+        except TextError as fault:
+            self._tell(fault)
+            return
+        except SpecError as error:
             self._note(f"{path}: {error}", node.start_mark)
             return
         if not device:
@@ -140,19 +147,20 @@ class _Reader:
         if not isinstance(node, yaml.MappingNode):
             self._note(f"{what} is a mapping from names to devices", node.start_mark)
             return
-        seen = set()
         for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                self._note(f"{what}: a name is text", key.start_mark)
-            elif key.value in seen:
-                self._note(f"{what}: {key.value!r} is there twice", key.start_mark)
-            else:
-                seen.add(key.value)
-                yield key.value, key, value
+            yield key.value, key, value
 
     def _note(self, problem: str, mark: yaml.Mark | None) -> None:
-        place = self._source if mark is None else f"{self._source}, line {mark.line + 1}"
-        self.problems.append(f"{place}: {problem}")
+        if len(self.problems) == _MOST_SAID:
+            self.unsaid += 1  # finding the line takes time
+        else:
+            self._tell(TextError(problem, self._text, None if mark is None else mark.index))
+
+    def _tell(self, fault: TextError) -> None:
+        if len(self.problems) == _MOST_SAID:
+            self.unsaid += 1
+        else:
+            self.problems.append(fault.told(self._source))
 
 
 def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:
@@ -162,7 +170,7 @@ def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:
     for flag in _FLAGS:
         stated = parts.pop(flag, flags[flag])
         if not isinstance(stated, bool):
-            raise SpecError(f"{flag!r} is true or false, found {stated!r}")
+            raise SpecError(f"{flag!r} is true or false, found {shown(stated)}")
         flags[flag] = stated
     if parts.keys() == {"device"} and isinstance(parts["device"], str):
         return str(parts["device"])  # it may be a label

@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 import onnx_ir as ir
 
-from intarsia.errors import ModelError
+from intarsia.errors import ConfigError, ModelError
 from intarsia.graph.ranges import SizeRange
+from intarsia.numbers import shown, whole
 from intarsia.wording import counted
 
 Shapes = Mapping[str, tuple[int, ...] | int | str | SizeRange]
 """``{"input": (1, 3, 224, 224)}`` states a whole shape, ``{"N": 1}`` a named dimension wherever it occurs, and
 ``{"N": "1..8"}`` or a `SizeRange` the sizes that it may have."""
+MOST_SIZE = 2**63 - 1
+"""Of a dimension, as ONNX counts."""
+
+
+def stated_shapes(shapes: Mapping[str, Any]) -> Shapes:
+    """The same with Python's own numbers, each of which a dimension may have.
+
+    Raises:
+        ConfigError: One is neither a size, nor sizes, nor a range.
+    """
+    if not isinstance(shapes, Mapping):
+        raise ConfigError(f"shapes={shown(shapes)}: give a size or sizes by name, as {{'input': (1, 3, 224, 224)}}")
+    return {name: _stated(name, size) for name, size in shapes.items()}
+
+
+def _stated(name: str, size: Any) -> tuple[int, ...] | int | str | SizeRange:
+    if isinstance(size, str | SizeRange):
+        return size
+    is_shape = isinstance(size, Iterable) and not isinstance(size, Mapping | bytes)
+    found = [whole(each) for each in size] if is_shape else [whole(size)]
+    sizes = tuple(each for each in found if each is not None and each <= MOST_SIZE)
+    if not isinstance(name, str) or len(sizes) < len(found):
+        raise ConfigError(
+            f"the shape given for {shown(name)} is {shown(size)}: give sizes as 8, (1, 3, 224, 224) or '1..512'"
+        )
+    return sizes if is_shape else sizes[0]
 
 
 def ranges_of(shapes: Shapes) -> dict[str, SizeRange]:
@@ -35,6 +63,7 @@ def bind_dimensions(model: ir.Model, shapes: Shapes) -> None:
         ModelError: A name that the model does not have, a shape that contradicts the file, or a dimension left open.
         ConfigError: A text is no range.
     """
+    shapes = stated_shapes(shapes)
     inputs = {value.name or "": value for value in model.graph.inputs}
     open_ = ranges_of(shapes)
     dims = {name: size for name, size in shapes.items() if isinstance(size, int)}

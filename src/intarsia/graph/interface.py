@@ -12,6 +12,7 @@ import xxhash
 
 from intarsia.errors import ModelError
 from intarsia.graph.dtypes import dtype_name
+from intarsia.graph.external import external_file, model_folders
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.read import parsed_model
 
@@ -94,8 +95,9 @@ def digest_of(source: str | os.PathLike[str] | bytes) -> str:
     """
     proto, content, folder = parsed_model(source)
     digest = xxhash.xxh3_128(content)
+    folders = (Path(),) if folder is None or isinstance(source, bytes) else model_folders(Path(source))
     for place in sorted(set(_external(proto.graph))):
-        path = (folder or Path()) / place
+        path = external_file(place, folders, "the model")
         try:
             with path.open("rb") as file:
                 while chunk := file.read(1 << 20):

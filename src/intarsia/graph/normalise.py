@@ -164,7 +164,8 @@ def _source(
     tensor: ir.TensorProtocol, dtype: str, shape: tuple[int, ...], mapped: Callable[[str], np.ndarray]
 ) -> Tensor:
     """External data stays in its file; the rest is taken out of the message, which is freed, and is writeable."""
-    if isinstance(tensor, ir.ExternalTensor) and dtype != STRING and not is_packed(dtype):
+    is_mappable = dtype != STRING and not is_packed(dtype)
+    if is_mappable and isinstance(tensor, ir.ExternalTensor) and not (tensor.offset or 0) % element_bytes(dtype):
         return MappedTensor(file=mapped(tensor.path), offset=tensor.offset or 0, dtype=numpy_dtype(dtype), shape=shape)
     array = content(tensor)
     return ArrayTensor(content=array if array.flags.writeable else array.copy())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 from intarsia.errors import ConfigError
+from intarsia.numbers import shown
 
 _STEP = 4
 """The default buckets end at the highest size, at a quarter of it, and so on down."""
@@ -15,7 +16,7 @@ _MOST = {1: 4, 2: 3}
 """Default buckets of one range, by the number of ranges; 2 where there are more."""
 _LIMIT = 16
 """Buckets of a model: each is searched by itself."""
-_TEXT = re.compile(r"(?P<low>\d+)\.\.(?P<high>\d+)(?:/(?P<edges>\d+(?:,\d+)*))?")
+_TEXT = re.compile(r"(?P<low>[0-9]{1,18})\.\.(?P<high>[0-9]{1,18})(?:/(?P<edges>[0-9]{1,18}(?:,[0-9]{1,18})*))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,9 @@ class SizeRange:
         """
         found = _TEXT.fullmatch(text)
         if found is None:
-            raise ConfigError(f"{text!r} is no range of sizes; write one as 1..512, or with buckets as 1..512/32,128")
+            raise ConfigError(
+                f"{shown(text)} is no range of sizes; write one as 1..512, or with buckets as 1..512/32,128"
+            )
         edges = tuple(map(int, found["edges"].split(","))) if found["edges"] else ()
         return cls(low=int(found["low"]), high=int(found["high"]), edges=edges)
 

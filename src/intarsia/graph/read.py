@@ -14,15 +14,13 @@ from google.protobuf.message import DecodeError
 
 from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
+from intarsia.graph.external import check_external, settle_external
 from intarsia.graph.formats import told
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound import check_model
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
-
-_SMALL = 1024
-"""Bytes up to which external data is read into memory: shapes and axes, which inference must see."""
 
 
 def read_model(source: ModelSource) -> ir.Model:
@@ -37,12 +35,13 @@ def read_model(source: ModelSource) -> ir.Model:
         model = source.clone()
     else:
         _check(proto, where)
+        check_external(proto.graph, where)
         try:
             model = ir.from_proto(_without_sparse_weights(proto))
         except (ArithmeticError, AttributeError, LookupError, TypeError, *INFERENCE_ERRORS) as error:
             raise ModelError(f"{where} is not a sound ONNX model: {root_of(error)}") from error
     _forget_negative(model)
-    _settle_external(model, where, folder)
+    settle_external(model, where, folder)
     return model
 
 
@@ -156,32 +155,3 @@ def _forget_negative(model: ir.Model) -> None:
         for value in (*graph.inputs, *graph.outputs, *(output for node in graph for output in node.outputs)):
             if value.shape is not None and any(isinstance(dim, int) and dim < 0 for dim in value.shape):
                 value.shape = ir.Shape([None if isinstance(dim, int) and dim < 0 else dim for dim in value.shape])
-
-
-def _settle_external(model: ir.Model, where: str, folder: Path | None) -> None:
-    """Point external tensors to their folder, check that their bytes are there, and read the small ones."""
-    for value in _constants(model):
-        tensor = value.const_value
-        if not isinstance(tensor, ir.ExternalTensor):
-            continue
-        if folder is not None:
-            tensor.base_dir = folder
-        _check_external(tensor, where)
-        if tensor.nbytes <= _SMALL:
-            value.const_value = ir.Tensor(np.array(tensor.numpy()), dtype=tensor.dtype, name=tensor.name)
-
-
-def _check_external(tensor: ir.ExternalTensor, where: str) -> None:
-    path = Path(tensor.path)
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise ModelError(f"{where} keeps weight {tensor.name!r} in {path}, which is missing") from error
-    end = (tensor.offset or 0) + tensor.nbytes
-    if size < end:
-        raise ModelError(f"{path} is cut short: weight {tensor.name!r} of {where} ends at byte {end} of {size}")
-
-
-def _constants(model: ir.Model) -> Iterator[ir.Value]:
-    for graph in model.graphs():
-        yield from graph.initializers.values()

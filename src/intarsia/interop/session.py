@@ -15,7 +15,7 @@ import numpy as np
 from intarsia.config import CompilationConfig
 from intarsia.driver import Strategy
 from intarsia.errors import ConfigError, FeedError, IntarsiaError
-from intarsia.graph.bind import Shapes
+from intarsia.graph.bind import Shapes, stated_shapes
 from intarsia.graph.interface import interface_of
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.compiled import BUDGET_S, Settings, compiled
@@ -115,7 +115,7 @@ class InferenceSession:
             budget=budget,
             partition=partition,
             threads=options.intra_op_num_threads or None,
-            shapes={**(shapes or {}), **options.sizes} or None,
+            shapes={**stated_shapes(shapes or {}), **options.sizes} or None,
             store=store,
             custom_ops=tuple(options.libraries),
             cache=cache,

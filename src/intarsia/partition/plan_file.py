@@ -17,7 +17,9 @@ from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
 from intarsia.partition.partitioning import Partition, Partitioning
+from intarsia.spec.documents import TextError
 from intarsia.spec.problems import nearest
+from intarsia.spec.yaml_text import NULL, compose
 from intarsia.target import Target
 
 VERSION = 1
@@ -115,14 +117,14 @@ class _Reader:
 
     def __init__(self, source: str) -> None:
         self._source = source
+        self._text_read = ""
 
     def plan(self, text: str) -> PlanFile:
+        self._text_read = text
         try:
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            self._fail(f"this is no YAML: {error.problem or error.context}", error.problem_mark)
-        except (yaml.YAMLError, RecursionError) as error:
-            self._fail(f"this is no YAML: {error}", None)
+            root = compose(text)
+        except TextError as fault:
+            raise PlanError(fault.told(self._source)) from None
         fields = self._fields(root, "a plan", ("version", "partitions"), _SETTINGS)
         self._version(fields["version"])
         devices: dict[str, str] = {}
@@ -165,7 +167,7 @@ class _Reader:
             try:
                 target = Target(text)
             except SpecError as error:
-                raise PlanError(f"{self._place(fields['target'].start_mark)}{error}") from error
+                raise PlanError(self._fault(str(error), fields["target"].start_mark)) from error
             ids = self._items(fields["nodes"], "'nodes'")
             nodes = tuple(self._text(id_, "a node id") for id_ in ids)
             if "device" in fields:
@@ -176,10 +178,11 @@ class _Reader:
     def _precision(self, node: yaml.Node, nodes: Collection[str]) -> Precision:
         fields = self._fields(node, "a precision", (), (*(scheme.value for scheme in Scheme), "ranges"))
         schemes: dict[str, Scheme] = {}
+        own = frozenset(nodes)
         for scheme in Scheme:
             for item in self._items(fields[scheme.value], f"{scheme.value!r}") if scheme.value in fields else ():
                 id_ = self._text(item, "a node id")
-                if id_ not in nodes or id_ in schemes:
+                if id_ not in own or id_ in schemes:
                     why = "twice in this precision" if id_ in schemes else "no node of this partition"
                     self._fail(f"{id_!r} is {why}", item.start_mark)
                 schemes[id_] = scheme
@@ -258,8 +261,6 @@ class _Reader:
             if key not in legal:
                 hint = nearest(key, legal, f"it has {known}")
                 self._fail(f"{what} has no key {key!r}{hint}", key_node.start_mark)
-            if key in fields:
-                self._fail(f"{key!r} is there twice", key_node.start_mark)
             fields[key] = value
         missing = [key for key in required if key not in fields]
         if missing:
@@ -275,7 +276,7 @@ class _Reader:
         return items
 
     def _text(self, node: yaml.Node, what: str) -> str:
-        if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
+        if not isinstance(node, yaml.ScalarNode) or node.tag == NULL:
             self._fail(f"{what} is text; this is {_kind(node)}", node.start_mark)
         text: str = node.value
         return text
@@ -287,10 +288,10 @@ class _Reader:
         return int(text)
 
     def _fail(self, problem: str, mark: yaml.Mark | None) -> NoReturn:
-        raise PlanError(f"{self._place(mark)}{problem}")
+        raise PlanError(self._fault(problem, mark))
 
-    def _place(self, mark: yaml.Mark | None) -> str:
-        return f"{self._source}: " if mark is None else f"{self._source}, line {mark.line + 1}: "
+    def _fault(self, problem: str, mark: yaml.Mark | None) -> str:
+        return TextError(problem, self._text_read, None if mark is None else mark.index).told(self._source)
 
 
 def _pipeline_rows(pipeline: Pipeline) -> dict[str, int | list[int]]:

@@ -16,7 +16,8 @@ from typing import Any
 from intarsia.cost.statistics import Interval, median
 from intarsia.cost.verdict import out_by, reach
 from intarsia.errors import ConfigError
-from intarsia.report.limits import Against, Limit
+from intarsia.numbers import shown
+from intarsia.report.limits import METRICS, Against, Limit
 
 TIMES = frozenset({"p50", "p99", "cold", "compile"})
 """Figures that a noisy machine makes worthless."""
@@ -95,11 +96,28 @@ def read_baseline(path: Path) -> Json:
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read as a comparison ({error}); write one with compare --save") from error
     if not isinstance(found, dict) or not {"figures", "machine", "engines", "threads"} <= found.keys():
         raise ConfigError(f"{path}: is no comparison; write one with compare --save")
+    try:
+        _try_out(found)
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {shown(str(error))}"
+        raise ConfigError(f"{path}: is damaged ({what}); write one with compare --save") from error
     return found
+
+
+def _try_out(comparison: Json) -> None:
+    """Read all that a judgement reads, so that what it lacks is told before anything is measured."""
+    list(_differences(comparison, comparison))
+    _unrest(comparison)
+    for metric in METRICS:
+        found = figure(comparison, metric)
+        if found is not None and not all(map(math.isfinite, (found.low, found.median, found.high))):
+            raise ValueError(f"{metric} is not finite")
+        if found is not None and found.low > 0.0:
+            ratio(found, found)
 
 
 def judge(now: Json, then: Json | None, limits: Sequence[Limit]) -> Judgement:

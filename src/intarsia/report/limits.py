@@ -6,6 +6,7 @@ without, it is the figure itself.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,10 +107,9 @@ def _folded(units: Mapping[str, float]) -> dict[str, float]:
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        return math.isfinite(float(text))
     except ValueError:
         return False
-    return True
 
 
 def _unit_fault(unit: str, sign: str, metric: str, units: Mapping[str, float]) -> str | None:

@@ -17,6 +17,7 @@ from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, 
 from intarsia.files import make_folder, place_file
 from intarsia.forks import Forkable, left_behind
 from intarsia.graph import Graph
+from intarsia.numbers import shown, whole
 from intarsia.runtime import card
 from intarsia.runtime.arrays import handed_back, library_of
 from intarsia.runtime.artifact import Artifact
@@ -32,7 +33,6 @@ from intarsia.runtime.stream import Stream, in_turn
 from intarsia.runtime.trust import AnyPath, Trust
 from intarsia.runtime.turns import Turns
 from intarsia.runtime.vm import VmExecutor
-from intarsia.wording import counted
 
 log = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded", Executor, PipelineExecutor)
@@ -263,8 +263,8 @@ class CompiledModel(Forkable):
             ConfigError: ``runs`` is less than 1.
             FeedError: As a call.
         """
-        if runs < 1:
-            raise ConfigError(f"cannot profile {counted(runs, 'run')}: give at least 1")
+        if (whole(runs) or 0) < 1:
+            raise ConfigError(f"cannot profile {shown(runs)} runs: give at least 1")
         executor, arrays = self.load(), self.checked(feeds)
         spent = np.array([executor.timed_run(arrays)[1] for _ in range(runs + 1)][1:])
         return [float(ms) for ms in np.median(spent, axis=0) / 1e6]

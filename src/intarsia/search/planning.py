@@ -33,6 +33,7 @@ from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.foreign import foreign_values
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
+from intarsia.numbers import MOST_THREADS
 from intarsia.partition import (
     Divided,
     Partition,
@@ -220,7 +221,7 @@ def _run_settings(request: Request) -> RunSettings:
     plan = request.plan
     stated = request.threads if request.threads is not None or plan is None else plan.threads
     count = thread_budget() if stated is None else stated
-    if not 1 <= count <= 1024:
+    if not 1 <= count <= MOST_THREADS:
         raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
     max_error = _max_error(request)
     if plan is None:

@@ -70,7 +70,7 @@ class Problems:
             return
         lines = [f"{where.path}: {what}" if where.path else what]
         if where.piece is not None:
-            lines += _caret(where.piece)
+            lines += caret(where.piece)
         self._found.append("\n".join(lines))
 
     def are_quotes_open(self, where: Where, piece: Piece) -> bool:
@@ -167,7 +167,8 @@ def shown_name(name: str) -> str:
     return repr(name if len(name) <= 60 else f"{name[:57]}…")
 
 
-def _caret(piece: Piece) -> tuple[str, str]:
+def caret(piece: Piece) -> tuple[str, str]:
+    """The line of the source that a piece begins on, and one with carets under the piece."""
     start, stop = piece.span
     line_start = piece.source.rfind("\n", 0, start) + 1
     line_stop = piece.source.find("\n", start)

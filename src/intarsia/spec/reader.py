@@ -5,13 +5,14 @@ What characters mean is left to `intarsia.spec.syntax`, what option values mean 
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from intarsia.spec.aliases import Alias
+from intarsia.spec.documents import TextError
+from intarsia.spec.json_text import parse_json
 from intarsia.spec.likeness import did_you_mean, tag_near, tags_with
 from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
 from intarsia.spec.schema import Kind, Option
@@ -388,23 +389,8 @@ class SpecReader:
 def load_json(piece: Piece, where: Where, problems: Problems) -> Any:
     """The data of JSON text, or ``None`` after noting why there is none; a name may stand once."""
     try:
-        return json.loads(piece.text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        spot = piece.cut(min(error.pos, len(piece.text)), min(error.pos + 1, len(piece.text)))
-        problems.add(where.on(spot), f"cannot load config dict: {error.msg}")
-    except (ValueError, RecursionError) as error:
-        problems.add(where.on(None), f"cannot load config dict: {error}")
+        return parse_json(piece.text)
+    except TextError as fault:
+        spot = None if fault.start is None else piece.cut(fault.start, fault.stop or fault.start)
+        problems.add(where.on(spot), f"cannot load config dict: {fault.problem}")
     return None
-
-
-def _no_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in table:
-            raise ValueError(f"{shown_name(name)} appears more than once")
-        table[name] = value
-    return table
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")

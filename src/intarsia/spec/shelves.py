@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
+from intarsia.spec.data_files import SUFFIXES
 from intarsia.spec.problems import closest
-from intarsia.spec.tag_files import SUFFIXES, Row, read_tag_file
+from intarsia.spec.tag_files import Row, read_tag_file
 from intarsia.spec.tags import Shelf, Tag
 
 if TYPE_CHECKING:

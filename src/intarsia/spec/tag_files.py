@@ -12,18 +12,16 @@ form as text, or a mapping with ``form`` and, where it differs from the tag's, `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from intarsia.errors import SpecError
+from intarsia.spec.data_files import read_data
 from intarsia.spec.problems import Problems, Where, nearest, shown
 from intarsia.spec.tags import Form, Tag, Variant
-
-SUFFIXES = (".json", ".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,32 +39,12 @@ def read_tag_file(path: Path) -> Mapping[str, Row]:
         SpecError: It cannot be read, or with every field that is wrong, each with its path.
     """
     reader = _FileReader()
-    rows = reader.rows(_load(path))
+    rows = reader.rows(read_data(path, "tag file"))
     try:
         reader.problems.raise_any()
     except SpecError as error:
         raise SpecError(f"the tag file {path}: {error}") from None
     return MappingProxyType(rows)
-
-
-def _load(path: Path) -> object:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot read the tag file {path}: {error}") from error
-    try:
-        return json.loads(text) if path.suffix == ".json" else _yaml(text)
-    except (ValueError, RecursionError) as error:
-        raise SpecError(f"the tag file {path} is no {path.suffix.removeprefix('.')}: {error}") from error
-
-
-def _yaml(text: str) -> object:
-    import yaml  # needed only where somebody writes tags in it
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(error) from error
 
 
 class _FileReader:
@@ -86,10 +64,8 @@ class _FileReader:
         }
         return {name: row for name, row in found.items() if row is not None}
 
-    def _row(self, name: object, fields: object, where: Where, sources: Mapping[Any, object]) -> Row | None:
-        if not isinstance(name, str):
-            self.problems.add(where, f"a tag's name must be a str, found {shown(name)}")
-        elif self._is_mapping(fields, where):
+    def _row(self, name: str, fields: object, where: Where, sources: Mapping[str, object]) -> Row | None:
+        if self._is_mapping(fields, where):
             self._refuse_others(fields, ("form", "level", "variants", "source", "override"), where)
             level = self._str(fields, "level", "target", where)
             override = fields.get("override", False)
@@ -109,13 +85,11 @@ class _FileReader:
                 return Row(tag=tag, override=override is True)
         return None
 
-    def _variants(self, fields: Mapping[Any, object], level: str, where: Where) -> Mapping[str, Form]:
+    def _variants(self, fields: Mapping[str, object], level: str, where: Where) -> Mapping[str, Form]:
         found: dict[str, Form] = {}
         for name, variant in self._mapping(fields, "variants", where).items():
             place = where.field("variants").field(str(name))
-            if not isinstance(name, str):
-                self.problems.add(place, f"a variant's name must be a str, found {shown(name)}")
-            elif isinstance(variant, str):
+            if isinstance(variant, str):
                 found[name] = variant
             elif self._is_mapping(variant, place):
                 self._refuse_others(variant, ("form", "level"), place)
@@ -123,34 +97,34 @@ class _FileReader:
                 found[name] = form if own == level else Variant(level=own, form=form)
         return MappingProxyType(found)
 
-    def _form(self, fields: Mapping[Any, object], where: Where) -> Form:
+    def _form(self, fields: Mapping[str, object], where: Where) -> Form:
         form = fields.get("form")
         if form is None:
             self.problems.add(where, "field 'form' is not found: the spec that is named")
         return form
 
-    def _source(self, data: object, where: Where, sources: Mapping[Any, object]) -> str:
+    def _source(self, data: object, where: Where, sources: Mapping[str, object]) -> str:
         words = [data] if isinstance(data, str) else data
         if isinstance(words, list) and all(isinstance(word, str) for word in words):
             return "; ".join(str(sources.get(word, word)) for word in words)
         self.problems.add(where.field("source"), f"must be a str or a list of them, found {shown(data)}")
         return ""
 
-    def _is_mapping(self, data: object, where: Where) -> TypeGuard[Mapping[Any, object]]:
+    def _is_mapping(self, data: object, where: Where) -> TypeGuard[Mapping[str, object]]:
         if not isinstance(data, Mapping):
             self.problems.add(where, f"must be a mapping, found {shown(data)}")
         return isinstance(data, Mapping)
 
-    def _refuse_others(self, fields: Mapping[Any, object], known: tuple[str, ...], where: Where) -> None:
+    def _refuse_others(self, fields: Mapping[str, object], known: tuple[str, ...], where: Where) -> None:
         for name in fields.keys() - known:
             listing = f"known are {', '.join(known)}"
             self.problems.add(where, f"unknown field {shown(name)}{nearest(str(name), known, listing)}")
 
-    def _mapping(self, fields: Mapping[Any, object], name: str, where: Where) -> Mapping[Any, object]:
+    def _mapping(self, fields: Mapping[str, object], name: str, where: Where) -> Mapping[str, object]:
         value = fields.get(name)
         return value if value is not None and self._is_mapping(value, where.field(name)) else {}
 
-    def _str(self, fields: Mapping[Any, object], name: str, default: str, where: Where) -> str:
+    def _str(self, fields: Mapping[str, object], name: str, default: str, where: Where) -> str:
         value = fields.get(name, default)
         if isinstance(value, str):
             return value

@@ -33,6 +33,13 @@ def in_a_process(script: str, *arguments: str) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
 
 
+def test_what_a_terminal_has_no_character_for_is_printed_as_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    done = in_a_process("from intarsia.cli.start import main; main()", "targets", "llvm")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"int \u2265 1" in done.stdout
+
+
 def test_the_verbs_are_these() -> None:
     assert tuple(sorted(cli.commands)) == VERBS
 

@@ -78,3 +78,18 @@ def test_the_page_lands_in_the_working_directory(fakes: Fakes, folder: Path) -> 
     (folder / "there" / "m.intarsia").touch()
     assert invoke("report", "there/m.intarsia").stdout == "wrote m.html\n"
     assert (folder / "m.html").is_file()
+
+
+@pytest.mark.parametrize("name", sorted(REPORT))
+@pytest.mark.parametrize("value", [None, 3, "a", [], {}, [None], {"a": None}], ids=str)
+def test_a_field_of_another_type_is_bad_input_or_nothing(fakes: Fakes, folder: Path, name: str, value: object) -> None:
+    (folder / "r.json").write_text(json.dumps({**REPORT, name: value}), encoding="utf-8")
+    done = invoke("report", "r.json")
+    assert done.exit_code in (0, 2), done.stderr
+    assert (folder / "r.html").exists() == (done.exit_code == 0)
+
+
+@pytest.mark.parametrize("content", ['{"a": ' * 100_000, "{\xff", "{" + "9" * 5000])
+def test_what_is_no_json_is_bad_input(fakes: Fakes, folder: Path, content: str) -> None:
+    (folder / "r.json").write_text(content, encoding="latin-1")
+    assert invoke("report", "r.json").exit_code == 2

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from intarsia.config.files import find_config, read_config, target_text, user_folder
 from intarsia.errors import ConfigError, SpecError
+
+BOMB = "".join(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghijklm"))
+BOMB = f"a: &a [lol]\n{BOMB}"
+"""Of 9^12 values."""
 
 
 @pytest.fixture
@@ -70,12 +75,15 @@ def test_json_yaml_and_text(folder: Path, name: str, text: str, data: object) ->
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", '{"a": 1,\n "a": 2}', r"a\.json is no JSON: .*'a' appears more than once"),
-        ("a.json", '{"a": 1,\n b}', r"a\.json is no JSON: .*\n   b\}\n   \^"),
+        ("a.json", '{"a": 1,\n "a": 2}', r"a\.json, line 2: 'a' appears more than once\n   \"a\": 2\}\n   \^\^\^"),
+        ("a.json", '{"a": 1,\n b}', r"a\.json, line 2: .*\n   b\}\n   \^"),
         ("a.json", "3", r"a\.json holds int, and not the fields"),
-        ("a.yaml", "a: [", r"a\.yaml is no YAML"),
-        ("a.yaml", "a: 2020-01-01", r"a\.yaml is no YAML that JSON could hold"),
-        ("a.yaml", "a: .inf", r"a\.yaml is no YAML that JSON could hold"),
+        ("a.yaml", "a: 1\nb: 2\na: 3", r"a\.yaml, line 3: 'a' is there twice\n  a: 3\n  \^"),
+        ("a.yaml", "a: [", r"a\.yaml, line 1: this is no YAML"),
+        ("a.yaml", "a: 2020-01-01", r"a\.yaml, line 1: .* some read it as a date; in quotes it is text\n"),
+        ("a.yaml", "a: .inf", r"a\.yaml, line 1: '\.inf' is no finite number"),
+        ("a.yaml", "a: &a [*a]", r"a\.yaml, line 1: \*a stands inside of what it repeats"),
+        ("a.yaml", BOMB, r"a\.yaml, line \d+: more than 250,000 values, with those that aliases \(\*\) repeat"),
         ("a.yaml", "", r"a\.yaml holds NoneType"),
     ],
 )

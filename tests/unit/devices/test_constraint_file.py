@@ -88,8 +88,8 @@ def _said(each: Constraint) -> tuple[Subject, str, str, bool, bool]:
         ("\x00", "this is no YAML"),
         ("- a", "line 1: a file of device constraints is a mapping"),
         ("nods: {a: cpu}", "there is no section 'nods'; did you mean 'nodes'?"),
-        ("nodes: {a: cpu}\nnodes: {}", "line 2: a file of device constraints: 'nodes' is there twice"),
-        ("nodes:\n  a: cpu\n  a: gpu", "line 3: section 'nodes': 'a' is there twice"),
+        ("nodes: {a: cpu}\nnodes: {}", "line 2: 'nodes' is there twice\n  nodes: {}\n  ^^^^^"),
+        ("nodes:\n  a: cpu\n  a: gpu", "line 3: 'a' is there twice\n    a: gpu\n    ^"),
         ("nodes: cpu", "section 'nodes' is a mapping from names to devices"),
         ("nodes: {'': cpu}", "a name is missing"),
         ("nodes: {[a]: cpu}", "a name is text"),
@@ -97,7 +97,10 @@ def _said(each: Constraint) -> tuple[Subject, str, str, bool, bool]:
         ("nodes: {a: {device: cpu, constrain_result: 1}}", "'constrain_result' is true or false, found 1"),
         ("nodes: {a: {devise: cpu}}", "nodes.a: devise: cannot recognize 'devise' as a part of a device"),
         ("nodes: {a: [[cpu]]}", "a device is text, or a mapping"),
-        ("nodes: {a: {device: !!python/name:os.system x}}", "nodes.a: could not determine a constructor"),
+        (
+            "nodes: {a: {device: !!python/name:os.system x}}",
+            "the tag '!!python/name:os.system' has no meaning",
+        ),
     ],
 )
 def test_what_a_file_cannot_say(text: str, says: str) -> None:
@@ -109,7 +112,7 @@ def test_what_a_file_cannot_say(text: str, says: str) -> None:
 def test_all_problems_are_told_together() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_constraints("nods: {}\nvalues: {a: {index: -1}}\ninputs: ['x']", "d.yaml")
-    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
+    assert [line.split(":")[0] for line in str(caught.value).splitlines() if not line.startswith("  ")] == [
         "d.yaml, line 1",
         "d.yaml, line 2",
         "d.yaml, line 3",

@@ -210,7 +210,8 @@ def test_a_plan_written_by_hand_needs_little() -> None:
         ("[1e3, on, 12]", "[]", "line 9: 'nodes' is empty"),
         ("[1e3, on, 12]", "conv_1", "line 9: 'nodes' is a list; this is 'conv_1'"),
         ("[1e3, on, 12]", "[{a: b}]", "line 9: a node id is text; this is a mapping"),
-        ("[1e3, on, 12]", "&all [*all]", "line 9: a node id is text; this is a list"),
+        ("[1e3, on, 12]", "&all [*all]", "line 9: *all stands inside of what it repeats"),
+        ("[1e3, on, 12]", "[1e3]\n  nodes: [on]", "line 10: 'nodes' is there twice\n    nodes: [on]\n    ^^^^^"),
         ("version: 1", "\x07", "this is no YAML"),
     ],
 )

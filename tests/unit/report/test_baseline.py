@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from intarsia.cost.statistics import Interval
-from intarsia.report.baseline import Outcome, difference, figure, judge, ratio
+from intarsia.errors import ConfigError
+from intarsia.report.baseline import Outcome, difference, figure, judge, ratio, read_baseline
 from intarsia.report.limits import Limit, parse_limit
 
 medians = st.floats(0.01, 1e4)
@@ -182,3 +185,37 @@ def test_slower_is_never_judged_better(ms: float, width: float, more: float) -> 
     then = comparison(10.0, 0.02)
     found = [judge(comparison(each, width), then, [limit]).outcome for each in (ms, ms * (1 + more))]
     assert order.index(found[0]) <= order.index(found[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"figures": []},
+        {"figures": {}},
+        {"figures": {"cold_samples_s": ["a"]}},
+        {"figures": {"cold_samples_s": [float("nan")]}},
+        {"search": None},
+        {"search": {"control": {}, "control_void": True}},
+        {"machine": [], "engines": {}},
+        {"engines": {"mnn": 3}},
+        {"latency_ms": {"median": "fast"}},
+    ],
+)
+def test_a_damaged_baseline_is_refused_before_anything_is_measured(change: dict[str, Any], tmp_path: Path) -> None:
+    whole = comparison()
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(whole))
+    assert read_baseline(path) == json.loads(json.dumps(whole))
+    spoiled = {
+        name: {**whole[name], **inner} if name == "figures" and inner else inner for name, inner in change.items()
+    }
+    path.write_text(json.dumps({**whole, **spoiled}))
+    with pytest.raises(ConfigError, match=r"b\.json: is damaged"):
+        read_baseline(path)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "\x00", "3", "[]", '{"figures": {}}'])
+def test_what_is_no_baseline(content: str, tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text(content)
+    with pytest.raises(ConfigError, match="write one with compare --save"):
+        read_baseline(tmp_path / "b.json")

@@ -38,7 +38,7 @@ def test_only_the_vendors_own_file_is_read(shipped: VendorFolder) -> None:
     assert shipped.find("acme/three") is None
     assert shipped.find("nobody/one") is None
     assert shipped.find("broken") is None
-    with pytest.raises(SpecError, match=r"broken\.json is no json"):
+    with pytest.raises(SpecError, match=r"broken\.json, line 1: "):
         shipped.find("broken/one")
 
 

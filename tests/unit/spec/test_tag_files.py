@@ -94,15 +94,29 @@ def test_all_faults_come_together(tmp_path: Path) -> None:
     assert "3 problems" in said
 
 
-def test_names_in_yaml_must_be_strings(tmp_path: Path) -> None:
-    said = fault(tmp_path, "tags: {1: {form: llvm}, a: {form: llvm, variants: {2: mnn}}}", "a.yaml")
-    assert "a tag's name must be a str, found 1 (int)" in said
-    assert "a variant's name must be a str, found 2 (int)" in said
+def test_names_in_yaml_are_text_as_in_json(tmp_path: Path) -> None:
+    rows = read_tag_file(write(tmp_path, "tags: {v/no: {form: llvm, variants: {on: mnn}}}", "a.yaml"))
+    assert rows["v/no"].tag.chosen("on") == Variant(level="target", form="mnn")
+    said = fault(tmp_path, "tags: {a: {form: llvm, variants: {2: mnn}}}", "a.yaml")
+    assert "'2' cannot name a variant of tag 'a'" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"tags": {"v/a": {"form": "llvm"},\n "v/a": {"form": "mnn"}}}'),
+        ("a.yaml", 'tags: {v/a: {form: llvm},\n "v/a": {form: mnn}}'),
+    ],
+)
+def test_a_name_that_is_there_twice_is_shown(tmp_path: Path, name: str, text: str) -> None:
+    said = fault(tmp_path, text, name).splitlines()
+    assert f"{name}, line 2: 'v/a'" in said[0]
+    assert said[1:] == ["  " + text.splitlines()[1], "   ^^^^^"]
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.yaml", "a: [")])
 def test_what_is_no_such_text(tmp_path: Path, name: str, text: str) -> None:
-    assert "is no " in fault(tmp_path, text, name)
+    assert f"{name}, line 1: " in fault(tmp_path, text, name)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
