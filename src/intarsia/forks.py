@@ -17,14 +17,13 @@ NO_FORK: Final = threading.RLock()
 """Held while something is open that a child must not inherit, as a connection to SQLite; forks wait for it."""
 
 
-PATIENCE_S: Final = 2.0
+PATIENCE_S: Final = 10.0
 """How long a fork waits for calls that run. A child that is forked in the middle of one may find an engine's own locks
 held by a thread that it does not have."""
-_PAUSE_S: Final = 0.001
 
 
 class _Lock(Protocol):
-    def acquire(self, blocking: bool = ...) -> bool: ...
+    def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool: ...
 
     def release(self) -> None: ...
 
@@ -34,50 +33,48 @@ class Forkable(ABC):
 
     _living: ClassVar[WeakSet[Forkable]] = WeakSet()
     _held: ClassVar[threading.local] = threading.local()
+    _is_pending: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._living.add(self)
+        if self._is_pending:
+            self.bar()
 
     @abstractmethod
     def after_fork(self) -> None:
         """Let go of the parent's threads, locks, processes and files. No other thread runs meanwhile."""
 
-    def lock_for_fork(self) -> _Lock | None:
-        """What is held while something is under way that a child must not find half done, as in an engine's inside."""
+    def bar(self) -> _Lock | None:
+        """Begin nothing more that a child must not find half done; what is held while such a thing is under way."""
         return None
+
+    def unbar(self) -> None:  # noqa: B027 - optional, as what it goes with
+        """Begin again."""
 
     @classmethod
     def before(cls) -> None:
-        """Wait until nothing is under way, as long as that may take; never in the order in which others wait."""
+        """Wait until nothing is under way."""
         end = time.monotonic() + PATIENCE_S
-        while not cls._hold() and time.monotonic() < end:
-            time.sleep(_PAUSE_S)
+        Forkable._is_pending = True
+        locks = [lock for each in tuple(cls._living) if (lock := each.bar()) is not None]
+        cls._held.locks = [lock for lock in locks if lock.acquire(timeout=max(0.0, end - time.monotonic()))]
 
     @classmethod
     def after_in_parent(cls) -> None:
         """Go on."""
+        Forkable._is_pending = False
         for lock in cls._held.__dict__.pop("locks", ()):
             lock.release()
+        for each in tuple(cls._living):
+            each.unbar()
 
     @classmethod
     def after_in_child(cls) -> None:
         """Tell everything that lives."""
-        cls._held.__dict__.pop("locks", None)
+        Forkable._is_pending = False
+        cls._held.__dict__.clear()
         for each in tuple(cls._living):
             each.after_fork()
-
-    @classmethod
-    def _hold(cls) -> bool:
-        """Hold all locks, or none."""
-        held: list[_Lock] = []
-        for lock in filter(None, (each.lock_for_fork() for each in tuple(cls._living))):
-            if not lock.acquire(blocking=False):
-                for taken in held:
-                    taken.release()
-                return False
-            held.append(lock)
-        cls._held.locks = held
-        return True
 
 
 def left_behind(owner: object) -> None:
@@ -85,7 +82,8 @@ def left_behind(owner: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
 
 
-os.register_at_fork(before=NO_FORK.acquire, after_in_parent=NO_FORK.release, after_in_child=NO_FORK.release)
 os.register_at_fork(
     before=Forkable.before, after_in_parent=Forkable.after_in_parent, after_in_child=Forkable.after_in_child
 )
+# Registered last, so it comes first before a fork: of two threads that fork, one waits here.
+os.register_at_fork(before=NO_FORK.acquire, after_in_parent=NO_FORK.release, after_in_child=NO_FORK.release)

@@ -175,7 +175,6 @@ class Stress:
         self.done["fork"] += 1
 
     def _in_child(self, form: Form, number: int, *, is_own: bool) -> int:
-        faulthandler.dump_traceback_later(CHILD_S - 10, exit=False)
         try:
             model = intarsia.load(form.path) if is_own else form.model
             right = form.is_right(number, model(form.feeds[number]))
@@ -200,6 +199,8 @@ def _ended(child: int) -> int | None:
         if pid:
             return status
         time.sleep(0.01)
+    os.kill(child, signal.SIGUSR1)  # it tells where it hangs
+    time.sleep(1)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
@@ -243,6 +244,7 @@ def main() -> None:
     parser.add_argument("--forms", help="only these, by comma")
     arguments = parser.parse_args()
     faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1)
     faulthandler.dump_traceback_later(arguments.seconds + BEYOND_S, exit=True)
     written = write(arguments.folder)
     chosen = arguments.forms.split(",") if arguments.forms else written

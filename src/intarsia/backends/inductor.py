@@ -11,6 +11,7 @@ from intarsia.backends.base import (
     Availability,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     GapReason,
     Signature,
@@ -56,6 +57,9 @@ class InductorBackend(LoweredBackend):
     machine_code = (_LIBRARY,)
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
+    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(

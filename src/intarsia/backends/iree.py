@@ -17,6 +17,7 @@ from intarsia.backends.base import (
     Backend,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     GapReason,
     Traits,
@@ -66,6 +67,9 @@ class IreeBackend(Backend):
         dtypes=iree_rules.TYPES,
         max_opset=_MAX_OPSET,
         max_ir=_MAX_IR,
+    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="IREE", evidence="a run there waits for ever for IREE's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(

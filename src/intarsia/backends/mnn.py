@@ -89,9 +89,7 @@ class MnnBackend(Backend):
         dtypes=DTYPES,
     )
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="MNN's threads",
-        evidence="the first run there waits for ever: MNN has one pool of threads for the process, and they do not come "
-        "along",
+        library="MNN", evidence="a run there waits for ever for MNN's pool of threads, which does not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(

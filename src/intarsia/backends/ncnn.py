@@ -66,9 +66,7 @@ class NcnnBackend(Backend):
     machine_code = ()
     traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="ncnn's OpenMP",
-        evidence="the first run there waits for ever: its OpenMP (GNU's) keeps its threads for the process, and they do "
-        "not come along",
+        library="ncnn", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),

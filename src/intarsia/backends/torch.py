@@ -18,6 +18,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     GapReason,
     Signature,
@@ -65,6 +66,9 @@ class TorchBackend(LoweredBackend):
         residents=True,
         spins=True,
         dtypes=TYPES,
+    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(

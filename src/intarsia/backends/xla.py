@@ -11,6 +11,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     Slot,
     Traits,
@@ -53,6 +54,9 @@ class XlaBackend(LoweredBackend):
     machine_code = ()
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES | _NARROW
+    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="XLA", evidence="a run there waits for ever for XLA's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (NOT_LOWERED,)
 

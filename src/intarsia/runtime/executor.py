@@ -96,8 +96,8 @@ class Executor:
         """
         turns = self._turns
         with turns.lock:  # `Turns.taken`, written out: two calls fewer
-            if turns.state or turns.is_ending:
-                turns.refuse()
+            if turns.state or turns.is_barred:
+                turns.admit()
             turns.state = BUSY
             try:
                 self._renew()
@@ -158,6 +158,10 @@ class Executor:
         """Free what the engines hold, once no call runs. Calling it twice is fine, from any thread."""
         self._turns.close()
         self._last = ()
+
+    def put_inside(self) -> None:
+        """Be called by another executor from now on, in its turns."""
+        self._turns.is_inside = True
 
     def finish(self) -> None:
         """Close at the end of the interpreter, see `Turns.finish`."""

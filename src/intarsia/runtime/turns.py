@@ -39,21 +39,26 @@ class Turns(Forkable):
     Attributes:
         lock: Held by the thread whose turn it is. A thread that has it may have it again, and finds ``state`` set.
         state: `OPEN`, `BUSY`, or a number that says why there is no call. Only changed with the lock.
-        is_ending: Set before the lock is waited for, so that threads that call in a loop let the end come in between.
+        is_barred: Set before the lock is waited for by an end or a fork, so that threads that call in a loop let it
+            come in between.
+        is_inside: Whether calls come from within turns of others alone, which a fork waits for.
     """
 
     def __init__(self) -> None:
-        super().__init__()
         self.lock = threading.RLock()
         self.state = OPEN
-        self.is_ending = False
+        self.is_barred = False
+        self.is_inside = False
+        self._is_ending = False
         self._parks = False
+        self._fork: threading.Event | None = None
         self._ends: list[Callable[[], object]] = []
+        super().__init__()
 
     @property
     def is_closed(self) -> bool:
         """Whether it was closed, or will be when the call is over."""
-        return self.is_ending or self.state in (_ENDING, _ENDED)
+        return self._is_ending or self.state in (_ENDING, _ENDED)
 
     def owns(self, *ends: Callable[[], object]) -> None:
         """Have these called at the end, in this order. None of them may lead to whoever holds these turns."""
@@ -67,14 +72,26 @@ class Turns(Forkable):
         """
         with self.lock:
             if self.is_closed:
-                self.refuse()
+                self._refuse()
 
-    def refuse(self) -> NoReturn:
-        """Say why there is no call; the lock is held once.
+    def admit(self) -> None:
+        """What is done where ``state`` or ``is_barred`` is set: a fork is waited for. The lock is held once.
 
         Raises:
-            ClosedError: Always.
+            ClosedError: There is no call.
         """
+        while self._fork is not None and not self.state and not self._is_ending:
+            fork = self._fork
+            self.lock.release()
+            try:
+                if not fork.wait(PATIENCE_S):
+                    break
+            finally:
+                self.lock.acquire()
+        if self.state or self._is_ending:
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
         if self._parks and threading.current_thread().daemon:
             self.lock.release()
             threading.Event().wait()
@@ -94,8 +111,8 @@ class Turns(Forkable):
             ClosedError: There is none any more.
         """
         with self.lock:
-            if self.state or self.is_ending:
-                self.refuse()
+            if self.state or self.is_barred:
+                self.admit()
             self.state = BUSY
             try:
                 return act()
@@ -104,7 +121,7 @@ class Turns(Forkable):
 
     def close(self) -> None:
         """Take no call any more, and free what is owned once none runs. Calling it twice is fine, from any thread."""
-        self.is_ending = True
+        self._is_ending = self.is_barred = True
         with self.lock:
             if self.state == BUSY:
                 self.state = _ENDING
@@ -117,16 +134,27 @@ class Turns(Forkable):
         A daemon thread that is inside an engine when Python ends is torn away there, which ends the process by a
         signal. So the end waits for its call, and the thread waits for the next one as long as the process lives.
         """
-        self._parks = self.is_ending = True
+        self._parks = self._is_ending = self.is_barred = True
         if self.lock.acquire(timeout=PATIENCE_S):
             try:
                 self.close()
             finally:
                 self.lock.release()
 
-    def lock_for_fork(self) -> threading.RLock:
-        """No call runs while the process is forked, if they are short."""
+    def bar(self) -> threading.RLock | None:
+        """Let no call begin, and have the one that runs waited for."""
+        if self.is_inside:
+            return None
+        self._fork = threading.Event()
+        self.is_barred = True
         return self.lock
+
+    def unbar(self) -> None:
+        """Let those go on that wait."""
+        fork, self._fork = self._fork, None
+        self.is_barred = self._is_ending
+        if fork is not None:
+            fork.set()
 
     def after_fork(self) -> None:
         """Free nothing: engines would wait for their threads, which are the parent's."""
@@ -134,7 +162,8 @@ class Turns(Forkable):
         self._ends = []
         self.lock = threading.RLock()
         if self.state in (OPEN, BUSY):
-            self.state = _ENDED if self.is_ending else _ELSEWHERE
+            self.state = _ENDED if self._is_ending else _ELSEWHERE
+        self._fork = None
 
     def _end(self) -> None:
         self.state = _ENDED

@@ -28,6 +28,7 @@ class VmExecutor(Executor):
         for bucket in door.buckets:
             if bucket.plan.fingerprint not in self._by_plan:
                 executor = self._by_plan[bucket.plan.fingerprint] = load(bucket.plan)
+                executor.put_inside()
                 self._turns.owns(executor.close)
         weakref.finalize(self, self._turns.finish)  # once more: the last is called first, and those inside come behind
         self._choose(last)

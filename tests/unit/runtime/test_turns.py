@@ -120,6 +120,35 @@ over.set()
 thread.join()
 turns.close()
 """
+BETWEEN = """
+import os, threading, time
+from intarsia.runtime.turns import Turns
+
+turns, begun, calls = Turns(), threading.Event(), []
+is_inside = False
+def act():
+    global is_inside
+    is_inside = True
+    begun.set()
+    time.sleep(0.01)
+    is_inside = False
+def serve():
+    while len(calls) < 10:
+        turns.taken(act)
+        calls.append(1)
+threads = [threading.Thread(target=serve) for _ in range(4)]
+for thread in threads:
+    thread.start()
+begun.wait()
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        os._exit(3 if is_inside else 0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    Turns().taken(lambda: None)
+for thread in threads:
+    thread.join()
+"""
 EXIT = """
 import threading, time
 from intarsia.runtime.turns import Turns
@@ -158,6 +187,10 @@ def test_a_fork_has_turns_of_its_own_and_frees_nothing() -> None:
     assert "forked from" in elsewhere
     assert closed.startswith("the model was closed")
     assert freed == "freed"
+
+
+def test_a_fork_comes_between_two_calls_and_the_calls_go_on() -> None:
+    assert run(BETWEEN) == ["0"] * 5
 
 
 def test_the_end_of_the_interpreter_waits_for_a_thread_in_a_call() -> None:
