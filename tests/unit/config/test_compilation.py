@@ -177,6 +177,24 @@ def test_finding_targets() -> None:
     assert CompilationConfig.of("mnn, openvino").target_for("cpu") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "targets: [cuda, llvm]\nexecutor: {kind: graph, link-params: true}\n"),
+        ("a.json", '{"targets": ["cuda", "llvm"], "executor": "graph -link-params"}'),
+        ("a.yml", "- cuda\n- llvm\n"),
+        ("a.txt", "cuda, llvm\n"),
+    ],
+)
+def test_a_file_is_read_by_its_suffix(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    config = CompilationConfig.of(tmp_path / name)
+    assert [str(target) for target in config.targets] == ["cuda", "llvm"]
+    (tmp_path / "twice.yaml").write_text("targets: [llvm]\ntargets: [cuda]\n")
+    with pytest.raises(SpecError, match=r"twice\.yaml, line 2: 'targets' is there twice"):
+        CompilationConfig.of(tmp_path / "twice.yaml")
+
+
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "machine.json"
     file.write_text('{"targets": ["mnn", "ncnn"]}\n')

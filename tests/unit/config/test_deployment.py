@@ -45,6 +45,16 @@ def test_a_machine_is_a_configuration_in_any_form() -> None:
     assert Deployment.of("deployment -machines=a='mnn, llvm'") == Deployment.of({"machines": {"a": "mnn, llvm"}})
 
 
+def test_a_file_in_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text("machines: {a: llvm, b: [cuda, llvm]}\nlinks: [{between: [a, b], bandwidth: 1e9}]\n")
+    found = Deployment.of(path)
+    assert (list(found.machines), found.links[0].bandwidth) == (["a", "b"], 1e9)
+    path.write_text("machines: {a: llvm, a: mnn}\n")
+    with pytest.raises(SpecError, match=r"two\.yaml, line 1: 'a' is there twice"):
+        Deployment.of(path)
+
+
 def test_tags_and_files(tmp_path: Path) -> None:
     register_tag("v/farm", {"machines": MACHINES}, level="deployment")
     assert Deployment.of("v/farm") == Deployment.of({"machines": MACHINES})
