@@ -235,7 +235,7 @@ def cases(warm: Warm, folder: Path, seeds: Iterable[int]) -> Iterator[Case]:
             shutil.copy(warm.folder / name, place / name)
         shutil.copytree(warm.folder / "r.files", place / "r.files")
         what = edit(rng, place)
-        argv = ("compile", "m.onnx", *COMPILE, "-o", str(place / "out.intarsia"))
+        argv: tuple[str, ...] = ("compile", "m.onnx", *COMPILE, "-o", str(place / "out.intarsia"))
         if edit is edit_export:
             argv = ("tune", *(("m.onnx", *COMPILE) if compiles(seed) else ("--store", "new.sqlite")), "--list")
             argv = (*argv, "--import", "r.jsonl")

@@ -153,13 +153,18 @@ def _be_a_folder(folder: Path) -> None:
     (folder / "values.json").mkdir()
 
 
+def _have_a_folder(folder: Path) -> None:
+    min(folder.glob("*.npy")).unlink()
+    (folder / "0.float32.npy").mkdir()
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "a bit": _flip,
     "a file that is gone": lambda folder: min(folder.glob("*.npy")).unlink(),
     "a file cut short": lambda folder: os.truncate(min(folder.glob("*.npy")), 50),
     "an index of another form": lambda folder: (folder / "values.json").write_text('{"x": 3}'),
     "an index that is a folder": _be_a_folder,
-    "a value that is a folder": lambda folder: (min(folder.glob("*.npy")).unlink(), (folder / "0.float32.npy").mkdir()),
+    "a value that is a folder": _have_a_folder,
     "a file for a folder": _be_a_file,
 }
 

@@ -62,12 +62,13 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "another table": lambda path: sql(path, "DROP TABLE record", "CREATE TABLE record (a, b)"),
     "a view": lambda path: sql(path, "DROP TABLE record", "CREATE VIEW record AS SELECT 1 AS key"),
     "pages of noise": lambda path: path.write_bytes(path.read_bytes()[:4096] + random.Random(0).randbytes(8192)),
-    "no database any more": lambda path: (path.with_name("r.files").mkdir(), path.write_text("x" * 5000)),
+    "no database any more": lambda path: path.write_text("x" * 5000),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_store_is_put_aside_and_begun_anew(path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    path.with_name("r.files").mkdir()
     sql(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     DAMAGES[damage](path)
     spoilt = path.read_bytes()
@@ -78,7 +79,7 @@ def test_a_damaged_store_is_put_aside_and_begun_anew(path: Path, damage: str, ca
     assert path.with_name("r.damaged.sqlite").read_bytes()[100:4096] == spoilt[100:4096]
     store.put("nodes", KEY, ROW, {})
     assert Store(path).get(KEY, "nodes") == ROW
-    DAMAGES[damage](path) if damage != "no database any more" else path.write_text("x" * 5000)
+    DAMAGES[damage](path)
     Store(path)
     assert path.with_name("r.damaged-2.sqlite").exists()
 

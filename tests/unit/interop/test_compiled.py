@@ -124,3 +124,20 @@ def test_a_folder_that_cannot_be_written_is_told(compiles: list[dict[str, Any]],
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="say cache=FOLDER, or cache=False"):
         compiled(MODEL, Settings(target="reference", cache=tmp_path / "file" / "folder"))
+
+
+def test_what_lacks_an_engine_for_the_machine_s_sake_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    left_out = {"target": "mnn", "stage": "crash", "reason": "killed by SIGKILL", "cause": "killed"}
+
+    def short(source: Any, target: Any, **more: Any) -> CompiledModel:
+        model = unmeasured(source, target, **more)
+        monkeypatch.setattr(type(model), "report", {**model.report, "left_out": [left_out]})
+        return model
+
+    monkeypatch.setattr(module, "compile", short)
+    with compiled(MODEL, settings) as model:
+        assert model(X)["y"].size
+    assert settings.folder is not None
+    assert not list(settings.folder.glob("*"))

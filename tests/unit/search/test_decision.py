@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from intarsia.backends.causes import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.deadline import NO_END, Deadline
 from intarsia.cost.duel import Contender
@@ -261,3 +262,34 @@ def test_a_void_race_before_the_one_that_decided_changes_no_plan_later(monkeypat
     assert races.fields == [["onnxruntime", "collage"], ["onnxruntime", "other", "collage"]]
     assert (first.is_void, second.is_replayed) == (False, True)
     assert replace(second, is_replayed=False) == first
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_replayed"), [(Cause.KILLED, False), (Cause.NO_SPACE, False), (Cause.ENGINE, True)]
+)
+def test_a_race_that_the_machine_kept_somebody_out_of_is_run_again(
+    monkeypatch: pytest.MonkeyPatch, cause: Cause, is_replayed: bool
+) -> None:
+    races = Races(monkeypatch, False, False)
+    duel, out = races.duel, {"collage": ("crash", "it was killed")}
+
+    def without_the_mix(*asked: Any) -> Verdict:
+        found = duel(*asked)
+        rounds = {name: ms for name, ms in found.rounds_ms.items() if name != "collage"}
+        return replace(found, rounds_ms=rounds, failed=out, causes={"collage": cause})
+
+    monkeypatch.setattr(decision, "duel", without_the_mix)
+    first, second = races.compiled(), races.compiled()
+    assert (first.failed, second.failed) == (out, out)
+    assert second.is_replayed is is_replayed
+    assert races.measurer.may_conclude is is_replayed
+
+
+def test_a_race_of_other_plans_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that somebody edited: its key is right, and what it says is of no plan of this compile."""
+    races = Races(monkeypatch, False, False)
+    races.compiled()
+    records = races.measurer.store._records
+    for key, text in records.items():
+        records[key] = text.replace("collage", "nobody")
+    assert not races.compiled().is_replayed

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from intarsia.config import RunSettings, Spin
+from intarsia.errors import IntarsiaError
 from intarsia.partition import Partition
 from intarsia.search import Candidate, CollageResult, Known, Mix
 from intarsia.search.replay import from_json, search_key, to_json
@@ -47,3 +52,25 @@ def test_another_budget_seed_or_target_is_another_question() -> None:
     assert digest() == digest()
     others = {digest(budget_s=1.0), digest(seed=1), digest(targets=(TWO, ONE)), digest(prune=False)}
     assert len({digest(), *others}) == 5
+
+
+SPOILT: dict[str, Callable[[Any], object]] = {
+    "a node too many": lambda data: data["mixes"][0]["pieces"][0][1].append(9),
+    "a node twice": lambda data: data["mixes"][0]["pieces"][0][1].append(1),
+    "a node too few": lambda data: data["mixes"][0]["pieces"][1][1].pop(),
+    "an order that cannot run": lambda data: data["mixes"][0]["pieces"].reverse(),
+    "an engine that was not asked for": lambda data: data["mixes"][0]["pieces"][0].__setitem__(0, "mnn"),
+    "an engine that there is not": lambda data: data["mixes"][0]["pieces"][0].__setitem__(0, "-x y"),
+    "other atoms": lambda data: data.update(atoms=4, shares={}, known=[]),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_a_record_that_does_not_fit_the_model_is_refused(spoil: str) -> None:
+    result = CollageResult(mixes=(Mix(candidate=MIX, measured_ms=2.5),), atoms=3, rounds=1, is_finished=True)
+    data = to_json(PROBLEM, result)
+    assert from_json(PROBLEM, data) == result
+    data = json.loads(json.dumps(data))
+    SPOILT[spoil](data)
+    with pytest.raises((ValueError, IntarsiaError)):
+        from_json(PROBLEM, data)
