@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Protocol
 import pytest
 
 import intarsia
-from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
+from intarsia.errors import ArtifactError, ConfigError, InputError
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.signature import make_keys
 from intarsia.runtime.trust import POLICY
@@ -172,15 +173,12 @@ def test_nothing_that_an_artifact_names_runs(
     monkeypatch.chdir(tmp_path)
     path = changed(plain, tmp_path / "hostile.intarsia", partial(PLACES[place], names=canaries.names))
     for name, door in DOORS.items():
-        with pytest.raises(IntarsiaError) as caught:
+        with pytest.raises(InputError):
             door(path)
-        assert "absolute path" in str(caught.value) or "which loading would run" in str(caught.value), (name, caught)
         assert canaries.ran() == [], name
     for name, window in WINDOWS.items():
-        try:
+        with suppress(ArtifactError):  # what is no manifest is not shown either
             window(path)
-        except ArtifactError as error:
-            assert "manifest is not understood" in str(error), name  # noqa: PT017 - a relative path is no target
         assert canaries.ran() == [], name
 
 
