@@ -21,7 +21,17 @@ from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.signature import make_keys
 from intarsia.runtime.trust import POLICY
 from intarsia.search.retiming import retime
-from tests.artifacts import REPORT, Manifest, canary_library, canary_program, changed, members, repacked, written
+from tests.artifacts import (
+    REPORT,
+    Manifest,
+    canary_library,
+    canary_program,
+    changed,
+    members,
+    repacked,
+    retarget,
+    written,
+)
 from tests.cli_fakes import REPORT as WHOLE_REPORT
 from tests.cli_fakes import invoke
 from tests.unit.graph.models import two_layers
@@ -69,16 +79,14 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def step(target: str, place: int = 1) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
-        manifest["steps"][place]["target"] = target.format(**names)
-        manifest["engines"].setdefault("onnxruntime", manifest["engines"]["reference"])
+        retarget(manifest, {place: target.format(**names)})
 
     return change
 
 
 def all_steps(target: str) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
-        for each in manifest["steps"]:
-            each["target"] = target.format(**names)
+        retarget(manifest, dict.fromkeys(range(len(manifest["steps"])), target.format(**names)))
 
     return change
 

@@ -163,7 +163,7 @@ def test_a_table_that_reads_an_entry_elsewhere_is_refused(signed: Path, mine: Tr
     path = tmp_path / "m.intarsia"
     path.write_bytes(content)
     _seal(path)
-    with pytest.raises(ArtifactError, match="changed after it was signed"):
+    with pytest.raises(ArtifactError, match=r"changed after it was signed|another name where it lies"):
         Artifact(path, mine)
 
 
