@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends.native.library import find_compiler
+from intarsia.backends.registry import engine_of
 from intarsia.config import RunSettings, Spin
+from intarsia.errors import SpecError
 from intarsia.graph import Graph, load_model
 from intarsia.partition import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
@@ -63,6 +65,18 @@ def changed(source: Path, path: Path, change: Callable[[Manifest], None]) -> Pat
     manifest = json.loads(entries["manifest.json"])
     change(manifest)
     return repacked(path, {**entries, "manifest.json": json.dumps(manifest).encode()})
+
+
+def retarget(manifest: Manifest, targets: Mapping[int, str]) -> None:
+    """Steps say that they are for other targets, and the list of engines fits that."""
+    record = next(iter(manifest["engines"].values()))
+    for place, target in targets.items():
+        manifest["steps"][place]["target"] = target
+    try:
+        names = {engine_of(Target(each["target"])) for each in manifest["steps"]}
+    except SpecError:  # what is no target has no engine
+        return
+    manifest["engines"] = dict.fromkeys(sorted(names), record)
 
 
 def canary_program(folder: Path) -> tuple[Path, Path]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +16,22 @@ from typing import Protocol
 import pytest
 
 import intarsia
-from intarsia.errors import ArtifactError, ConfigError, IntarsiaError
+from intarsia.errors import ArtifactError, ConfigError, InputError
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.signature import make_keys
 from intarsia.runtime.trust import POLICY
 from intarsia.search.retiming import retime
-from tests.artifacts import REPORT, Manifest, canary_library, canary_program, changed, members, repacked, written
+from tests.artifacts import (
+    REPORT,
+    Manifest,
+    canary_library,
+    canary_program,
+    changed,
+    members,
+    repacked,
+    retarget,
+    written,
+)
 from tests.cli_fakes import REPORT as WHOLE_REPORT
 from tests.cli_fakes import invoke
 from tests.unit.graph.models import two_layers
@@ -68,16 +79,14 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def step(target: str, place: int = 1) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
-        manifest["steps"][place]["target"] = target.format(**names)
-        manifest["engines"].setdefault("onnxruntime", manifest["engines"]["reference"])
+        retarget(manifest, {place: target.format(**names)})
 
     return change
 
 
 def all_steps(target: str) -> Change:
     def change(manifest: Manifest, names: Mapping[str, str]) -> None:
-        for each in manifest["steps"]:
-            each["target"] = target.format(**names)
+        retarget(manifest, dict.fromkeys(range(len(manifest["steps"])), target.format(**names)))
 
     return change
 
@@ -172,15 +181,12 @@ def test_nothing_that_an_artifact_names_runs(
     monkeypatch.chdir(tmp_path)
     path = changed(plain, tmp_path / "hostile.intarsia", partial(PLACES[place], names=canaries.names))
     for name, door in DOORS.items():
-        with pytest.raises(IntarsiaError) as caught:
+        with pytest.raises(InputError):
             door(path)
-        assert "absolute path" in str(caught.value) or "which loading would run" in str(caught.value), (name, caught)
         assert canaries.ran() == [], name
     for name, window in WINDOWS.items():
-        try:
+        with suppress(ArtifactError):  # what is no manifest is not shown either
             window(path)
-        except ArtifactError as error:
-            assert "manifest is not understood" in str(error), name  # noqa: PT017 - a relative path is no target
         assert canaries.ran() == [], name
 
 

@@ -26,7 +26,7 @@ NO_NUMBERS: tuple[Any, ...] = (
     True,
     [1],
     {},
-    object(),
+    ...,
     1j,
     math.inf,
     -math.inf,

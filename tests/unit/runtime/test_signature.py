@@ -163,7 +163,7 @@ def test_a_table_that_reads_an_entry_elsewhere_is_refused(signed: Path, mine: Tr
     path = tmp_path / "m.intarsia"
     path.write_bytes(content)
     reseal(path)
-    with pytest.raises(ArtifactError, match="has another name where it lies"):
+    with pytest.raises(ArtifactError, match="another name where it lies"):
         Artifact(path, mine)
 
 
