@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
-import xxhash
 
 from intarsia.files import make_folder, replace_file, save_array, sweep
 from intarsia.runtime.dtypes import numpy_dtype
@@ -27,8 +26,7 @@ def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
     for name, array in values.items():
         if array.dtype.hasobject:  # strings are generated again where they are needed
             continue
-        # By name, not by number: of two who record at one time, neither writes over what the other calls so.
-        file = index.setdefault(name, f"{xxhash.xxh3_64_hexdigest(name.encode())}.{array.dtype.name}.npy")
+        file = index.setdefault(name, f"{len(index)}.{array.dtype.name}.npy")
         save_array(folder / file, np.asarray(array, order="C"), lasts=False)  # who has mapped the one before keeps that
     replace_file(folder / _INDEX, json.dumps(index).encode(), lasts=False)
 
