@@ -132,13 +132,14 @@ def test_a_stuck_worker_dies_with_its_killed_parent(saved: Path, tmp_path: Path,
 
 @pytest.mark.usefixtures("plugins")
 def test_what_an_engine_put_among_temporary_files_goes_with_its_worker(
-    saved: Path, tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stuck, temporary = tmp_path / "stuck", tmp_path / "temporary"
     temporary.mkdir()
+    graph.save(tmp_path / "graph")  # where nothing of it was compiled yet
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with WorkerClient(saved, {"NOISY_STUCK": str(stuck)}) as worker:
+    with WorkerClient(tmp_path / "graph", {"NOISY_STUCK": str(stuck)}) as worker:
         worker.send(measure(graph, "noisy"))
         assert wait_for(stuck.exists)
         assert len(list(temporary.rglob("engine-*"))) == 1
