@@ -151,7 +151,7 @@ class Walk:
         wanted = {-signal.SIGKILL} if case.how in KILLS and self._whose == "first" else PLANNED | {-signal.SIGKILL}
         if case.how in DISK_FULL:
             wanted = PLANNED
-        if case.how == "full-once" and STORE in what:  # SQLite says no reason, and there is room again to ask
+        if case.how in DISK_FULL and STORE in what:  # SQLite says no reason: the store that was named cannot be used
             wanted = PLANNED | {2}
         if status not in wanted:
             yield f"ended with {status}: {said[-2000:]}"

@@ -43,6 +43,7 @@ def choose(
     verdict: Verdict,
     max_memory: int | None = None,
     over_error: Mapping[str, str] = MappingProxyType({}),
+    singles: Sequence[Candidate] = (),
 ) -> Choice:
     """The plan that ships, and why.
 
@@ -52,6 +53,7 @@ def choose(
         verdict: What the duel came to; what is over the limit failed there.
         max_memory: The limit, where the user stated one: a mix may then need all of it.
         over_error: Rivals by name that may not ship for their error on unseen inputs, with what is said of each.
+        singles: Plans with one engine that raced, or could not.
 
     Raises:
         MemoryLimitError: No plan gets by with the memory that it may have.
@@ -59,7 +61,7 @@ def choose(
     """
     if best_single is None:
         allowed = [rival for rival in rivals if rival.name not in over_error]
-        plan, reason = _without_singles(allowed, verdict, max_memory)
+        plan, reason = _without_singles(allowed, (*singles, *rivals), verdict, max_memory)
         return Choice(plan=plan, conclusion=Conclusion.NO_SINGLE, reason=reason)
     contest = Contest(single=best_single, verdict=verdict, has_limit=max_memory is not None, over_error=over_error)
     mixes = [rival for rival in rivals if not rival.precisions]
@@ -105,13 +107,16 @@ def check_last(name: str, peak_bytes: int, max_memory: int | None) -> None:
         )
 
 
-def _without_singles(mixes: Sequence[Candidate], verdict: Verdict, max_memory: int | None) -> tuple[Candidate, str]:
+def _without_singles(
+    mixes: Sequence[Candidate], plans: Sequence[Candidate], verdict: Verdict, max_memory: int | None
+) -> tuple[Candidate, str]:
     check_memory((*verdict.rounds_ms, *verdict.failed), verdict, max_memory)
     best = fastest(mixes, verdict)
     if best is None:
-        name, (stage, why) = next(iter(verdict.failed.items()), ("", ("run", "nothing ran")))
-        failure = Failure(stage=stage, reason=why, cause=verdict.causes.get(name, Cause.ENGINE))
-        raise failure_error(mixes[0].partitions[0], failure)
+        failed = next((plan for plan in plans if plan.name in verdict.failed), plans[0])
+        stage, why = verdict.failed.get(failed.name, ("run", "nothing ran"))
+        cause = verdict.causes.get(failed.name, Cause.ENGINE)
+        raise failure_error(failed.partitions[0], Failure(stage=stage, reason=why, cause=cause))
     if any(stage == MEMORY_STAGE for stage, _ in verdict.failed.values()):
         return best, "no engine alone gets by with so little memory"
     return best, "no engine alone can run the whole model"

@@ -183,7 +183,7 @@ def decide(
         check_memory([wanted.name], verdict, limit)
         choice, accuracy = _asked_for(problem, measurer, singles, wanted, judge)
     else:
-        settle = partial(choose, rivals, best_single, verdict, limit)
+        settle = partial(choose, rivals, best_single, verdict, limit, singles=singles)
         choice, accuracy = _settled(problem, measurer, singles, rough, settle, judge)
     chosen = choice.plan
     artifact, error, allowed = (

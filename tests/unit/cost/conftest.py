@@ -18,6 +18,7 @@ MOODY = Path(__file__).parents[2] / "moody_engine"
 NOISY = '''"""The reference engine as a library that prints, and that can get stuck while it compiles."""
 
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class NoisyBackend(ReferenceBackend):
         print("a banner from Python", flush=True)
         os.write(1, b'{"verb": "times", "ms": [1.0]}\\n')
         if "NOISY_STUCK" in os.environ:
+            tempfile.mkdtemp(prefix="engine-")
             Path(os.environ["NOISY_STUCK"]).touch()
             time.sleep(3600)
         return super().compile(model, target, settings)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,6 +128,22 @@ def test_a_stuck_worker_dies_with_its_killed_parent(saved: Path, tmp_path: Path,
         assert is_alive(child)
         parent.kill()
     assert wait_for(lambda: not is_alive(child))
+
+
+@pytest.mark.usefixtures("plugins")
+def test_what_an_engine_put_among_temporary_files_goes_with_its_worker(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, temporary = tmp_path / "stuck", tmp_path / "temporary"
+    temporary.mkdir()
+    graph.save(tmp_path / "graph")  # where nothing of it was compiled yet
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with WorkerClient(tmp_path / "graph", {"NOISY_STUCK": str(stuck)}) as worker:
+        worker.send(measure(graph, "noisy"))
+        assert wait_for(stuck.exists)
+        assert len(list(temporary.rglob("engine-*"))) == 1
+    assert [path.name for path in temporary.iterdir() if path.name != f"intarsia-{os.getuid()}"] == []
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:

@@ -10,7 +10,7 @@ from intarsia.config import RunSettings
 from intarsia.cost.footprint import Footprint
 from intarsia.cost.memory import Memory
 from intarsia.cost.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
-from intarsia.errors import MemoryLimitError
+from intarsia.errors import BackendCrashError, ExecutionError, MemoryLimitError
 from intarsia.partition import Partition
 from intarsia.search.choice import Choice, check_last, check_memory, choose
 from intarsia.search.conclusion import Conclusion
@@ -190,3 +190,12 @@ def test_a_plan_that_grows_over_the_limit_in_the_last_process_does_not_ship() ->
     check_last("single", 200 * MB, None)
     with pytest.raises(MemoryLimitError, match="single takes 201 MB at its peak"):
         check_last("single", 201 * MB, 200 * MB)
+
+
+@pytest.mark.parametrize("rivals", [[], [MIX]])
+def test_where_no_plan_ran_the_failure_of_one_is_told(rivals: list[Candidate]) -> None:
+    found = replace(verdict({}, {}), failed={"single": ("crash", "the process was killed by SIGKILL")})
+    with pytest.raises(BackendCrashError, match="killed by SIGKILL"):
+        choose(rivals, None, found, singles=[SINGLE])
+    with pytest.raises(ExecutionError, match="nothing ran"):
+        choose(rivals, None, verdict({}, {}), singles=[SINGLE])
