@@ -46,7 +46,7 @@ def test_so_does_every_form_of_a_plan(form: str, tmp_path: Path) -> None:
     found = outcomes(form, tmp_path)
     assert found["parent"] == found["unused"] == found["closed"] == "right"
     for act in ("same", "fresh"):
-        if form in ("mix", "embedded", "pipeline"):
+        if form in ("mix", "embedded", "branches", "pipeline"):
             assert found[act].startswith(REFUSED)
             assert CURE in found[act]
         else:

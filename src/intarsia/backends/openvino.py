@@ -16,6 +16,7 @@ from intarsia.backends.base import (
     BoundCall,
     EngineArtifact,
     Executable,
+    ForkFault,
     Gap,
     GapReason,
     Slot,
@@ -70,6 +71,11 @@ class OpenVinoBackend(Backend):
         any_shape=True,
         follows_ports=True,
         dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool", *_TYPES),
+    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault(
+        library="OpenVINO",
+        evidence="loading a model there waits for ever where OpenVINO's threads still looked for work, as they do for "
+        "a while after a call (1 of 40 forks)",
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap(
