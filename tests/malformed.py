@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import onnx
@@ -153,7 +154,7 @@ def filled(shape: list[int]) -> onnx.ModelProto:
 def _changed(source: Callable[[], onnx.ModelProto], change: Change) -> bytes:
     made = source()
     change(made)
-    return made.SerializeToString()
+    return bytes(made.SerializeToString())
 
 
 def _case(
@@ -177,7 +178,7 @@ def _made(
 
 def _weight(made: onnx.ModelProto, **fields: object) -> onnx.TensorProto:
     """The weight `w`, with nothing but these fields beside its name."""
-    tensor = made.graph.initializer[0]
+    tensor: onnx.TensorProto = made.graph.initializer[0]
     name = tensor.name
     tensor.Clear()
     tensor.name = name
@@ -191,7 +192,7 @@ def _weight(made: onnx.ModelProto, **fields: object) -> onnx.TensorProto:
 
 
 def _node(
-    made: onnx.ModelProto, name: str, op_type: str, inputs: list[str], outputs: list[str], **attributes: object
+    made: onnx.ModelProto, name: str, op_type: str, inputs: list[str], outputs: list[str], **attributes: Any
 ) -> None:
     """Another node in place of the one of this name."""
     place = next(number for number, node in enumerate(made.graph.node) if node.name == name)
@@ -478,10 +479,12 @@ def nested_graphs() -> Iterator[Malformed]:
     """Faults inside of branches and loops."""
 
     def branch(made: onnx.ModelProto) -> onnx.GraphProto:
-        return next(each.g for each in made.graph.node[0].attribute if each.name == "then_branch")
+        found: onnx.GraphProto = next(each.g for each in made.graph.node[0].attribute if each.name == "then_branch")
+        return found
 
     def body(made: onnx.ModelProto) -> onnx.GraphProto:
-        return made.graph.node[0].attribute[0].g
+        found: onnx.GraphProto = made.graph.node[0].attribute[0].g
+        return found
 
     def inside(made: onnx.ModelProto, op_type: str, inputs: list[str]) -> None:
         branch(made).node[0].CopyFrom(make_node(op_type, inputs, ["t"], name="inner"))

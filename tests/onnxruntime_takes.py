@@ -50,18 +50,18 @@ def _asked(path: str) -> str:
         os.write(writing, told.encode()[:60_000])
         os._exit(0)
     os.close(writing)
-    told = _read(reading)
+    answer = _read(reading)
     os.close(reading)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    if told is None:
+    if answer is None:
         return f"no answer within {LIMIT_S:.0f} s"
-    return told if told or code in (0, -signal.SIGKILL) else f"ended by signal {-code}"
+    return answer if answer or code in (0, -signal.SIGKILL) else f"ended by signal {-code}"
 
 
 def _read(descriptor: int) -> str | None:
-    parts = []
+    parts: list[bytes] = []
     while select.select([descriptor], [], [], LIMIT_S)[0]:
         part = os.read(descriptor, 1 << 16)
         if not part:

@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.e2e.conftest import Run
+from tests.malformed import MALFORMED
 
 pytestmark = [pytest.mark.e2e]
 Intarsia = Callable[..., Run]
@@ -53,6 +54,27 @@ def test_truncated_file(intarsia: Intarsia, tiny: Path, tmp_path: Path, share: f
 
 def test_unknown_target_names_the_nearest(intarsia: Intarsia, tiny: Path) -> None:
     refused(intarsia("compile", tiny, "--target", "openvno"), "openvno", "openvino")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["weight without data", "opset 9999", "input of 10^12", "dangling input", "functions that become 10^9 nodes"],
+)
+def test_a_model_that_is_not_sound(intarsia: Intarsia, tmp_path: Path, name: str) -> None:
+    case = next(case for case in MALFORMED if case.name == name)
+    (tmp_path / "x.onnx").write_bytes(case.model)
+    refused(intarsia("compile", tmp_path / "x.onnx", "-o", tmp_path / "x.intarsia"), *case.words)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.onnx"]
+
+
+def test_a_model_that_this_machine_cannot_hold(intarsia: Intarsia, tmp_path: Path) -> None:
+    """Planned it could be, for a larger one."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1 << 37])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [onnx.ValueInfoProto(name="y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    (tmp_path / "x.onnx").write_bytes(model.SerializeToString())
+    line = ("compile", tmp_path / "x.onnx", "--target", "onnxruntime", "--store", tmp_path / "r.sqlite")
+    refused(intarsia(*line, "-o", tmp_path / "x.intarsia"), "this machine has", "--shape")
 
 
 def test_unbound_dimension_says_how_to_bind_it(intarsia: Intarsia, tmp_path: Path) -> None:

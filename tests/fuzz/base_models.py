@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import onnx
@@ -193,11 +194,12 @@ def calls_in_calls() -> onnx.ModelProto:
         [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)],
     )
     made.functions.append(twice)
+    calls: tuple[tuple[str, str, dict[str, Any]], ...] = (("Twice", "own", {}), ("Scaled", "own", {"alpha": 1.0}))
     branches = [
         helper.make_graph(
             [make_node(op_type, ["x", "w"], ["v"], domain=domain, **attributes)], op_type, [], [info("v")]
         )
-        for op_type, domain, attributes in (("Twice", "own", {}), ("Scaled", "own", {"alpha": 1.0}))
+        for op_type, domain, attributes in calls
     ]
     made.graph.node[0].CopyFrom(make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1]))
     made.graph.input.append(info("c", (), TensorProto.BOOL))

@@ -203,7 +203,7 @@ def _names(root: Message) -> Sequence[str]:
 
 def _same_type(root: Message, like: Message, rng: random.Random) -> Message:
     """A copy of some message of the same type."""
-    found = []
+    found: list[Message] = []
     for place in places(root):
         if place.field.message_type is like.DESCRIPTOR or place.field.message_type == like.DESCRIPTOR:
             value = getattr(place.message, place.field.name)

@@ -9,6 +9,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from intarsia.errors import ModelError
 from intarsia.graph import Graph, fold, load_model
+from intarsia.graph.limits import LIMITS
 from tests.unit.graph.models import info, model
 
 
@@ -199,7 +200,7 @@ def test_a_constant_that_would_take_too_much_stays_a_node(nodes: list[NodeProto]
 
 
 def test_many_small_constants_do_not_add_up_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "LIMITS", replace(fold.LIMITS, folded_bytes=1 << 20))
+    monkeypatch.setattr(fold, "LIMITS", replace(LIMITS, folded_bytes=1 << 20))
     nodes = [_filled(f"c{number}", f"s{number}", number) for number in range(100)]
     nodes.append(helper.make_node("Sum", ["x", *(f"c{number}" for number in range(100))], ["y"]))
     weights = {f"s{number}": np.array([1 << 14]) for number in range(100)}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx import NodeProto, TensorProto, helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper
 
 from intarsia.graph import load_model
 from tests.unit.graph.models import info, model
@@ -19,7 +19,7 @@ WEIGHTS = {
 def _kept(*nodes: NodeProto) -> list[str]:
     """The operators left when the nodes stand between two that stay."""
     around = [helper.make_node("Relu", ["x"], ["a"]), *nodes, helper.make_node("Neg", ["b"], ["y"])]
-    graph = load_model(model(around, [info("x")], [info("y", None)], WEIGHTS))
+    graph = load_model(model(around, [info("x")], [ValueInfoProto(name="y")], WEIGHTS))
     assert graph.outputs == ("y",)
     return [node.op_type for node in graph.nodes][1:-1]
 

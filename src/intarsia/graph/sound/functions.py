@@ -11,7 +11,7 @@ from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.nodes import Key, key_of, plain_domain
-from intarsia.graph.sound.scopes import check_text
+from intarsia.graph.sound.text import check_text
 
 
 class Extent(NamedTuple):

@@ -11,7 +11,8 @@ from intarsia.errors import ModelError
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.functions import check_expansion, function_text, functions_of
 from intarsia.graph.sound.nodes import ONNX_DOMAIN, Key, Rules, plain_domain
-from intarsia.graph.sound.scopes import all_nodes, check_body, check_graph, check_text
+from intarsia.graph.sound.scopes import all_nodes, check_body, check_graph
+from intarsia.graph.sound.text import check_text
 
 _DOMAINS = (ONNX_DOMAIN, "ai.onnx.ml")
 """Domains whose newest version is known here."""

@@ -12,6 +12,7 @@ from intarsia.graph.build import nested_graphs
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.sparse import check_sparse
 from intarsia.graph.sound.tensors import check_tensor
+from intarsia.graph.sound.text import check_text
 
 _UNTYPED = frozenset({onnx.TensorProto.UNDEFINED})
 _Scopes = tuple[Set[str], ...]
@@ -26,17 +27,6 @@ def node_text(node: onnx.NodeProto) -> str:
 def tensors_text(node: onnx.NodeProto, attribute: onnx.AttributeProto) -> str:
     """How messages call a tensor that a node has as an attribute."""
     return f"{node_text(node)}: the tensor {attribute.name!r}"
-
-
-def check_text(names: Iterable[object], where: str) -> None:
-    """Refuse names that are no text: protobuf hands such out as bytes.
-
-    Raises:
-        ModelError: One is not.
-    """
-    for name in names:
-        if not isinstance(name, str):
-            raise ModelError(f"{where} is damaged: {name!r} is a name in it, and no text")
 
 
 def check_graph(graph: onnx.GraphProto, where: str, around: _Scopes = (), depth: int = 1) -> int:
@@ -118,9 +108,14 @@ def _check_ends(graph: onnx.GraphProto, where: str, *, is_main: bool) -> None:
         check_text((value.name,), where)
         if not value.name:
             raise ModelError(f"{where}: output number {number} has no name; give it one")
-    weights = {tensor.name: tensor.data_type for tensor in graph.initializer}
     for value in (*graph.input, *graph.output, *graph.value_info):
         _check_type(value.type, f"{where}: value {value.name!r}")
+    _check_typed(graph, where, is_main=is_main)
+
+
+def _check_typed(graph: onnx.GraphProto, where: str, *, is_main: bool) -> None:
+    """Inputs and outputs of the main graph say of which type they are, unless it is what a weight or a node says."""
+    weights = {tensor.name: tensor.data_type for tensor in graph.initializer}
     for value in graph.input:
         stated = value.type.tensor_type.elem_type
         if weights.get(value.name, stated) != stated and stated not in _UNTYPED:
@@ -128,9 +123,11 @@ def _check_ends(graph: onnx.GraphProto, where: str, *, is_main: bool) -> None:
                 f"{where}: weight {value.name!r} holds {_element_text(weights[value.name])}, and the input of its name "
                 f"is of {_element_text(stated)}; export the model again"
             )
-    for value in graph.input if is_main else ():
-        if not _is_typed(value.type) and value.name not in weights:
+        if is_main and not _is_typed(value.type) and value.name not in weights:
             raise ModelError(f"{where}: input {value.name!r} has no element type; export the model again")
+    for value in graph.output if is_main else ():
+        if value.type.HasField("tensor_type") and not _is_typed(value.type):
+            raise ModelError(f"{where}: output {value.name!r} is a tensor without an element type; export it again")
 
 
 def _check_type(type_: onnx.TypeProto, what: str, depth: int = 1) -> None:

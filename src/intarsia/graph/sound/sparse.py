@@ -26,12 +26,13 @@ def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> int:
         raise ModelError(f"{what} has the shape {list(sparse.dims)}; a sparse tensor has at least one element")
     if len(sparse.values.dims) != 1:
         raise ModelError(f"{what} has values of {len(sparse.values.dims)} dimensions; they are a list")
-    count = sparse.values.dims[0]
+    count: int = sparse.values.dims[0]
     if sparse.HasField("indices"):
         _check_places(sparse, what, count)
     elif count:
         raise ModelError(f"{what} has {count} values and no places for them; export the model again")
-    return prod(sparse.dims) * (held // count if count else 8)
+    elements: int = prod(sparse.dims)
+    return elements * (held // count if count else 8)
 
 
 def _check_places(sparse: onnx.SparseTensorProto, what: str, count: int) -> None:

@@ -12,6 +12,7 @@ from onnx import TensorProto
 
 from intarsia.errors import ModelError
 from intarsia.graph.limits import LIMITS
+from intarsia.graph.sound.text import check_text
 
 _FIELDS: Mapping[int, tuple[str, int]] = MappingProxyType(
     {
@@ -43,8 +44,8 @@ def check_tensor(tensor: onnx.TensorProto, what: str, *, is_weight: bool = False
     """
     bits = _bits(tensor, what)
     check_dims(tensor.dims, what)
-    count = prod(tensor.dims)
-    nbytes = (count * bits + 7) // 8
+    count: int = prod(tensor.dims)
+    nbytes: int = (count * bits + 7) // 8
     if nbytes > LIMITS.value_bytes:
         raise ModelError(f"{what} has the shape {list(tensor.dims)}, which is {nbytes:.1e} bytes; export it again")
     if tensor.HasField("segment"):
@@ -90,6 +91,7 @@ def _check_external(tensor: onnx.TensorProto, what: str, nbytes: int, *, is_weig
         )
     if tensor.data_type == TensorProto.STRING:
         raise ModelError(f"{what} keeps texts in another file, which ONNX does not allow; store them in the model")
+    check_text((text for entry in tensor.external_data for text in (entry.key, entry.value)), what)
     entries = {entry.key: entry.value for entry in tensor.external_data}
     if not entries.get("location"):
         raise ModelError(f"{what} is said to be in another file, and none is named; save the model again")

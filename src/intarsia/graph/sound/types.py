@@ -60,14 +60,16 @@ def _forget_shapes(graph: onnx.GraphProto, *, is_main: bool) -> None:
                 _forget_shapes(inner, is_main=False)
 
 
+def _type_text(number: str) -> str:
+    known = onnx.TensorProto.DataType
+    return str(known.Name(int(number))) if int(number) in known.values() else number
+
+
 def _told(fault: str) -> str:
     """A fault in a line of ours: which node, and why."""
     place = _PLACE.match(fault)
     if place is None:
         return f"the model's types do not fit together: {fault}"
     named = f"node {place['node']!r} ({place['op']})" if place["node"] else f"a node without a name ({place['op']})"
-    types = onnx.TensorProto.DataType
-    why = _TYPES.sub(
-        lambda found: " vs ".join(f"({types.Name(int(number))})" for number in found.groups()), place["why"]
-    )
+    why = _TYPES.sub(lambda found: " vs ".join(map(_type_text, found.groups())), place["why"])
     return f"{named} does not fit what it is given, or what is declared: {why}"

@@ -119,3 +119,24 @@ def test_external_data_is_held_to_its_length(tmp_path: Path) -> None:
     write_data(tmp_path)
     with pytest.raises(ModelError, match=r"weight 'w' has 44 bytes in .* its shape asks for 48"):
         load_model(path)
+
+
+def test_a_place_that_is_no_text_is_no_place(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(BASES[EXTERNAL]().SerializeToString().replace(DATA.encode(), b"\xff" * len(DATA)))
+    with pytest.raises(ModelError, match="weight 'w' is damaged"):
+        load_model(path)
+
+
+def test_a_tensor_that_says_no_type_is_no_output() -> None:
+    made = sound()
+    made.graph.output[0].type.tensor_type.elem_type = 0
+    with pytest.raises(ModelError, match="output 'y' is a tensor without an element type"):
+        load_model(made)
+
+
+def test_the_attributes_of_a_call_have_names() -> None:
+    made = with_function()
+    made.graph.node[0].attribute[0].name = ""
+    with pytest.raises(ModelError, match="'call'"):
+        load_model(made)
