@@ -33,6 +33,8 @@ more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the c
 
 large: $(STAMP) ## run the tests that `make test` leaves out: more networks, longer searches
 	$(BIN)/python -m pytest -m large
+	$(MAKE) $(MORE_STAMP)
+	$(MORE)/bin/python -m pytest -m large tests/fuzz/test_manifests.py
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +209,11 @@ def write_mutant(base: Path, seed: int, path: Path) -> str:
         else:
             entries[name], what = damaged(entries[name], rng)
         told.append(f"{name}: {what}")
+    _write_entries(path, entries)
+    return "; ".join(told)
+
+
+def _write_entries(path: Path, entries: Mapping[str, bytes]) -> None:
     with create(path) as out:
         for name, content in entries.items():
             if name == "weights.bin":
@@ -216,7 +221,6 @@ def write_mutant(base: Path, seed: int, path: Path) -> str:
                     stream.write(content)
             else:
                 out.add(name, content)
-    return "; ".join(told)
 
 
 def _chosen(names: list[str], rng: random.Random) -> str:
@@ -316,6 +320,94 @@ def test_some_mutants(bases: Path, tmp_path: Path) -> None:
     names = [(base, seed) for base in _here(bases) for seed in range(SHARE)]
     told = found_faults(bases, names, tmp_path)
     assert not told, "\n\n".join(told)
+
+
+def _edited(base: Path, path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    with zipfile.ZipFile(base) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    document = json.loads(entries["manifest.json"])
+    edit(document)
+    _write_entries(path, entries | {"manifest.json": _dumped(document)})
+
+
+def _grown(factor: int) -> Callable[[dict[str, Any]], None]:
+    """Every border inside of the plan so many times as large, in agreement: memory beyond a session's own."""
+
+    def edit(document: dict[str, Any]) -> None:
+        ends = {border["name"] for border in (*document["inputs"], *document["outputs"])}
+        for step in document["steps"]:
+            for border in (*step["inputs"], *step["outputs"]):
+                if border["name"] not in ends:
+                    border["shape"][0] *= factor
+            if "pieces" not in step["meta"]:
+                for row in (*step["meta"].get("inputs", ()), *step["meta"].get("outputs", ())):
+                    if isinstance(row, dict) and row["name"] not in ends:
+                        row["shape"][0] *= factor
+                        row["blob_shape"][0] *= factor
+
+    return edit
+
+
+def _more_pieces(document: dict[str, Any]) -> None:
+    for step in document["steps"]:
+        if "pieces" in step["meta"]:
+            step["meta"]["pieces"] = [[64, 64] for _ in step["meta"]["pieces"]]
+
+
+def _many_threads(document: dict[str, Any]) -> None:
+    document["settings"]["threads"] = 1_000_000
+
+
+def _before_the_weights(document: dict[str, Any]) -> None:
+    for weight in document["weights"].values():
+        weight["offset"] = -(2**20)
+
+
+@pytest.mark.parametrize(
+    ("base", "edit"),
+    [
+        ("embedded", _grown(2)),
+        ("embedded", _grown(16)),
+        ("embedded", _more_pieces),
+        ("mixed", _grown(16)),
+        ("mixed", _many_threads),
+        ("embedded", _many_threads),
+        ("single-onnxruntime", _many_threads),
+        ("single-ncnn", _many_threads),
+        ("single-openvino", _before_the_weights),
+    ],
+)
+def test_what_corrupted_memory_is_refused(
+    bases: Path, base: str, edit: Callable[[dict[str, Any]], object], tmp_path: Path
+) -> None:
+    if base not in _here(bases):
+        pytest.skip((bases / "told.txt").read_text())
+    _edited(bases / f"{base}.intarsia", tmp_path / "m.intarsia", edit)
+    case = Case(base, ("run", str(tmp_path / "m.intarsia"), "--random"), tmp_path / "case")
+    ((_, outcome),) = run_cases([case], limit_s=LIMIT_S * 6, workers=1)
+    assert (outcome.exit_code, faults(outcome)) == (2, []), outcome
+    assert "m.intarsia: $." in outcome.output
+
+
+def test_an_engine_that_dies_of_a_file_does_not_end_the_command(bases: Path, tmp_path: Path) -> None:
+    """One bit of what MNN compiled is flipped: one file in ten ends its process."""
+    if "single-mnn" not in _here(bases):
+        pytest.skip((bases / "told.txt").read_text())
+    with zipfile.ZipFile(bases / "single-mnn.intarsia") as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    name, rng = "steps/0/model.mnn", random.Random(0)
+    files = []
+    for number in range(32):
+        content = bytearray(entries[name])
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        files.append(tmp_path / f"{number}.intarsia")
+        _write_entries(files[-1], entries | {name: bytes(content)})
+    own = [Case(file.stem, ("run", str(file), "--random"), tmp_path / file.stem) for file in files]
+    outcomes = dict(run_cases(own, limit_s=LIMIT_S * 6))
+    assert not {case.name: found for case, outcome in outcomes.items() if (found := faults(outcome))}
+    died = [outcome for outcome in outcomes.values() if "an engine ends with SIG" in outcome.output]
+    assert died, "nothing here shows any more what an engine cannot survive"
+    assert {outcome.exit_code for outcome in died} == {2}
 
 
 @pytest.mark.large

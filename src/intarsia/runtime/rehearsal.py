@@ -7,6 +7,7 @@ process ends well the file is known from then on, and is loaded here.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,7 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intarsia.errors import ArtifactError
+from intarsia import errors
+from intarsia.errors import ArtifactError, BackendError, IntarsiaError
 from intarsia.runtime.known import digest_of, known_digest, remember
 
 if TYPE_CHECKING:
@@ -30,17 +32,17 @@ BYTES_PER_S = 2**20
 _LAST_WORDS = 400
 _MARK = "\x00"
 """Before what is told to the parent: the digest of what was loaded and run, or that it failed."""
-_FAILED = "failed"
+_FAILED = "failed "
+_RUNS = 3
 _PROGRAM = "from intarsia.runtime.rehearsal import main; main()"
 
 
 def rehearse(artifact: Artifact) -> None:
     """Make sure that an artifact can be loaded in this process, unless it is known.
 
-    An error that the other process met is not told: whoever loads it here meets it, too.
-
     Raises:
         ArtifactError: It ends the process that loads it, or its manifest and its graph do not agree.
+        IntarsiaError: What the other process met: a file that an engine refuses there may end this process.
     """
     path, content = artifact.path, artifact.content
     if known_digest(path, content) is not None:
@@ -52,11 +54,20 @@ def rehearse(artifact: Artifact) -> None:
     _, mark, told = process.stdout.decode(errors="replace").rpartition(_MARK)
     if not mark or process.returncode:
         raise ArtifactError(f"{path}: {_end(process)} when this is loaded; it is damaged, or was made to break engines")
-    if told != _FAILED:
-        digest = digest_of(content)
-        if told != digest:
-            raise ArtifactError(f"{path}: it was changed while it was looked at; load it again")
-        remember(path, digest)
+    if told.startswith(_FAILED):
+        raise _error(path, *json.loads(told.removeprefix(_FAILED)))
+    digest = digest_of(content)
+    if told != digest:
+        raise ArtifactError(f"{path}: it was changed while it was looked at; load it again")
+    remember(path, digest)
+
+
+def _error(path: Path, kind: str, engine: str | None, detail: str) -> IntarsiaError:
+    """An error that the other process met, as it was there."""
+    found: type[IntarsiaError] | None = getattr(errors, kind, None)
+    if found is None:  # what no guard caught
+        return ArtifactError(f"{path}: it cannot be loaded: {kind}: {detail}")
+    return found(engine, detail) if issubclass(found, BackendError) else found(detail)
 
 
 def _played(path: Path, trust: Trust, limit_s: float) -> subprocess.CompletedProcess[bytes] | None:
@@ -92,7 +103,6 @@ def main() -> None:
     os.dup2(2, 1)
     told = _acted(Path(sys.argv[1]), allow=sys.argv[2:])
     os.write(answer, f"{_MARK}{told}".encode())
-    os._exit(0)  # the parent asks whether it loads and runs, not how engines leave
 
 
 def _acted(path: Path, allow: Sequence[str]) -> str:
@@ -110,10 +120,18 @@ def _acted(path: Path, allow: Sequence[str]) -> str:
         # Whole numbers of one: some engines end their process when they divide by zero. Its answer is not asked for.
         random = random_feeds(model.sample_inputs, 0)
         feeds = {name: np.ones_like(array) if array.dtype.kind in "iu" else array for name, array in random.items()}
-        with suppress(Exception):
-            model(feeds)
+        for _ in range(_RUNS):
+            with suppress(Exception):
+                model(feeds)
         with suppress(Exception):
             list(model.stream([feeds]) if model.plan.settings.pipeline else ())
-    except Exception:  # whatever it is, the parent will meet it
-        return _FAILED
+        model.close()  # memory that was spoilt is often noticed when it is given back
+    except BackendError as error:
+        return _failure(error, error.backend, error.detail)
+    except Exception as error:
+        return _failure(error, None, str(error))
     return digest_of(artifact.content)
+
+
+def _failure(error: Exception, engine: str | None, detail: str) -> str:
+    return _FAILED + json.dumps([type(error).__name__, engine, detail])

@@ -128,3 +128,24 @@ def test_asked_to_be_quiet_it_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     with context, progress_line() as show:
         show(Progress(stage="engines", done=0, total=4))
     assert terminal.getvalue() == ""
+
+
+HOSTILE = "\x1b]0;owned\x07 \x1b[31m \u202egnp.exe \u2066 \x9b2J \x7f \r"
+
+
+def test_no_terminal_obeys_what_is_printed_whoever_wrote_it(capsys: pytest.CaptureFixture[str]) -> None:
+    print_text(HOSTILE)
+    print_remark(HOSTILE)
+    print_table((HOSTILE,), [(HOSTILE,)])
+    print_json({HOSTILE: HOSTILE})
+    console.echo(f"{HOSTILE}\n\tand on")
+    told = capsys.readouterr()
+    shown = told.out + told.err
+    assert not [sign for sign in shown if not (sign.isprintable() or sign in "\n\t")]
+    assert r"\x1b]0;owned\x07 \x1b[31m \u202egnp.exe \u2066 \x9b2J \x7f \r" in shown
+    assert "\n\tand on" in shown
+
+
+def test_what_is_only_foreign_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    print_text("größer → twice; 名前")
+    assert capsys.readouterr().out == "größer → twice; 名前\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from onnx import TensorProto, helper
 
 import intarsia
 from intarsia.config import RunSettings, Spin
-from intarsia.errors import ArtifactError
+from intarsia.errors import ArtifactError, BackendUnavailableError, LoadError
 from intarsia.graph import load_model
 from intarsia.partition import Partition
 from intarsia.runtime import Artifact, attach_report, build, plan_of, write_artifact
@@ -50,7 +51,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         calls.append(command)
         return run(command, **more)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(module.subprocess, "run", noting)
+    monkeypatch.setattr(subprocess, "run", noting)
     return calls
 
 
@@ -100,12 +101,22 @@ def test_a_process_that_does_not_end_well_is_an_error_and_nothing_is_remembered(
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_an_error_there_is_left_to_who_loads_it_here(artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PROGRAM", "import os; os.write(1, b'\\0failed')")
-    rehearse(Artifact(artifact))
-    monkeypatch.setattr(module, "_PROGRAM", "raise SystemExit(7)")
-    with pytest.raises(ArtifactError, match="status 7"):
-        rehearse(Artifact(artifact))  # it is not remembered
+@pytest.mark.parametrize(
+    ("row", "error", "words"),
+    [
+        (["LoadError", "mnn", "no session"], LoadError, "^mnn failed at load: no session$"),
+        (["BackendUnavailableError", None, "it is not here"], BackendUnavailableError, "^it is not here$"),
+        (["KeyError", None, "'x'"], ArtifactError, "it cannot be loaded: KeyError: 'x'"),
+    ],
+)
+def test_an_error_there_is_the_error_here(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, row: list[str | None], error: type[Exception], words: str
+) -> None:
+    """A file that an engine refuses in one process may end another."""
+    monkeypatch.setattr(module, "_PROGRAM", f"import os; os.write(1, {f'{chr(0)}failed {json.dumps(row)}'.encode()!r})")
+    for _ in range(2):  # it is not remembered
+        with pytest.raises(error, match=words):
+            rehearse(Artifact(artifact))
 
 
 def test_a_copy_that_is_saved_is_known(artifact: Path, tmp_path: Path, started: list[list[str]]) -> None:
