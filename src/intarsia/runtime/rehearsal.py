@@ -41,9 +41,10 @@ def rehearse(artifact: Artifact) -> None:
     """Make sure that an artifact can be loaded in this process, unless it is known.
 
     Raises:
-        ArtifactError: It ends the process that loads it, or its manifest and its graph do not agree.
+        ArtifactError: It may not be loaded, ends the process that loads it, or its manifest and its graph do not agree.
         IntarsiaError: What the other process met: a file that an engine refuses there may end this process.
     """
+    artifact.check_code()
     path, content = artifact.path, artifact.content
     if known_digest(path, content) is not None:
         return
@@ -67,7 +68,7 @@ def _error(path: Path, kind: str, engine: str | None, detail: str) -> IntarsiaEr
     found: type[IntarsiaError] | None = getattr(errors, kind, None)
     if found is None:  # what no guard caught
         return ArtifactError(f"{path}: it cannot be loaded: {kind}: {detail}")
-    return found(engine, detail) if issubclass(found, BackendError) else found(detail)
+    return found(engine or "", detail) if issubclass(found, BackendError) else found(detail)
 
 
 def _played(path: Path, trust: Trust, limit_s: float) -> subprocess.CompletedProcess[bytes] | None:
