@@ -65,7 +65,7 @@ def _error(path: Path, kind: str, engine: str | None, detail: str) -> IntarsiaEr
     found: type[IntarsiaError] | None = getattr(errors, kind, None)
     if found is None:  # what no guard caught
         return ArtifactError(f"{path}: it cannot be loaded: {kind}: {detail}")
-    return found(engine or "an engine", detail) if issubclass(found, BackendError) else found(detail)
+    return found(engine or "", detail) if issubclass(found, BackendError) else found(detail)
 
 
 def _played(path: Path, limit_s: float) -> subprocess.CompletedProcess[bytes] | None:
