@@ -151,7 +151,7 @@ def _border_faults(where: str, borders: Sequence[Border]) -> Iterator[Fault]:
 
 def _shape_faults(at: str, shape: Sequence[int], itemsize: int) -> Iterator[Fault]:
     if len(shape) > MOST_DIMS:
-        yield at, f"{len(shape)} dimensions are more than {MOST_DIMS}"
+        yield at, f"a rank of {len(shape)} is more than {MOST_DIMS}"
     for axis, size in enumerate(shape):
         if not 0 <= size <= MOST_BYTES:
             yield f"{at}[{axis}]", f"{size} is no size of a dimension"
@@ -318,7 +318,7 @@ def _piece_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
     pieces = [each for each in plan.steps if each.target != Target(step.target)]
     counts = [[len(piece.inputs), len(piece.outputs)] for piece in pieces]
     if [list(pair) for pair in step.meta["pieces"]] != counts:
-        yield f"{at}.meta.pieces", f"the other steps have {counts} inputs and outputs"
+        yield f"{at}.meta.pieces", f"of inputs and outputs, the other steps have {counts}"
         return
     block = step.meta["block"]
     for number, sides in step.meta["borders"].items():

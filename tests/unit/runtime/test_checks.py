@@ -132,7 +132,7 @@ def _set(*place: int | str, to: Any) -> Change:
         (_set("steps", 0, to=None), r"\$\.steps\[0\]"),
         (_set("inputs", 0, "shape", to=[2**62, 2**62]), r"\$\.inputs\[0\]\.shape"),
         (_set("inputs", 0, "shape", to=[-2, WIDTH]), r"\$\.inputs\[0\]\.shape\[0\]: -2"),
-        (_set("inputs", 0, "shape", to=[1] * 70), r"\$\.inputs\[0\]\.shape: 70 dimensions"),
+        (_set("inputs", 0, "shape", to=[1] * 70), r"\$\.inputs\[0\]\.shape: a rank of 70"),
         (_set("outputs", 0, "name", to="other"), r"\$\.outputs\[0\]"),
         (_set("engines", to={}), r"\$\.engines: 'reference'"),
         (_set("engines", "openvino", to={"version": "1", "licence": "x"}), r"\$\.engines: 'openvino' is only here"),
