@@ -32,7 +32,7 @@ class _Inliner(InlinePass):
     def __init__(self) -> None:
         super().__init__()
         self._bases: dict[object, str] = {}
-        self._last: dict[tuple[int, str], int] = {}
+        self._next: dict[tuple[int, str], int] = {}
 
     def _instantiate_call(self, node: ir.Node, call_site_id: str) -> Any:
         for each in self._functions[node.op_identifier()].all_nodes():
@@ -44,10 +44,10 @@ class _Inliner(InlinePass):
     def _fresh(self, what: object, name: str, used: set[str]) -> str:
         base = self._bases.setdefault(what, name)
         key = (id(used), base)
-        number = self._last.get(key, 1)
+        number = self._next.get(key, 1)
         found = base if number == 1 else f"{base}_{number}"
         while found in used:
             number += 1
             found = f"{base}_{number}"
-        self._last[key] = number
+        self._next[key] = number + 1
         return found
