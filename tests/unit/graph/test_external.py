@@ -24,7 +24,7 @@ Change = Callable[[TensorProto], None]
 def large() -> onnx.ModelProto:
     """One weight that is mapped, and one small enough to be read at once."""
     rng = np.random.default_rng(0)
-    weights = {"w": rng.random((3, 512), np.float32), "b": rng.random(512, np.float32)}
+    weights = {"w": rng.random((3, 512), np.float32), "b": rng.random(1, np.float32)}
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Add", ["h", "b"], ["y"])]
     return model(nodes, [info("x", (2, 3))], [info("y", (2, 512))], weights)
 
