@@ -9,20 +9,16 @@ Hugging Face, where each file is a link, or on a disk where files are linked tog
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 
 from intarsia.errors import ModelError
 from intarsia.graph.dtypes import dtype_name
-from intarsia.numbers import shown
 
-_PLACE = re.compile("[0-9]{1,30}")
 _SMALL = 1024
 """Bytes up to which external data is read into memory: shapes and axes, which inference must see."""
 
@@ -78,24 +74,6 @@ def external_file(place: str, folders: Iterable[Path], where: str, weight: str =
 def model_folders(path: Path) -> tuple[Path, ...]:
     """The folders that a model's other files may be in: its own; if the model is a link, then that of its target."""
     return tuple(dict.fromkeys((path.parent, path.resolve().parent)))
-
-
-def check_external(graph: onnx.GraphProto, where: str) -> None:
-    """Nothing, if each weight that is outside says where in whole numbers, and all sparse weights are inside.
-
-    Raises:
-        ModelError: One does not, or is not.
-    """
-    for tensor in graph.initializer:
-        for entry in tensor.external_data if tensor.data_location == onnx.TensorProto.EXTERNAL else ():
-            if entry.key in ("offset", "length") and not _PLACE.fullmatch(entry.value):
-                raise ModelError(
-                    f"{where} keeps weight {tensor.name!r} in another file at the {entry.key} {shown(entry.value)}, "
-                    "which is no whole number from 0 on"
-                )
-    for weight in graph.sparse_initializer:
-        if onnx.TensorProto.EXTERNAL in (weight.values.data_location, weight.indices.data_location):
-            raise ModelError(f"{where} keeps the sparse weight {weight.values.name!r} in another file; save it inside")
 
 
 def _settled(tensor: ir.ExternalTensor, where: str, folders: tuple[Path, ...] | None) -> ir.TensorProtocol:

@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 
 from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
-from intarsia.graph.external import check_external, settle_external
+from intarsia.graph.external import settle_external
 from intarsia.graph.formats import told
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
@@ -35,7 +35,6 @@ def read_model(source: ModelSource) -> ir.Model:
         model = source.clone()
     else:
         _check(proto, where)
-        check_external(proto.graph, where)
         try:
             model = ir.from_proto(_without_sparse_weights(proto))
         except (ArithmeticError, AttributeError, LookupError, TypeError, *INFERENCE_ERRORS) as error:

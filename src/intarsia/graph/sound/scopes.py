@@ -92,7 +92,7 @@ def _check_weights(graph: onnx.GraphProto, where: str) -> int:
     names: set[str] = set()
     for tensor in graph.initializer:
         _add(names, tensor.name, f"{where}: weight")
-        check_tensor(tensor, f"{where}: weight {tensor.name!r}", is_weight=True)
+        check_tensor(tensor, f"{where}: weight {tensor.name!r}")
     dense = 0
     for sparse in graph.sparse_initializer:
         _add(names, sparse.values.name, f"{where}: weight")

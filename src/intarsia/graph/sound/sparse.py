@@ -20,7 +20,7 @@ def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> int:
     """
     if not sparse.HasField("values"):
         raise ModelError(f"{what} has no values; export the model again")
-    held = check_tensor(sparse.values, f"{what}, its values,")
+    held = check_tensor(sparse.values, f"{what}, its values,", may_be_outside=False)
     check_dims(sparse.dims, what)
     if not sparse.dims or any(dim == 0 for dim in sparse.dims):
         raise ModelError(f"{what} has the shape {list(sparse.dims)}; a sparse tensor has at least one element")
@@ -37,7 +37,7 @@ def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> int:
 
 def _check_places(sparse: onnx.SparseTensorProto, what: str, count: int) -> None:
     places = sparse.indices
-    check_tensor(places, f"{what}, the places of its values,")
+    check_tensor(places, f"{what}, the places of its values,", may_be_outside=False)
     if places.data_type != TensorProto.INT64:
         raise ModelError(f"{what} has places of {TensorProto.DataType.Name(places.data_type)}; they are INT64")
     if list(places.dims) not in ([count], [count, len(sparse.dims)]):

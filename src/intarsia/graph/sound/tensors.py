@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import prod
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from onnx import TensorProto
 from intarsia.errors import ModelError
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.text import check_text
+from intarsia.numbers import shown
 
 _FIELDS: Mapping[int, tuple[str, int]] = MappingProxyType(
     {
@@ -29,15 +31,16 @@ _FIELDS: Mapping[int, tuple[str, int]] = MappingProxyType(
 """The field that holds elements of a type, and entries an element; ``int32_data`` holds one of any other type."""
 _ALL_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _STRING_BITS = 8
+_NUMBER = re.compile("[0-9]{1,30}")
 
 
-def check_tensor(tensor: onnx.TensorProto, what: str, *, is_weight: bool = False) -> int:
+def check_tensor(tensor: onnx.TensorProto, what: str, *, may_be_outside: bool = True) -> int:
     """The bytes that its content takes.
 
     Args:
         tensor: Any tensor of a model.
         what: It and where it is, as the message begins.
-        is_weight: Whether it may keep its content in a file beside the model.
+        may_be_outside: Whether it may keep its content in a file beside the model.
 
     Raises:
         ModelError: It contradicts itself.
@@ -51,7 +54,9 @@ def check_tensor(tensor: onnx.TensorProto, what: str, *, is_weight: bool = False
     if tensor.HasField("segment"):
         raise ModelError(f"{what} is stored in segments, which nothing reads any more; export the model again")
     if tensor.data_location == TensorProto.EXTERNAL:
-        _check_external(tensor, what, nbytes, is_weight=is_weight)
+        if not may_be_outside:
+            raise ModelError(f"{what} keeps its content in another file, which no sparse weight may; save it inside")
+        _check_external(tensor, what, nbytes)
     else:
         _check_content(tensor, what, count, nbytes)
     return nbytes
@@ -83,12 +88,7 @@ def _bits(tensor: onnx.TensorProto, what: str) -> int:
         ) from None
 
 
-def _check_external(tensor: onnx.TensorProto, what: str, nbytes: int, *, is_weight: bool) -> None:
-    if not is_weight:
-        raise ModelError(
-            f"{what} keeps its content in another file, which only weights may; "
-            "save the model by onnx.save(model, path, save_as_external_data=True, convert_attribute=False)"
-        )
+def _check_external(tensor: onnx.TensorProto, what: str, nbytes: int) -> None:
     if tensor.data_type == TensorProto.STRING:
         raise ModelError(f"{what} keeps texts in another file, which ONNX does not allow; store them in the model")
     check_text((text for entry in tensor.external_data for text in (entry.key, entry.value)), what)
@@ -96,9 +96,9 @@ def _check_external(tensor: onnx.TensorProto, what: str, nbytes: int, *, is_weig
     if not entries.get("location"):
         raise ModelError(f"{what} is said to be in another file, and none is named; save the model again")
     for key in ("offset", "length"):
-        if key in entries and not (entries[key].isascii() and entries[key].isdigit()):
+        if key in entries and not _NUMBER.fullmatch(entries[key]):
             raise ModelError(
-                f"{what} has the {key} {entries[key]!r} in {entries['location']!r}; give a number from 0 on"
+                f"{what} has the {key} {shown(entries[key])} in {entries['location']!r}; give a number from 0 on"
             )
     if int(entries.get("offset", 0)) > 2 * LIMITS.value_bytes:
         raise ModelError(f"{what} begins at byte {entries['offset']} of {entries['location']!r}, where no file reaches")
