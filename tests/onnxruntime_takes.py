@@ -18,8 +18,8 @@ from pathlib import Path
 MEMORY_BYTES = 8 << 30
 LIMIT_S = 60.0
 TAKEN = ""
-LACKING = ("NotImplemented", "NOT_IMPLEMENTED", "Exception during initialization")
-"""Its words for a sound model that it has no kernel for, or whose kernel minds the value of an attribute."""
+LACKING = ("NotImplemented", "NOT_IMPLEMENTED", "/core/providers/", "UnicodeDecodeError")
+"""Its words for a sound model that it has no kernel for, or whose kernel minds, and may quote, an attribute's value."""
 
 
 def answers(paths: Iterable[Path]) -> Iterator[str]:
