@@ -78,18 +78,18 @@ class Rules:
         if not node.op_type:
             raise ModelError(f"{what} names no operator; export the model again")
         self._check_references(node, what)
-        function = self.functions.get(key_of(node))
-        if function is not None:
-            _check_call(node, function, what)
-            self._check_attributes(_without_content(node), what)
-            return
         version = self.opsets.get(plain_domain(node.domain))
         if version is None:
             raise ModelError(
                 f"{what} is of the domain {node.domain or _ALIAS!r}, of which the model says no version: "
                 "it belongs in the model's opset_import"
             )
-        self._check_by_library(node, version, what)
+        function = self.functions.get(key_of(node))
+        if function is None:
+            self._check_by_library(node, version, what)
+        else:
+            _check_call(node, function, what)
+            self._check_attributes(_without_content(node), what)
 
     def _check_references(self, node: onnx.NodeProto, what: str) -> None:
         for attribute in node.attribute:

@@ -116,7 +116,13 @@ def _check_ends(graph: onnx.GraphProto, where: str, *, is_main: bool) -> None:
 def _check_typed(graph: onnx.GraphProto, where: str, *, is_main: bool) -> None:
     """Inputs and outputs of the main graph say of which type they are, unless it is what a weight or a node says."""
     weights = {tensor.name: tensor.data_type for tensor in graph.initializer}
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
     for value in graph.input:
+        if not _agrees(value.type.tensor_type, shapes.get(value.name)):
+            raise ModelError(
+                f"{where}: weight {value.name!r} has the shape {list(shapes[value.name])}, and the input of its name "
+                "has another one; export the model again"
+            )
         stated = value.type.tensor_type.elem_type
         if weights.get(value.name, stated) != stated and stated not in _UNTYPED:
             raise ModelError(
@@ -157,6 +163,16 @@ def _check_element(elem_type: int, what: str) -> None:
             f"{what} is of the element type {elem_type}, which onnx {onnx.__version__} does not know; "
             "export the model again, or update onnx"
         )
+
+
+def _agrees(type_: onnx.TypeProto.Tensor, shape: tuple[int, ...] | None) -> bool:
+    """Whether what an input says of its shape is that of the weight of its name, if there is one."""
+    if shape is None or not type_.HasField("shape"):
+        return True
+    dims = type_.shape.dim
+    return len(dims) == len(shape) and all(
+        not dim.HasField("dim_value") or dim.dim_value in (-1, size) for dim, size in zip(dims, shape, strict=True)
+    )
 
 
 def _element_text(elem_type: int) -> str:

@@ -131,6 +131,10 @@ def _check_content(tensor: onnx.TensorProto, what: str, count: int, nbytes: int)
         kind = TensorProto.DataType.Name(tensor.data_type)
         raise ModelError(f"{what} is of {kind}, which belongs in {field}, and has {filled[0]}; export the model again")
     _check_length(what, len(getattr(tensor, field)), _entries(tensor, count, entries), "numbers")
+    if filled == ["int32_data"] and (bits := int(ir.DataType(tensor.data_type).bitwidth)) in {8, 16}:
+        least, most = min(tensor.int32_data), max(tensor.int32_data)
+        if least < -(1 << bits - 1) or most >= 1 << bits:
+            raise ModelError(f"{what} holds numbers from {least} to {most}, beyond its {bits} bits; export it again")
 
 
 def _entries(tensor: onnx.TensorProto, count: int, entries: int) -> tuple[int, int]:

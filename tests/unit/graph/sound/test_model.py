@@ -140,3 +140,24 @@ def test_the_attributes_of_a_call_have_names() -> None:
     made.graph.node[0].attribute[0].name = ""
     with pytest.raises(ModelError, match="'call'"):
         load_model(made)
+
+
+def test_numbers_beyond_the_bits_of_their_type_are_refused() -> None:
+    made = BASES["typed"]()
+    made.graph.initializer[1].int32_data[1] = 1 << 20
+    with pytest.raises(ModelError, match="'w1' holds numbers from 15360 to 1048576, beyond its 16 bits"):
+        load_model(made)
+
+
+def test_a_function_needs_the_version_of_its_domain() -> None:
+    made = with_function()
+    del made.opset_import[1]
+    with pytest.raises(ModelError, match=r"'call' .* domain 'own'"):
+        load_model(made)
+
+
+def test_an_input_has_the_shape_of_its_weight() -> None:
+    made = BASES["open"]()
+    made.graph.input[1].type.tensor_type.shape.dim[0].dim_value = 7
+    with pytest.raises(ModelError, match="weight 'w' has the shape"):
+        load_model(made, {"N": 2})
