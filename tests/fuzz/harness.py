@@ -187,7 +187,8 @@ class _Worker:
 def _serve(wire: Connection[Any, Any]) -> None:
     """Run cases until nobody asks for any more. In the process of a case this returns, to leave as a command does."""
     import intarsia.cli.main
-    import intarsia.graph
+    import intarsia.driver
+    import intarsia.graph.normalise
     import intarsia.runtime.model
 
     del intarsia
