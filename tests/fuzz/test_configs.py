@@ -19,7 +19,6 @@ import pytest
 from intarsia.config import CompilationConfig, Deployment
 from intarsia.config.files import read_config, target_text
 from intarsia.config.rewrites import merge_all, parse_flags
-from intarsia.errors import IntarsiaError
 from intarsia.spec.tag_files import read_tag_file
 from tests.fuzz import texts
 from tests.fuzz.harness import Case, faults, run_cases
@@ -176,19 +175,8 @@ def test_any_configuration_is_read_or_refused(count: int, tmp_path: Path) -> Non
         accepted += outcome.exit_code == 0
         told = faults(outcome)
         if outcome.exit_code is not None and not told:  # it is known to end
-            told = _broken(laws[case.name])
+            told = texts.broken(laws[case.name])
         if told:
             wrong.append(f"{case.name} {case.argv}: {'; '.join(told)}\n{outcome.output[-600:]}")
     assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong[:20])
     assert count // 20 < accepted < count  # a fuzzer whose cases are all refused shows little
-
-
-def _broken(law: Callable[[], None]) -> list[str]:
-    """What a law found, in a process that may not end but by an error of ours."""
-    try:
-        law()
-    except IntarsiaError:
-        return []
-    except Exception as error:
-        return [f"{type(error).__name__}: {str(error)[:300]}"]
-    return []

@@ -15,7 +15,6 @@ import yaml
 
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.devices import dump_constraints, parse_constraints, read_constraints
-from intarsia.errors import IntarsiaError
 from intarsia.graph import Graph, load_model
 from intarsia.partition import Partitioning, dump_plan, parse_plan
 from intarsia.spec.documents import read_text
@@ -136,18 +135,8 @@ def test_any_plan_is_read_or_refused(count: int, tmp_path: Path, graph: Graph) -
         if outcome.exit_code != 2:
             told.append(f"exit code {outcome.exit_code} without a model")
         if not told:  # it is known to end
-            told = _broken(laws[case.name])
+            told = texts.broken(laws[case.name])
         if told:
             wrong.append(f"{case.name}: {'; '.join(told)}\n{outcome.output[-600:]}")
     assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong[:20])
     assert count // 20 < read < count  # a fuzzer whose cases are all refused shows little
-
-
-def _broken(law: Callable[[], None]) -> list[str]:
-    try:
-        law()
-    except IntarsiaError:
-        return []
-    except Exception as error:
-        return [f"{type(error).__name__}: {str(error)[:300]}"]
-    return []

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from intarsia.errors import IntarsiaError
 from intarsia.spec.documents import MOST_BYTES
 
 ODD: tuple[Any, ...] = (
@@ -177,3 +178,14 @@ def encoded(text: str, rng: random.Random) -> bytes:
             return content + b"\n" + b"# " + b"x" * rng.choice((2**20, MOST_BYTES))
         case _:
             return content
+
+
+def broken(law: Callable[[], None]) -> list[str]:
+    """What a law found, in a process that may not end but by an error of ours."""
+    try:
+        law()
+    except IntarsiaError:
+        return []
+    except Exception as error:
+        return [f"{type(error).__name__}: {str(error)[:300]}"]
+    return []

@@ -55,6 +55,15 @@ def nested_graphs(attribute: onnx.AttributeProto) -> tuple[onnx.GraphProto, ...]
     return tuple(attribute.graphs)
 
 
+def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """A graph and those that nodes in it hold, at every depth."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in nested_graphs(attribute):
+                yield from all_graphs(inner)
+
+
 def tensor_shape(type_proto: onnx.TypeProto | None) -> tuple[int, ...] | None:
     """The shape, if every dimension is known."""
     if type_proto is None or not type_proto.HasField("tensor_type") or not type_proto.tensor_type.HasField("shape"):

@@ -7,24 +7,24 @@ the meaning of the axis changed in 13; `Resize` and `Upsample` up to 10 come out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from intarsia.graph.build import nested_graphs, tensor_shape
+from intarsia.graph.build import all_graphs, tensor_shape
 
 
 def is_convertible(model: onnx.ModelProto, version: int) -> bool:
     """Whether the converter, with these repairs, can be trusted with the model."""
-    return version >= 9 or all(node.op_type != "Scan" for graph in _graphs(model.graph) for node in graph.node)
+    return version >= 9 or all(node.op_type != "Scan" for graph in all_graphs(model.graph) for node in graph.node)
 
 
 def repair_before(model: onnx.ModelProto, version: int) -> None:
     """Rewrite, within its old opset, what the converter would carry over wrongly."""
-    for graph in _graphs(model.graph):
+    for graph in all_graphs(model.graph):
         if version < 13:
             _rewrite(graph, "Hardmax", _flat_hardmax)
         if 18 <= version < 21:
@@ -37,18 +37,10 @@ def repair_after(model: onnx.ModelProto, version: int) -> bool:
     """Complete what the converter left out; ``False`` where that cannot be told."""
     if version > 10:
         return True
-    scales = {tensor.name: tensor for graph in _graphs(model.graph) for tensor in graph.initializer}
-    nodes = [node for graph in _graphs(model.graph) for node in graph.node]
+    scales = {tensor.name: tensor for graph in all_graphs(model.graph) for tensor in graph.initializer}
+    nodes = [node for graph in all_graphs(model.graph) for node in graph.node]
     scales |= {node.output[0]: node.attribute[0].t for node in nodes if node.op_type == "Constant"}
     return all(_state_coordinates(node, scales) for node in nodes if node.op_type == "Resize" and not node.domain)
-
-
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in nested_graphs(attribute):
-                yield from _graphs(inner)
 
 
 def _rewrite(graph: onnx.GraphProto, op_type: str, rewritten: Callable[[onnx.NodeProto], list[onnx.NodeProto]]) -> None:

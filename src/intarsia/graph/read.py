@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError
 
 from intarsia.errors import ModelError
-from intarsia.graph.build import nested_graphs
+from intarsia.graph.build import all_graphs
 from intarsia.graph.external import settle_external
 from intarsia.graph.formats import told
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
@@ -119,11 +118,11 @@ def _check(proto: onnx.ModelProto, where: str) -> None:
 
 def _without_sparse_weights(proto: onnx.ModelProto) -> onnx.ModelProto:
     """onnx_ir knows no sparse weights; few models have one, and engines make them dense themselves."""
-    if not any(graph.sparse_initializer for graph in _graphs(proto.graph)):
+    if not any(graph.sparse_initializer for graph in all_graphs(proto.graph)):
         return proto
     dense = onnx.ModelProto()
     dense.CopyFrom(proto)
-    for graph in _graphs(dense.graph):
+    for graph in all_graphs(dense.graph):
         for sparse in graph.sparse_initializer:
             graph.initializer.append(_densified(sparse))
         graph.ClearField("sparse_initializer")
@@ -138,14 +137,6 @@ def _densified(sparse: onnx.SparseTensorProto) -> onnx.TensorProto:
         places = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), tuple(sparse.dims))
         content.reshape(-1)[places] = values
     return onnx.numpy_helper.from_array(content, sparse.values.name)
-
-
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in nested_graphs(attribute):
-                yield from _graphs(inner)
 
 
 def _forget_negative(model: ir.Model) -> None:
