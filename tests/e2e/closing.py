@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-import intarsia
 from intarsia.errors import ClosedError
-from tests.e2e.plan_forms import feeds, write
+from tests.e2e.plan_forms import feeds, load, write
 
 ROUNDS = 12
 THREADS = 2
@@ -25,10 +24,10 @@ def closed_in_a_call(path: Path) -> list[str]:
     """What went wrong while a model was closed by two threads under the calls of others."""
     faults: list[str] = []
     asked = feeds(0)
-    with intarsia.load(path) as model:
+    with load(path) as model:
         expected = model(asked)
     for _ in range(ROUNDS):
-        model, called = intarsia.load(path), threading.Semaphore(0)
+        model, called = load(path), threading.Semaphore(0)
 
         def serve() -> None:
             try:

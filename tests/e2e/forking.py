@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-import intarsia
 from intarsia.backends.forked import LoadedLibraries
 from intarsia.errors import IntarsiaError
 from intarsia.runtime import CompiledModel
-from tests.e2e.plan_forms import feeds, write
+from tests.e2e.plan_forms import feeds, load, write
 
 PATIENCE_S = 120.0
 
@@ -79,7 +78,7 @@ def main() -> None:
 
 def outcomes(path: Path, asked: Mapping[str, np.ndarray], limit_s: float) -> dict[str, str]:
     """What each act in a fork comes to."""
-    loaded = intarsia.load(path)
+    loaded = load(path)
     expected = loaded(asked)
 
     def closed() -> Mapping[str, np.ndarray]:
@@ -88,7 +87,7 @@ def outcomes(path: Path, asked: Mapping[str, np.ndarray], limit_s: float) -> dic
 
     acts: Mapping[str, Callable[[], Mapping[str, np.ndarray]]] = {
         "same": lambda: loaded(asked),
-        "fresh": lambda: _used(intarsia.load(path), asked),
+        "fresh": lambda: _used(load(path), asked),
         "unused": lambda: expected,
         "closed": closed,
     }

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 from onnx import helper
 
+import intarsia
 from intarsia.backends import registry
 from intarsia.config import Pipeline, RunSettings, Spin
 from intarsia.graph import Graph, load_model
 from intarsia.graph.bind import ranges_of
 from intarsia.partition import Partition
-from intarsia.runtime import Bucket, attach_report, build, plan_of, write_artifact, write_buckets
+from intarsia.runtime import Bucket, CompiledModel, attach_report, build, plan_of, write_artifact, write_buckets
 from intarsia.target import Target
 from tests.unit.graph.models import info, model
 
@@ -52,6 +53,11 @@ def feeds(number: int, rows: int = SIDE) -> dict[str, np.ndarray]:
 def engines() -> tuple[str, ...]:
     """The engines that are here and run on the processor."""
     return tuple(name for name in registry.usable() if "cpu" in registry.probe(name).devices)
+
+
+def load(path: Path) -> CompiledModel:
+    """The artifact of a form, loaded; ``away`` names this interpreter, which it may run."""
+    return intarsia.load(path, allow=sys.executable)
 
 
 def write(folder: Path, only: str | None = None) -> dict[str, Path]:

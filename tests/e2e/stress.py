@@ -22,10 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-import intarsia
 from intarsia.errors import BackendUnavailableError, ClosedError, FeedError
 from intarsia.runtime import CompiledModel
-from tests.e2e.plan_forms import FEEDS, feeds, write
+from tests.e2e.plan_forms import FEEDS, feeds, load, write
 
 THREADS = 4
 CHILD_S = 120.0
@@ -44,9 +43,9 @@ class Form:
         self.name = name
         self.path = path
         self.feeds = [feeds(number) for number in range(FEEDS)]
-        with intarsia.load(path) as model:
+        with load(path) as model:
             self.answers = [model(each) for each in self.feeds]
-        self.model = intarsia.load(path)
+        self.model = load(path)
 
     def is_right(self, number: int, results: Results) -> bool:
         """Whether these are the answers to the feeds of this number, to the bit."""
@@ -98,7 +97,7 @@ class Stress:
     def close(self, draw: random.Random, form: Form) -> None:
         """Close it, whoever calls it, and put another in its place."""
         model = form.model
-        fresh = intarsia.load(form.path) if draw.random() < 0.5 else CompiledModel(model.artifact)
+        fresh = load(form.path) if draw.random() < 0.5 else CompiledModel(model.artifact)
         form.model = fresh
         model.close()
         try:
@@ -110,12 +109,12 @@ class Stress:
     def load(self, draw: random.Random, form: Form) -> None:
         """One of this thread's own."""
         number = draw.randrange(FEEDS)
-        with intarsia.load(form.path) as model:
+        with load(form.path) as model:
             self.check(form, number, model(form.feeds[number]), "load")
 
     def forget(self, draw: random.Random, form: Form) -> None:
         """One that nobody closes, in a cycle; and a stream that nobody reads to its end."""
-        model = intarsia.load(form.path)
+        model = load(form.path)
         stream = model.stream(form.feeds)
         cycle = [model, stream]
         cycle.append(cycle)  # type: ignore[arg-type]
@@ -176,7 +175,7 @@ class Stress:
 
     def _in_child(self, form: Form, number: int, *, is_own: bool) -> int:
         try:
-            model = intarsia.load(form.path) if is_own else form.model
+            model = load(form.path) if is_own else form.model
             right = form.is_right(number, model(form.feeds[number]))
             model.close()
         except (BackendUnavailableError, ClosedError):

@@ -18,11 +18,10 @@ FORMS = (*engines(), "mix", "branches", "pipeline", "embedded", "sizes", "away")
 AT_EXIT = """
 import sys, threading
 from pathlib import Path
-import intarsia
-from tests.e2e.plan_forms import feeds, write
+from tests.e2e.plan_forms import feeds, load, write
 
 (path,) = write(Path(sys.argv[1]), sys.argv[2]).values()
-model, begun = intarsia.load(path), threading.Event()
+model, begun = load(path), threading.Event()
 def serve():
     for results in model.stream(feeds(0) for _ in iter(int, 1)):
         begun.set()
@@ -38,12 +37,11 @@ print("ends")
 BY_A_SIGNAL = """
 import signal, sys
 from pathlib import Path
-import intarsia
 from intarsia.errors import ClosedError
-from tests.e2e.plan_forms import feeds, write
+from tests.e2e.plan_forms import feeds, load, write
 
 (path,) = write(Path(sys.argv[1]), sys.argv[2]).values()
-model = intarsia.load(path)
+model = load(path)
 signal.signal(signal.SIGALRM, lambda *_: model.close())
 signal.setitimer(signal.ITIMER_REAL, 0.05)
 try:

@@ -24,6 +24,9 @@ MORE_THAN_ONE = {
     ("search/planning.py", "threads"),
     ("backends/ncnn_lowering/builder.py", "dimensions"),
     ("spec/likeness.py", "tags"),
+    ("graph/sound/scopes.py", "dimensions"),
+    ("graph/sound/sparse.py", "dimensions"),
+    ("graph/sound/tensors.py", "dimensions"),
 }  # fmt: skip
 """What is never said of one."""
 

@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -138,7 +138,10 @@ ARRAY = Binding("NAME=FILE.npy", Path, "data=image.npy")
 def _be_quiet(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
     if is_asked:
         context.meta[QUIET] = True
-        logging.getLogger().setLevel(logging.ERROR)
+        root = logging.getLogger()
+        context.call_on_close(partial(root.setLevel, root.level))
+        root.setLevel(logging.ERROR)
+        context.with_resource(warnings.catch_warnings())
         warnings.simplefilter("ignore")
 
 
