@@ -21,6 +21,10 @@ TAKEN = ""
 LACKING = ("NotImplemented", "NOT_IMPLEMENTED", "/core/providers/", "UnicodeDecodeError")
 """Its words for a sound model that it has no kernel for, or whose kernel minds, and may quote, an attribute's value."""
 
+OWN_LIMITS = ("should have created NodeArg for initializer", "No Op registered for")
+"""Its words where it minds what ONNX does not: weights of nested graphs that are no inputs, in models of format 3 and
+before, and operators that the version lacks in nodes which nobody reads."""
+
 
 def answers(paths: Iterable[Path]) -> Iterator[str]:
     """For each file what ONNX Runtime says against it; `TAKEN` if nothing."""

@@ -35,7 +35,7 @@ def test_the_best_engine_ships_and_says_its_difference(name: str, tmp_path: Path
         assert single.get("failure", {"stage": "capability"})["stage"] == "capability"
     if name.startswith(("images", "products")):
         (onnxruntime,) = (single for single in report["singles"] if single["target"] == "onnxruntime")
-        assert onnxruntime["stages"] == {"stages": 5, "fault": None, "skipped": None}
+        assert onnxruntime["stages"] == {"stages": 5, "fault": None, "skipped": None, "cause": None}
 
 
 def test_the_drop_in_session_runs_a_quantised_model(tmp_path: Path) -> None:

@@ -301,6 +301,8 @@ class _Watch:
             path, _, flags = arguments
             if isinstance(flags, int) and flags & _WRITES:
                 self._changed("wrote", path)
+        elif event == "os.mkdir" and os.path.isdir(arguments[0]):
+            return  # it ends in an error: that a folder is there is found out so
         elif event in _CHANGES:
             for place in _CHANGES[event]:
                 self._changed(event, arguments[place])

@@ -160,7 +160,7 @@ def _holds_tags(path: Path) -> None:
     assert all(name == row.tag.name for name, row in rows.items())
 
 
-@pytest.mark.parametrize("count", [SHARE, pytest.param(ALL, marks=pytest.mark.large)])
+@pytest.mark.parametrize("count", [SHARE, pytest.param(ALL, marks=[pytest.mark.large, pytest.mark.timeout(3600)])])
 def test_any_configuration_is_read_or_refused(count: int, tmp_path: Path) -> None:
     laws: dict[str, Callable[[], None]] = {}
 

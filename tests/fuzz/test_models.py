@@ -105,7 +105,8 @@ def check_planned(cases: Iterator[Case]) -> dict[str, int]:
             count["refused"] += 1
     answers = onnxruntime_takes.answers(case.folder / "model.onnx" for case in accepted)
     for case, answer in zip(accepted, answers, strict=True):
-        if onnxruntime_takes.refuses(answer):
+        is_own = any(word in answer for word in onnxruntime_takes.OWN_LIMITS)
+        if onnxruntime_takes.refuses(answer) and not is_own:
             wrong.append(f"{case.name}: planned, and ONNX Runtime says: {answer}")
     assert not wrong, f"{len(wrong)} cases:\n" + "\n".join(wrong)
     return count

@@ -118,7 +118,7 @@ def _said(each: Any) -> tuple[str, ...]:
     return (each.subject.value, each.name, str(each.device), str(each.constrain_body), str(each.constrain_result))
 
 
-@pytest.mark.parametrize("count", [SHARE, pytest.param(ALL, marks=pytest.mark.large)])
+@pytest.mark.parametrize("count", [SHARE, pytest.param(ALL, marks=[pytest.mark.large, pytest.mark.timeout(3600)])])
 def test_any_plan_is_read_or_refused(count: int, tmp_path: Path, graph: Graph) -> None:
     laws: dict[str, Callable[[], None]] = {}
 

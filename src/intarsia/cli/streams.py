@@ -16,7 +16,7 @@ UNREAD = 128 + signal.SIGPIPE
 """The exit code of a command whose reader went away: what shells show for any program that ends so."""
 
 
-class UnreadError(Exception):
+class UnreadError(OSError):
     """Whoever read standard output has gone, as with ``intarsia targets | head -1``: there is nobody to tell."""
 
 

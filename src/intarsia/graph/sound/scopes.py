@@ -131,7 +131,7 @@ def _check_typed(graph: onnx.GraphProto, where: str, *, is_main: bool) -> None:
             )
         if is_main and not _is_typed(value.type) and value.name not in weights:
             raise ModelError(f"{where}: input {value.name!r} has no element type; export the model again")
-    for value in graph.output if is_main else ():
+    for value in graph.output:
         if value.type.HasField("tensor_type") and not _is_typed(value.type):
             raise ModelError(f"{where}: output {value.name!r} is a tensor without an element type; export it again")
 

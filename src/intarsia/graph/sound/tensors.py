@@ -32,6 +32,8 @@ _FIELDS: Mapping[int, tuple[str, int]] = MappingProxyType(
 _ALL_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _STRING_BITS = 8
 _NUMBER = re.compile("[0-9]{1,30}")
+_PLACE = frozenset({"location", "offset", "length", "checksum", "basepath"})
+"""What ONNX says of content in another file."""
 
 
 def check_tensor(tensor: onnx.TensorProto, what: str, *, may_be_outside: bool = True) -> int:
@@ -95,6 +97,9 @@ def _check_external(tensor: onnx.TensorProto, what: str, nbytes: int) -> None:
     entries = {entry.key: entry.value for entry in tensor.external_data}
     if not entries.get("location"):
         raise ModelError(f"{what} is said to be in another file, and none is named; save the model again")
+    if unknown := entries.keys() - _PLACE:
+        what_is_odd = f"{what} has the entry {shown(min(unknown))} about its file"
+        raise ModelError(f"{what_is_odd}, which ONNX does not know; save it again")
     for key in ("offset", "length"):
         if key in entries and not _NUMBER.fullmatch(entries[key]):
             raise ModelError(
