@@ -77,7 +77,7 @@ def _of_report(source: Path, run: bool, trust: Trust) -> Made:
 
 
 def _is_about_code(trust: Trust) -> bool:
-    return bool(trust.allow) or not trust.machine_code
+    return bool(trust.allow) or not trust.machine_code or trust.trusted
 
 
 def _of_artifact(source: Path, run: bool, trust: Trust) -> Made:
@@ -86,7 +86,7 @@ def _of_artifact(source: Path, run: bool, trust: Trust) -> Made:
     from intarsia.runtime.artifact import reading_report
 
     if not run and _is_about_code(trust):
-        raise click.UsageError("--allow and --no-machine-code are about running the artifact: add --run")
+        raise click.UsageError("--allow, --no-machine-code and --trusted are about running the artifact: add --run")
     opened = Artifact(source, trust if run else replace(trust, is_read=True))
     facts = opened.report() | {"artifact": str(source)}
     run_ms = _run(opened) if run else None

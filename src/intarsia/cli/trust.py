@@ -35,6 +35,7 @@ _CODE = (
         help="A library or interpreter that the artifact names and may run.",
     ),
     click.option("--no-machine-code", is_flag=True, help="Refuse an artifact that holds machine code."),
+    click.option("--trusted", is_flag=True, help="Load it at once, wherever it comes from; not in a process first."),
 )
 
 
@@ -43,11 +44,16 @@ def trust_options(verb: Verb) -> Verb:
 
     @wraps(verb)
     def trusting(
-        *arguments: Any, allow: tuple[Any, ...], no_machine_code: bool, signed_by: tuple[Any, ...], **settings: Any
+        *arguments: Any,
+        allow: tuple[Any, ...],
+        no_machine_code: bool,
+        trusted: bool,
+        signed_by: tuple[Any, ...],
+        **settings: Any,
     ) -> Any:
         from intarsia.runtime.trust import Trust
 
-        trust = Trust.of(allow, machine_code=not no_machine_code, signed_by=signed_by)
+        trust = Trust.of(allow, machine_code=not no_machine_code, signed_by=signed_by, trusted=trusted)
         return verb(*arguments, trust=trust, **settings)
 
     return with_options(*_CODE, _SIGNED_BY)(trusting)  # type: ignore[return-value] # as click's own decorators

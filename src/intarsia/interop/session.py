@@ -73,6 +73,7 @@ class InferenceSession:
         allow: AnyPath | Iterable[AnyPath] = (),
         machine_code: bool = True,
         signed_by: AnyPath | Iterable[AnyPath] = (),
+        trusted: bool = False,
     ) -> None:
         """Compile the model, or find it compiled.
 
@@ -89,9 +90,10 @@ class InferenceSession:
             store: The record store; one in the user's cache folder if left out.
             cache: The folder of compiled models; one in the user's cache folder if left out, none for ``False``.
             strict: Refuse a model that no engine could be shown to answer rightly; else the best one runs it.
-            allow: Of an artifact, as are the next two: what it may do, as `intarsia.load` has them.
+            allow: Of an artifact, as are the next three: what it may do, as `intarsia.load` has them.
             machine_code: Whether it may hold machine code.
             signed_by: Who must have signed it.
+            trusted: Whether to load it at once, wherever it comes from.
 
         Raises:
             IntarsiaError: As `intarsia.compile`; `UnsupportedError` for what is not offered.
@@ -108,7 +110,7 @@ class InferenceSession:
             raise ConfigError("target= and providers both say what the model runs on; state one of them")
         self._options = options
         self._source = path_or_bytes
-        self._trust = Trust.of(allow, machine_code=machine_code, signed_by=signed_by)
+        self._trust = Trust.of(allow, machine_code=machine_code, signed_by=signed_by, trusted=trusted)
         self._chosen = chosen_providers(providers, provider_options) if target is None else _of_target(target)
         self._settings = Settings(
             target=target if providers is None else targets_of(self._chosen),
@@ -133,8 +135,8 @@ class InferenceSession:
             models = SizedModels(lambda _: CompiledModel(artifact), {})
         elif self._trust != UNSTATED:
             raise ConfigError(
-                "allow=, machine_code= and signed_by= say what an artifact may do, and this is a model, which is "
-                "compiled here; leave them out"
+                "allow=, machine_code=, signed_by= and trusted= say what an artifact may do, and this is a model, "
+                "which is compiled here; leave them out"
             )
         else:
             interface, stated = interface_of(source), settings.shapes or {}
