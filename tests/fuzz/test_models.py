@@ -21,7 +21,7 @@ from tests.fuzz.mutation import damage, mutate
 ENGINES = "onnxruntime, openvino, mnn, ncnn"
 FEW, MANY = 60, 1940
 COMPILED_OF_FEW, COMPILED_OF_MANY = 4, 100
-PLAN_LIMIT_S = 30.0
+PLAN_LIMIT_S = 10.0
 """Of a case that only plans, which takes a tenth of a second, or several on a busy machine; what hangs goes on."""
 COMPILE_LIMIT_S = 60.0
 """Of a case that compiles: the budget is a second, and starting processes that measure takes longer."""
