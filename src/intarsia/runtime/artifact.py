@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cached_property
 from mmap import mmap
 from pathlib import Path
 from typing import IO, Any
@@ -136,6 +135,7 @@ class Artifact:
     Attributes:
         path: The file.
         trust: What whoever opened it lets it do.
+        named_code: Libraries and interpreters that loading would run, and that are no part of it.
         signer: The fingerprint of the key that signed it, as it says itself unless ``trust`` asks; ``None`` if none.
     """
 
@@ -163,12 +163,12 @@ class Artifact:
             raise ArtifactError(f"{path}: its manifest is not understood: {reasons(error)}") from error
         except ArtifactError as error:
             raise ArtifactError(f"{path}: {error}") from error
+        # At once: a `cached_property` of Python 3.11 holds a lock, which a fork may leave held for ever.
+        self.named_code = self._named()
         if not trust.is_read:
             self.check_code()
 
-    @cached_property
-    def named_code(self) -> tuple[NamedCode, ...]:
-        """Libraries and interpreters that loading would run, and that are no part of it."""
+    def _named(self) -> tuple[NamedCode, ...]:
         targets = {step.target: number for number, step in reversed(list(enumerate(self.manifest.steps, start=1)))}
         named = [code for text, number in targets.items() for code in code_of(Target(text), f"partition {number}")]
         return (*named, *(code for name in self.manifest.engines for code in code_of_engine(name)))
