@@ -52,11 +52,19 @@ class Forkable(ABC):
         """Begin again."""
 
     @classmethod
+    def _all(cls) -> tuple[Forkable, ...]:
+        while True:
+            try:
+                return tuple(cls._living)
+            except RuntimeError:  # another thread, or a finaliser on this one, has just made one
+                continue
+
+    @classmethod
     def before(cls) -> None:
         """Wait until nothing is under way."""
         end = time.monotonic() + PATIENCE_S
         Forkable._is_pending = True
-        locks = [lock for each in tuple(cls._living) if (lock := each.bar()) is not None]
+        locks = [lock for each in cls._all() if (lock := each.bar()) is not None]
         cls._held.locks = [lock for lock in locks if lock.acquire(timeout=max(0.0, end - time.monotonic()))]
 
     @classmethod
@@ -65,7 +73,7 @@ class Forkable(ABC):
         Forkable._is_pending = False
         for lock in cls._held.__dict__.pop("locks", ()):
             lock.release()
-        for each in tuple(cls._living):
+        for each in cls._all():
             each.unbar()
 
     @classmethod
@@ -73,7 +81,7 @@ class Forkable(ABC):
         """Tell everything that lives."""
         Forkable._is_pending = False
         cls._held.__dict__.clear()
-        for each in tuple(cls._living):
+        for each in cls._all():
             each.after_fork()
 
 
