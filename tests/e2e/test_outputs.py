@@ -16,6 +16,7 @@ import pytest
 
 from intarsia.files import DRAFT, SCRATCH
 from tests.e2e.conftest import Run, command
+from tests.nodes import null_device
 from tests.unit.graph.models import two_layers
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -81,14 +82,7 @@ def test_a_link_stays_a_link(verb: str, made: Path, place: Path) -> None:
 
 @pytest.mark.parametrize("verb", WRITERS)
 def test_a_device_stays_a_device(verb: str, made: Path, place: Path) -> None:
-    """By a node of its own where there may be one: a fault must not take this machine's away."""
-    device = place / "null"
-    try:
-        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        os.close(os.open(device, os.O_WRONLY))
-    except OSError:
-        device.unlink(missing_ok=True)
-        device.symlink_to(os.devnull)
+    device = null_device(place)
     done = ran(made, *WRITERS[verb], out=device)
     assert done.code == 0, done.err
     assert stat.S_ISCHR(device.stat().st_mode)

@@ -254,9 +254,7 @@ def checked_outcome(kind: Kind, text: str | bytes) -> Mapping[str, Any]:
             _check_verdict(found)
         case Footprint():
             _check_footprint(found)
-    outcome = json.loads(text)
-    assert isinstance(outcome, dict)
-    return outcome
+    return _mapping(text)
 
 
 def checked_facts(text: str | bytes) -> Mapping[str, Any]:
@@ -266,10 +264,9 @@ def checked_facts(text: str | bytes) -> Mapping[str, Any]:
         ValueError: They are none.
     """
     _Facts.model_validate_json(text)
-    facts = json.loads(text)
+    facts = _mapping(text)
     if not facts:
         raise ValueError("there are no facts")
-    assert isinstance(facts, dict)
     return facts
 
 
@@ -280,9 +277,14 @@ def checked_provenance(text: str | bytes) -> Mapping[str, Any]:
         ValueError: It is none.
     """
     _Provenance.model_validate_json(text)
-    provenance = json.loads(text)
-    assert isinstance(provenance, dict)
-    return provenance
+    return _mapping(text)
+
+
+def _mapping(text: str | bytes) -> Mapping[str, Any]:
+    """A text that was found to be an object, as it stands: what a schema would turn into other types stays."""
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
 
 
 def checked_moment(made_at: object) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
@@ -84,11 +83,8 @@ def _place(path: Path) -> str:
         facts = os.stat(path)
     except OSError:
         return ""
-    return "-".join(map(str, _facts(facts)))
-
-
-def _facts(facts: os.stat_result) -> Iterator[int]:
-    yield from (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    told = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    return "-".join(map(str, told))
 
 
 def _noted(note: Path) -> str:

@@ -100,10 +100,8 @@ class Trust:
 
     @property
     def is_settled(self) -> bool:
-        """Whether an artifact that was opened may be loaded in this process at once: the caller answers for it, or
-        whoever signed it does.
-        """
-        return self.is_own or self.trusted or any(True for _ in self._asked())
+        """Whether the caller, or who signed it, answers for what was opened: it is loaded in this process at once."""
+        return self.is_own or self.trusted or bool(list(self._asked()))
 
     def check_signature(self, reader: Reader) -> str | None:
         """The fingerprint of who signed it, which is only claimed unless some signature is asked for.

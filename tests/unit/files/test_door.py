@@ -15,6 +15,7 @@ import pytest
 from intarsia.errors import DiskError, IntarsiaError, OutputError
 from intarsia.files import check_place, make_folder, place_file, place_folder, replace_file, replacing
 from intarsia.files import door as module
+from tests.nodes import null_device
 
 FULL = Path("/dev/full")
 PRINTS = """
@@ -93,14 +94,7 @@ def test_another_user_s_link_in_a_shared_folder_is_refused(tmp_path: Path, monke
 
 
 def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
-    """By a node of its own where there may be one: a fault must not take this machine's away."""
-    device = tmp_path / "null"
-    try:
-        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        os.close(os.open(device, os.O_WRONLY))
-    except OSError:
-        device.unlink(missing_ok=True)
-        device.symlink_to(os.devnull)
+    device = null_device(tmp_path)
     replace_file(device, b"gone")
     assert stat.S_ISCHR(device.stat().st_mode)
     (tmp_path / "link").symlink_to(device)
