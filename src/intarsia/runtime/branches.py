@@ -101,6 +101,7 @@ class Crew:
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._done.put(_error_of(job))
+            del job  # while it waits it must not keep alive whose job that was
 
 
 def _error_of(job: Callable[[], None]) -> BaseException | None:

@@ -164,6 +164,7 @@ class _Lane:
                 after.put(request)
             else:
                 self._free.put(request.frame)
+            del request  # while it waits it must not keep alive what was asked and answered
         if after is not None:
             after.put(None)
 

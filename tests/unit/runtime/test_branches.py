@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from itertools import combinations
 
 import numpy as np
@@ -38,6 +40,19 @@ def test_results_are_those_of_one_step_after_another(some: Plan) -> None:
         assert (runner.results()[output] == expected(reads_of(some), number)[output]).all()
     runner.close()
     runner.close()
+    assert our_threads() == []
+
+
+def test_one_that_nobody_closes_is_freed() -> None:
+    runner = branch_executor(plan(DIAMOND))
+    runner.run(feed(0))
+    known = weakref.ref(runner)
+    del runner
+    end = time.monotonic() + PATIENCE_S
+    while (known() is not None or our_threads()) and time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.01)
+    assert known() is None
     assert our_threads() == []
 
 
