@@ -44,7 +44,13 @@ def test_results_are_those_of_one_step_after_another(some: Plan) -> None:
 
 
 def test_one_that_nobody_closes_is_freed() -> None:
-    runner = branch_executor(plan(DIAMOND))
+    both = threading.Barrier(2, timeout=PATIENCE_S)
+
+    def watch(name: str, number: float) -> None:
+        if name in ("v1", "v3"):
+            both.wait()
+
+    runner = branch_executor(plan(DIAMOND), watch)
     runner.run(feed(0))
     known = weakref.ref(runner)
     del runner
