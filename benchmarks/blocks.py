@@ -18,14 +18,15 @@ from typing import Any
 from benchmarks import field, ledger
 from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import unwatched
-from intarsia.cost.sampling import Effort
-from intarsia.cost.store import Store
-from intarsia.cost.workspace import Workspace
+from intarsia.cost.records.store import Store
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.progress import unwatched
+from intarsia.cost.worker.workspace import Workspace
 from intarsia.graph import Graph
 from intarsia.graph.work import work
-from intarsia.partition import Partition, boundaries, coarser
-from intarsia.search import Compilation, Request, Single, plan_compilation, tune_singles
+from intarsia.partitioning import Partition, boundaries, coarser
+from intarsia.planning.request import Compilation, Request, plan_compilation
+from intarsia.search import Single, tune_singles
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "blocks.json"

@@ -15,9 +15,9 @@ from benchmarks import field
 from benchmarks.race import CONTROL, Contender, Effort, race
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.lock import machine_lock
+from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, CompiledModel, build, export, plan_of, thread_budget, write_artifact
 from intarsia.target import Target
 

@@ -15,7 +15,7 @@ from benchmarks import native, networks
 from benchmarks.race import Contender, Look, Result, screen
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.statistics import Interval
+from intarsia.cost.timing.statistics import Interval
 from intarsia.runtime import this_machine, thread_budget
 from intarsia.runtime.verify import TOLERANCE
 

@@ -101,7 +101,7 @@ def _environment(home: Path) -> Mapping[str, str]:
 
 def rendered(found: list[Done], home: Path) -> str:
     """The page."""
-    from intarsia.runtime.machine import this_machine
+    from intarsia.runtime.artifact.machine import this_machine
     from intarsia.target.cores import thread_budget
 
     machine, total = this_machine(), sum(done.seconds for done in found)

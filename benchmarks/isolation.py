@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks import networks
 from benchmarks.networks.unlike import TINY
 from intarsia.config import RunSettings
-from intarsia.cost.statistics import median_interval
+from intarsia.cost.timing.statistics import median_interval
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import Executor, build, load_build, plan_of, this_machine, thread_budget
 from intarsia.target import Target
 

@@ -21,16 +21,16 @@ from unittest.mock import patch
 import intarsia
 from benchmarks import field, ledger, networks
 from intarsia import driver
-from intarsia.cost.duel import Contender, Effort, duel
-from intarsia.cost.lock import machine_lock
-from intarsia.cost.recorded import VALUES, record_values
-from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import CONTROL_NAME, Shown, Verdict, out_by
+from intarsia.cost.reference.reference_io import VALUES, record_values
+from intarsia.cost.timing.paired_benchmark import Contender, Effort, duel
+from intarsia.cost.timing.statistics import Interval
+from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, out_by
+from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import Graph
+from intarsia.planning.problem import Candidate
 from intarsia.report.comparison import Comparison
 from intarsia.runtime import build, plan_of, write_artifact
-from intarsia.runtime.feeds import graph_feeds
-from intarsia.search import Candidate
+from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.search.search import Found, search
 
 RESULTS = Path(__file__).parent / "results" / "noise.json"

@@ -17,16 +17,16 @@ from benchmarks import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import unwatched
-from intarsia.cost.record import Measurement
-from intarsia.cost.repro import Origin
-from intarsia.cost.sampling import Effort
-from intarsia.cost.store import Store
-from intarsia.cost.workspace import Workspace
+from intarsia.cost.records.record import Measurement
+from intarsia.cost.records.store import Store
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.progress import unwatched
+from intarsia.cost.worker.repro import Origin
+from intarsia.cost.worker.workspace import Workspace
 from intarsia.graph import load_model
-from intarsia.partition import Partition, boundaries
+from intarsia.partitioning import Partition, boundaries
+from intarsia.planning.request import atoms_of
 from intarsia.runtime import thread_budget
-from intarsia.search.planning import atoms_of
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "parts.json"

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.cost.pace import Pace, Slowdown, at_full_speed
-from intarsia.cost.statistics import Interval, median_interval
+from intarsia.cost.timing.clock_calibration import Pace, Slowdown, at_full_speed
+from intarsia.cost.timing.statistics import Interval, median_interval
 
 CONTROL = "control"
 CONTROL_LIMIT = 0.02

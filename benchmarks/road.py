@@ -37,7 +37,7 @@ from benchmarks.networks.resnet_cut import cut
 from benchmarks.race import CONTROL, Contender, Result, race
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
-from intarsia.partition import Partition, Partitioning, PlanFile, dump_plan
+from intarsia.partitioning import Partition, Partitioning, PlanFile, dump_plan
 from intarsia.runtime import thread_budget
 from intarsia.target import Target
 

@@ -16,20 +16,22 @@ from unittest.mock import patch
 import onnx
 
 from benchmarks.networks.assembly import Assembly
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
-from intarsia.cost.client import WorkerClient
-from intarsia.cost.deadline import NO_END
-from intarsia.cost.lock import machine_lock
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import unwatched
-from intarsia.cost.protocol import Answer, Failed, Inspect, Measure, Measured, NodeTimes
-from intarsia.cost.repro import Origin
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
+from intarsia.cost.worker.client import WorkerClient
+from intarsia.cost.worker.deadline import NO_END
+from intarsia.cost.worker.lock import machine_lock
+from intarsia.cost.worker.progress import unwatched
+from intarsia.cost.worker.protocol import Answer, Failed, Inspect, Measure, Measured, NodeTimes
+from intarsia.cost.worker.repro import Origin
 from intarsia.graph import Graph, load_model
 from intarsia.graph.work import work
-from intarsia.partition import character
-from intarsia.search import CollageSearch, Request, plan_compilation, planning, tune_singles
+from intarsia.partitioning import character
+from intarsia.planning import request as planning
+from intarsia.planning.request import Request, plan_compilation
+from intarsia.search import CollageSearch, tune_singles
 
 NODES = 10_000
 BLOCK_NODES = 10

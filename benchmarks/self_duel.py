@@ -17,11 +17,11 @@ from typing import Any
 
 from benchmarks import networks
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.duel import Contender, Effort, duel
-from intarsia.cost.lock import machine_lock
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.timing.paired_benchmark import Contender, Effort, duel
+from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partition, Partitioning, linear_order
+from intarsia.partitioning import Partition, Partitioning, linear_order
 from intarsia.runtime import Plan, build, plan_of, this_machine, thread_budget, write_artifact
 from intarsia.target import Target
 

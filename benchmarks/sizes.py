@@ -22,7 +22,7 @@ import intarsia
 from benchmarks import field
 from benchmarks.networks.unlike import text_encoder
 from benchmarks.race import CONTROL, Contender, Effort, race
-from intarsia.cost.lock import machine_lock
+from intarsia.cost.worker.lock import machine_lock
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "sizes.json"

@@ -23,13 +23,13 @@ import numpy as np
 from benchmarks import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.statistics import median_interval
+from intarsia.cost.timing.statistics import median_interval
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
+from intarsia.planning.request import atoms_of
 from intarsia.runtime import Plan, build, load_build, plan_of, this_machine, thread_budget, weights_of
-from intarsia.runtime.pipeline import PipelineExecutor, load_streams
-from intarsia.runtime.stream import InTurn
-from intarsia.search.planning import atoms_of
+from intarsia.runtime.executors.pipeline import PipelineExecutor, load_streams
+from intarsia.runtime.executors.stream import InTurn
 from intarsia.search.streams import balanced, pipelines
 from intarsia.target import Target
 

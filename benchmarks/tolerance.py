@@ -22,7 +22,7 @@ from benchmarks.networks.quantised.answers import unoptimised
 from benchmarks.networks.quantised.faults import FAULTS, planted
 from intarsia.backends import registry
 from intarsia.graph import load_model
-from intarsia.runtime.feeds import graph_feeds
+from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.verify import deviations
 
 RESULTS = Path(__file__).parent / "results" / "tolerance.json"

@@ -15,9 +15,9 @@ from intarsia.backends.registry import engine_of
 from intarsia.config import RunSettings, Spin
 from intarsia.errors import SpecError
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
-from intarsia.runtime.container import create
+from intarsia.runtime.artifact.container import create
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 

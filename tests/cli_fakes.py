@@ -14,18 +14,18 @@ import click.testing
 import numpy as np
 import pytest
 
-from intarsia.backends.base import Availability, Signature
+from intarsia.backends.contract.backend import Availability, Signature
 from intarsia.cli.main import cli
-from intarsia.cost.footprint import Footprint, Tail
-from intarsia.cost.memory import Memory
-from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import Shown, Verdict
+from intarsia.cost.timing.footprint import Footprint, Tail
+from intarsia.cost.timing.memory import Memory
+from intarsia.cost.timing.statistics import Interval
+from intarsia.cost.timing.verdict import Shown, Verdict
 from intarsia.errors import ArtifactError
+from intarsia.evaluation.benchmark import Contest
+from intarsia.evaluation.recheck import Timing
+from intarsia.evaluation.verification import Check
 from intarsia.report.comparison import Comparison
 from intarsia.runtime.verify import Deviation
-from intarsia.search.contest import Contest
-from intarsia.search.retiming import Timing
-from intarsia.search.verification import Check
 from intarsia.target import Target, cores
 from tests.fakes import fake_graph
 
@@ -490,9 +490,9 @@ class Fakes:
             | {"export": self.export, "random_feeds": self.random_feeds}
             | {"this_machine": lambda: machine},
             "intarsia.backends.registry": registry,
-            "intarsia.search.verification": {"verify_artifact": self.verify_artifact},
-            "intarsia.search.retiming": {"retime": self.retime},
-            "intarsia.search.contest": {"contest": self.contest},
+            "intarsia.evaluation.verification": {"verify_artifact": self.verify_artifact},
+            "intarsia.evaluation.recheck": {"retime": self.retime},
+            "intarsia.evaluation.benchmark": {"contest": self.contest},
             "intarsia.target.detect": detect,
         }
         for name, members in contents.items():

@@ -10,7 +10,8 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, Spin, engines
 from intarsia.graph import load_model
 from intarsia.graph.bind import ranges_of
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
+from intarsia.planning.engine_set import leaves, present
 from intarsia.runtime import (
     Artifact,
     Bucket,
@@ -22,7 +23,6 @@ from intarsia.runtime import (
     write_artifact,
     write_buckets,
 )
-from intarsia.search.team import leaves, present
 
 
 def unmeasured(

@@ -15,14 +15,14 @@ from benchmarks.nnsmith.generate import model_of
 from benchmarks.nnsmith.steady import reference
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.client import WorkerClient
-from intarsia.cost.protocol import Failed, Fragment, Open, Write
-from intarsia.cost.recorded import VALUES, record_values
+from intarsia.cost.reference.reference_io import VALUES, record_values
+from intarsia.cost.worker.client import WorkerClient
+from intarsia.cost.worker.protocol import Failed, Fragment, Open, Write
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Capability, Partition, greedy, linear_order
+from intarsia.partitioning import Capability, Partition, greedy, linear_order
 from intarsia.runtime import can_embed, plan_of, thread_budget
 from intarsia.runtime.environment import load_environment
-from intarsia.runtime.feeds import graph_feeds
+from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.target import Target
 
 PATIENCE_S = 60.0

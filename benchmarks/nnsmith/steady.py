@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from intarsia.graph import Graph, Node, SubModel
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.verify import deviation
 
 DRAWS = 3

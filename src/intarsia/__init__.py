@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from intarsia import errors
@@ -12,10 +10,10 @@ from intarsia import errors
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
-    from intarsia.driver import build, compare, compile
+    from intarsia.driver import build, compare, compile, partition
     from intarsia.interop.session import InferenceSession
     from intarsia.interop.torch_compile import torch_backend
-    from intarsia.partition import Partitioning
+    from intarsia.partitioning import Partitioning
     from intarsia.report.comparison import Comparison
     from intarsia.runtime import CompiledModel, load
     from intarsia.target import Target, VirtualDevice
@@ -47,41 +45,19 @@ _HOME = {
     "CompiledModel": "intarsia.runtime",
     "Constraint": "intarsia.devices",
     "InferenceSession": "intarsia.interop.session",
-    "Partitioning": "intarsia.partition",
+    "Partitioning": "intarsia.partitioning",
     "Target": "intarsia.target",
     "VirtualDevice": "intarsia.target",
     "build": "intarsia.driver",
     "compare": "intarsia.driver",
     "compile": "intarsia.driver",
     "load": "intarsia.runtime",
+    "partition": "intarsia.driver",
     "torch_backend": "intarsia.interop.torch_compile",
 }
 
 
-class _Stage(ModuleType):
-    """A folder that can be called: it is the stage of its name. ``intarsia.driver.partition`` is the same, typed."""
-
-    def __call__(self, *args: Any, **settings: Any) -> Partitioning:
-        from intarsia.driver import partition
-
-        return partition(*args, **settings)
-
-
-class _Package(ModuleType):
-    """This package. Python puts each folder here once it was imported, whoever does that and whenever."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "partition" and isinstance(value, ModuleType):
-            value.__class__ = _Stage
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def __getattr__(name: str) -> Any:
-    if name == "partition":
-        return import_module("intarsia.partition")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

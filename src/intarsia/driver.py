@@ -15,12 +15,12 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.amounts import memory_bytes
 from intarsia.config.consent import refuse_unstated
-from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import TIME, Counting, Progress, Watcher, noted, unwatched
-from intarsia.cost.recorded import VALUES, recorded_values
-from intarsia.cost.store import Store, open_store
-from intarsia.cost.workspace import Workspace
+from intarsia.cost.records.store import Store, open_store
+from intarsia.cost.reference.reference_io import VALUES, recorded_values
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import TIME, Counting, Progress, Watcher, noted, unwatched
+from intarsia.cost.worker.workspace import Workspace
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import (
     BackendError,
@@ -33,24 +33,24 @@ from intarsia.errors import (
     NoCoverError,
     PlanError,
 )
+from intarsia.evaluation.bucket_bounds import EndFault, check_ends
 from intarsia.files import disk_told
 from intarsia.graph.bind import Shapes, ranges_of, stated_shapes
-from intarsia.graph.fits import check_fits
+from intarsia.graph.memory_check import check_fits
 from intarsia.graph.ranges import Ranges, all_buckets
 from intarsia.graph.sizes import estimated
-from intarsia.partition import Partitioning, PlanFile, boundaries, parse_plan
+from intarsia.partitioning import Partitioning, PlanFile, boundaries, parse_plan
+from intarsia.planning.request import Compilation, Request, plan_compilation
 from intarsia.report.comparison import Comparison
 from intarsia.report.record import compile_report
 from intarsia.report.sizes import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, Build, CompiledModel, attach_report, write_buckets
-from intarsia.runtime.leeway import remark
-from intarsia.runtime.trust import OWN
-from intarsia.search import Compilation, Request, plan_compilation
-from intarsia.search.ends import EndFault, check_ends
+from intarsia.runtime.artifact.trust import OWN
+from intarsia.runtime.tolerance import remark
 from intarsia.search.search import search
-from intarsia.search.singles import first_settings
-from intarsia.search.survey import held_against
-from intarsia.search.survey import survey as survey_engines
+from intarsia.search.single.footprints import held_against
+from intarsia.search.single.footprints import survey as survey_engines
+from intarsia.search.single.single_engine import first_settings
 from intarsia.spec.documents import read_text
 from intarsia.target.cores import memory_bytes as memory_here
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from intarsia.backends.base import Availability, EngineArtifact, Executable, guard
+from intarsia.backends.contract.backend import Availability, EngineArtifact, Executable, guard
+from intarsia.backends.package_probe import installed
 from intarsia.backends.reference import ReferenceBackend
-from intarsia.backends.wheel import installed
 from intarsia.errors import LoadError
 from intarsia.target import engine_kind
 

@@ -16,7 +16,7 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from intarsia.target import Target
 from intarsia.target.detect import lack
 from tests.conformance.arrays import load_arrays, save_arrays

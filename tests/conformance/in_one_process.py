@@ -13,7 +13,7 @@ import numpy as np
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
 from tests.conformance.boundary_cases import SMALL_NET

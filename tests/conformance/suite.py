@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.search.team import absence
+from intarsia.planning.engine_set import absence
 from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.node_cases import NodeCase

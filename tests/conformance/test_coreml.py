@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from intarsia.backends import coreml_program, registry
+from intarsia.backends import registry
+from intarsia.backends.coreml import program as coreml_program
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Program

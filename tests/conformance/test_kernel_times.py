@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.base import Backend
+from intarsia.backends.contract.backend import Backend
 from intarsia.config import RunSettings
-from intarsia.cost.client import WorkerClient
-from intarsia.cost.protocol import Fragment, Inspect, NodeTimes
+from intarsia.cost.worker.client import WorkerClient
+from intarsia.cost.worker.protocol import Fragment, Inspect, NodeTimes
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers

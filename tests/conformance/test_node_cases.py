@@ -9,7 +9,7 @@ from zlib import crc32
 import pytest
 
 from intarsia.backends import registry
-from intarsia.search.team import absence
+from intarsia.planning.engine_set import absence
 from tests.conformance.node_cases import NodeCase, node_cases
 from tests.conformance.page import PAGE, page
 from tests.conformance.process import EngineProcess

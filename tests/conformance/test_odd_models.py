@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from intarsia.backends import registry
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.judge import differences, faults

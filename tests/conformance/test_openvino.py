@@ -11,7 +11,7 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from tests.conformance.cases import Case, Feed, f32, i64, node, one
 from tests.conformance.conftest import sent
 from tests.conformance.judge import faults

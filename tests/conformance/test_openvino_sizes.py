@@ -11,12 +11,13 @@ import numpy as np
 import onnx
 import pytest
 
-from intarsia.backends import openvino_loader, registry
-from intarsia.backends.base import BoundCall, Executable, Slot
+from intarsia.backends import registry
+from intarsia.backends.contract.backend import BoundCall, Executable, Slot
+from intarsia.backends.openvino import loader as openvino_loader
 from intarsia.config import RunSettings
 from intarsia.errors import ExecutionError
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from intarsia.target import Target
 from tests.conformance.cases import Case, f32, i64, node
 from tests.conformance.judge import differences

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from tests.conformance.node_cases import NodeCase, node_cases
 from tests.conformance.together import batches, merged, passed
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.device_memory import Resident
+from intarsia.backends.contract.device_memory import Resident
 from intarsia.backends.lowering.lower import lower
-from intarsia.backends.torch import TensorCall, prepared
-from intarsia.backends.torch_kernels import NATIVES
-from intarsia.backends.torch_memory import TensorMemory
+from intarsia.backends.torch.backend import TensorCall, prepared
+from intarsia.backends.torch.kernels import NATIVES
+from intarsia.backends.torch.memory import TensorMemory
 from intarsia.target import Target
 from tests.conformance.cases import Case
 from tests.conformance.conftest import graph_of

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.base import BoundCall, EngineArtifact, Executable, Port, Slot
+from intarsia.backends.contract.backend import BoundCall, EngineArtifact, Executable, Port, Slot
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ExecutionError, IntarsiaError
 from intarsia.graph import Graph, SubModel, load_model
 from intarsia.graph.dtypes import numpy_dtype
-from intarsia.partition import Partitioning
+from intarsia.partitioning import Partitioning
 from intarsia.runtime import Executor, build, load_build, plan_of
-from intarsia.runtime.embedded import EmbeddedExecutor
+from intarsia.runtime.artifact.trust import holds_code
 from intarsia.runtime.environment import applied, load_environment
-from intarsia.runtime.trust import holds_code
+from intarsia.runtime.executors.embedded import EmbeddedExecutor
 from intarsia.target import Target
 from tests.conformance.arrays import load_arrays, save_arrays
 from tests.conformance.boundary_cases import EMBEDDED_OUTPUTS

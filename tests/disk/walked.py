@@ -29,14 +29,14 @@ import onnx
 
 from intarsia.cli.main import cli
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.record import Key
-from intarsia.cost.records_file import export_records
-from intarsia.cost.store import Store
-from intarsia.cost.workspace import Workspace
+from intarsia.cost.records.record import Key
+from intarsia.cost.records.records_file import export_records
+from intarsia.cost.records.store import Store
+from intarsia.cost.worker.workspace import Workspace
 from intarsia.errors import ArtifactError, IntarsiaError
 from intarsia.files import disk_told, replace_file, save_array
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import (
     Artifact,
     CompiledModel,
@@ -48,7 +48,7 @@ from intarsia.runtime import (
     random_feeds,
     write_artifact,
 )
-from intarsia.runtime.compiled import CompiledPieces
+from intarsia.runtime.compiled_parts import CompiledPieces
 from intarsia.target import Target
 from tests.disk.library import DISK_FULL, KILLS, Fault
 from tests.unit.graph.models import two_layers
@@ -231,8 +231,8 @@ class Walk:
 
 
 def _answers(model: onnx.ModelProto) -> dict[str, np.ndarray]:
-    from intarsia.graph.reference import evaluate
-    from intarsia.runtime.feeds import graph_feeds
+    from intarsia.graph.reference.reference import evaluate
+    from intarsia.runtime.executors.feeds import graph_feeds
 
     graph = load_model(model)
     return dict(evaluate(graph, graph_feeds(graph, seed=3)))
@@ -240,7 +240,7 @@ def _answers(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def _check(folder: Path, expected: dict[str, np.ndarray], answered: Path) -> None:
     """The store is sound, and what was compiled runs and agrees."""
-    from intarsia.runtime.feeds import graph_feeds
+    from intarsia.runtime.executors.feeds import graph_feeds
 
     with closing(sqlite3.connect(folder / STORE)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

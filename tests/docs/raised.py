@@ -22,10 +22,10 @@ import intarsia
 import intarsia.onnxruntime
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
-from intarsia.cost.neighbours import Neighbours
+from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.errors import IntarsiaError, Interrupted
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
 from tests.unit.graph.models import model, two_layers
 
@@ -78,7 +78,7 @@ def raised() -> dict[str, dict[str, Any]]:
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
         with patch.object(measure, "PATIENCE_S", PATIENCE_S), patch.object(Neighbours, "were_busy", lambda _: False):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
-        with patch("intarsia.backends.wheel.util.find_spec", lambda _: None):
+        with patch("intarsia.backends.package_probe.util.find_spec", lambda _: None):
             found[ABSENT] = _raised(EXAMPLES[ABSENT], names)
     return {name: found[name] for name in EXAMPLES}
 

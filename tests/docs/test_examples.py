@@ -24,7 +24,7 @@ import intarsia.driver
 from intarsia.cli.main import cli
 from intarsia.config import RunSettings, Spin
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import CompiledModel, attach_report, build, load, plan_of, write_artifact
 from intarsia.target import KINDS, TAGS
 from tests.unit.graph.models import info, model
@@ -54,7 +54,7 @@ target = Target("llvm -mcpu=haswell")
         "trust.md": """
 from pathlib import Path
 from intarsia.runtime import load
-from intarsia.runtime.signature import make_keys, sign
+from intarsia.runtime.artifact.signature import make_keys, sign
 make_keys(Path("release.key"), Path("release.pub"))
 intarsia.compile("model.onnx").save("model.intarsia")
 sign(Path("model.intarsia"), Path("release.key"))

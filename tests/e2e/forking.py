@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from intarsia.backends.forked import LoadedLibraries
+from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.errors import IntarsiaError
 from intarsia.runtime import CompiledModel
 from tests.e2e.plan_forms import feeds, load, write

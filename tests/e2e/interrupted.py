@@ -24,8 +24,8 @@ import psutil
 
 import intarsia
 from intarsia import driver
-from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import Interrupted
 from intarsia.runtime import random_feeds
 

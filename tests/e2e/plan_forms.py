@@ -14,7 +14,7 @@ from intarsia.backends import registry
 from intarsia.config import Pipeline, RunSettings, Spin
 from intarsia.graph import Graph, load_model
 from intarsia.graph.bind import ranges_of
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import Bucket, CompiledModel, attach_report, build, plan_of, write_artifact, write_buckets
 from intarsia.target import Target
 from tests.unit.graph.models import info, model

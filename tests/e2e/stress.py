@@ -24,7 +24,7 @@ import numpy as np
 
 from intarsia.errors import BackendUnavailableError, ClosedError, FeedError
 from intarsia.runtime import CompiledModel
-from intarsia.runtime.executor import Executor
+from intarsia.runtime.executors.executor import Executor
 from tests.e2e.plan_forms import FEEDS, feeds, load, write
 
 THREADS = 4

@@ -10,16 +10,16 @@ import onnx
 import pytest
 
 import intarsia
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
 from intarsia.errors import MismatchError
+from intarsia.evaluation.verification import verify_artifact
 from intarsia.graph import load_model
-from intarsia.partition import parse_plan
+from intarsia.partitioning import parse_plan
 from intarsia.runtime import Artifact, this_machine
-from intarsia.runtime.feeds import varied_feeds
+from intarsia.runtime.executors.feeds import varied_feeds
 from intarsia.runtime.verify import distance
-from intarsia.search.verification import verify_artifact
 from intarsia.target import Target
-from intarsia.target.rough import rough_targets
+from intarsia.target.reduced_precision import rough_targets
 from tests.unit.graph.quantise.networks import residual
 
 pytestmark = pytest.mark.e2e

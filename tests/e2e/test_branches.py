@@ -12,8 +12,8 @@ import intarsia
 from benchmarks import networks
 from benchmarks.networks.assembly import Assembly
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
-from intarsia.runtime.branches import BranchExecutor
+from intarsia.graph.reference.reference import evaluate
+from intarsia.runtime.executors.branches import BranchExecutor
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3

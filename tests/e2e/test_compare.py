@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.cost.footprint import CALLS_FOR_P99
+from intarsia.cost.timing.footprint import CALLS_FOR_P99
 from tests.e2e.conftest import Run
 
 ORT = "onnxruntime -optimization-level=all"

@@ -18,8 +18,8 @@ from intarsia.devices import read_constraints
 from intarsia.driver import Strategy, build, partition
 from intarsia.errors import ConfigError, MissingStageError
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
-from intarsia.partition import Partitioning, parse_plan
+from intarsia.graph.reference.reference import evaluate
+from intarsia.partitioning import Partitioning, parse_plan
 from intarsia.target import TAGS, register_tag
 from tests.e2e.conftest import Run
 

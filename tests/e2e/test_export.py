@@ -13,9 +13,9 @@ import pytest
 from intarsia.backends import registry
 from intarsia.config import RunSettings
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, CompiledModel, build, export, plan_of, write_artifact
-from intarsia.runtime.exported_run import seeded
+from intarsia.runtime.artifact.exported_run import seeded
 from intarsia.target import Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.engine]

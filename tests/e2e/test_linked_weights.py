@@ -13,7 +13,7 @@ import pytest
 import intarsia
 import intarsia.onnxruntime as ort
 from tests.e2e.conftest import Run
-from tests.unit.graph.test_external import LAYOUTS, large, saved
+from tests.unit.graph.reading.test_external import LAYOUTS, large, saved
 
 pytestmark = [pytest.mark.e2e]
 Intarsia = Callable[..., Run]

@@ -19,12 +19,13 @@ from benchmarks.networks.probe import intermediate_of
 from benchmarks.networks.resnet_cut import cut
 from intarsia.backends import registry
 from intarsia.config import RunSettings
-from intarsia.cost.duel import Effort
+from intarsia.cost.timing.paired_benchmark import Effort
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
-from intarsia.partition import Partition, Partitioning, dump_plan
+from intarsia.graph.reference.reference import evaluate
+from intarsia.partitioning import Partition, Partitioning, dump_plan
 from intarsia.runtime.verify import deviation
-from intarsia.search import decision, singles
+from intarsia.search.decision import decision
+from intarsia.search.single import single_engine
 from intarsia.target import KINDS, Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -57,9 +58,9 @@ def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
 def _little_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here plans have to be right, however fast they are: one setting of each engine, and the shortest duel."""
     effort = Effort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
-    settings = singles._settings
+    settings = single_engine._settings
     monkeypatch.setattr(decision, "_effort", lambda budget_s: effort)
-    monkeypatch.setattr(singles, "_settings", lambda *asked: islice(settings(*asked), 1))
+    monkeypatch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from benchmarks import networks
 from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import FeedError
 from intarsia.graph import load_model
-from intarsia.partition import Partition, Partitioning, dump_plan
-from intarsia.search.planning import atoms_of
+from intarsia.partitioning import Partition, Partitioning, dump_plan
+from intarsia.planning.request import atoms_of
 from intarsia.target import Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

@@ -15,8 +15,8 @@ from benchmarks.networks.quantised.faults import FAULTS, planted
 from intarsia.backends import registry
 from intarsia.errors import MismatchError
 from intarsia.graph import load_model
-from intarsia.runtime.feeds import graph_feeds
-from intarsia.target import kinds
+from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.target.kinds import catalogue
 from tests.e2e.little_measuring import measure_little
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -55,13 +55,13 @@ STRICT = {fault: name for name, faults in reversed(list(PLANTED.items())) for fa
 def _wrong_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Installs the engine that computes another model; worker processes find it as well."""
     measure_little(monkeypatch)
-    with monkeypatch.context() as patch, kinds.KINDS.scope():
+    with monkeypatch.context() as patch, catalogue.KINDS.scope():
         patch.syspath_prepend(WRONG)
         registry.refresh()
-        kinds._offered.cache_clear()
+        catalogue._offered.cache_clear()
         yield
     registry.refresh()
-    kinds._offered.cache_clear()
+    catalogue._offered.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from intarsia.config import RunSettings
 from intarsia.graph import load_model
-from intarsia.partition import Partition, linear_order
+from intarsia.partitioning import Partition, linear_order
 from intarsia.report.page import Provenance, render
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
 from intarsia.target import Target

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from intarsia.cost.store import Store
-from intarsia.runtime.container import Reader
+from intarsia.cost.records.store import Store
+from intarsia.runtime.artifact.container import Reader
 from tests.e2e.conftest import Run, command
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

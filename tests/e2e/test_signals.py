@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from intarsia.errors import Interrupted
-from intarsia.runtime.container import Reader
+from intarsia.runtime.artifact.container import Reader
 from tests.e2e.conftest import command
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

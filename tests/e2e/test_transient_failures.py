@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
 from tests.e2e.conftest import ROOT, Run, command
 from tests.unit.graph.models import two_layers
 

@@ -17,10 +17,10 @@ import pytest
 
 import intarsia
 from intarsia.errors import ArtifactError, ConfigError, InputError
+from intarsia.evaluation.recheck import retime
 from intarsia.runtime import Artifact, CompiledModel
-from intarsia.runtime.signature import make_keys
-from intarsia.runtime.trust import POLICY
-from intarsia.search.retiming import retime
+from intarsia.runtime.artifact.signature import make_keys
+from intarsia.runtime.artifact.trust import POLICY
 from tests.artifacts import (
     REPORT,
     Manifest,

@@ -19,11 +19,11 @@ from onnx import TensorProto, helper, numpy_helper
 import intarsia
 from intarsia import CompiledModel, driver
 from intarsia.errors import ConfigError, FeedError, MismatchError, ModelError
+from intarsia.evaluation.bucket_bounds import EndFault
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
-from intarsia.partition import PlanFile
+from intarsia.graph.reference.reference import evaluate
+from intarsia.partitioning import PlanFile
 from intarsia.runtime import Bucket
-from intarsia.search.ends import EndFault
 from intarsia.target import Target
 from tests.e2e.conftest import ROOT, Run
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.installed import RUN
 from intarsia.config import RunSettings
 from intarsia.graph import load_model
-from intarsia.partition import Partition, linear_order
+from intarsia.partitioning import Partition, linear_order
 from intarsia.runtime import build, plan_of, write_artifact
 from intarsia.target import Target
 

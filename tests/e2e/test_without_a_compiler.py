@@ -15,7 +15,7 @@ from intarsia.backends import registry
 from intarsia.backends.native import carried, library
 from intarsia.config import RunSettings
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partitioning
+from intarsia.partitioning import Partitioning
 from intarsia.runtime import Artifact, build, load_build, plan_of, write_artifact
 from intarsia.target import Target
 from tests.conformance.boundary_cases import EMBEDDED_OUTPUTS, EMBEDDING_NET

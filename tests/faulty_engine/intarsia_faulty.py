@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     Backend,
     BoundCall,

@@ -21,7 +21,7 @@ from intarsia.config import Pipeline, RunSettings, Spin
 from intarsia.config.precision import Precision, Scheme
 from intarsia.errors import IntarsiaError
 from intarsia.graph import Graph, SizeRange, load_model
-from intarsia.partition import Partition, Partitioning
+from intarsia.partitioning import Partition, Partitioning
 from intarsia.runtime import Artifact, Bucket, Plan, attach_report, build, plan_of, write_artifact, write_buckets
 from intarsia.target import Target
 from tests.reports import small

@@ -188,7 +188,7 @@ def _serve(wire: Connection[Any, Any]) -> None:
     """Run cases until nobody asks for any more. In the process of a case this returns, to leave as a command does."""
     import intarsia.cli.main
     import intarsia.driver
-    import intarsia.graph.normalise
+    import intarsia.graph.normalisation.normalise
     import intarsia.runtime.model
 
     del intarsia

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from intarsia.config import CompilationConfig, Deployment
+from intarsia.config.cli_overrides import merge_all, parse_flags
 from intarsia.config.files import read_config, target_text
-from intarsia.config.rewrites import merge_all, parse_flags
 from intarsia.spec.tag_files import read_tag_file
 from tests.fuzz import texts
 from tests.fuzz.harness import Case, faults, run_cases

@@ -16,7 +16,7 @@ import yaml
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.devices import dump_constraints, parse_constraints, read_constraints
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partitioning, dump_plan, parse_plan
+from intarsia.partitioning import Partitioning, dump_plan, parse_plan
 from intarsia.spec.documents import read_text
 from tests.fuzz import texts
 from tests.fuzz.harness import Case, faults, run_cases

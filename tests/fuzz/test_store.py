@@ -20,14 +20,15 @@ from typing import Any
 
 import pytest
 
-from intarsia.cost.outcomes import Kind, checked_outcome
-from intarsia.cost.store_file import COLUMNS
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.records.outcomes import Kind, checked_outcome
+from intarsia.cost.records.store_file import COLUMNS
+from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
 from intarsia.errors import IntarsiaError
-from intarsia.search import replay, rough_record
+from intarsia.search.collage import search_cache
+from intarsia.search.precision import record
 from intarsia.target import Target
 from tests.fuzz.harness import Case, faults, run_cases
-from tests.unit.cost.test_records_file import OUTCOMES
+from tests.unit.cost.records.test_records_file import OUTCOMES
 from tests.unit.graph.quantised import qdq_network
 from tests.unit.search.fakes import chain_problem
 
@@ -283,10 +284,10 @@ def read(kind: Kind, text: str | bytes) -> None:
     outcome = checked_outcome(kind, text)
     match kind:
         case "search":
-            replay.from_json(PROBLEM, outcome)
+            search_cache.from_json(PROBLEM, outcome)
         case "rough":
-            for each in rough_record.from_json(outcome, 2, 0.1).found:
-                replay.fits(PROBLEM, each.candidate)
+            for each in record.from_json(outcome, 2, 0.1).found:
+                search_cache.fits(PROBLEM, each.candidate)
         case "duel":
             ask(replace_lists(outcome))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 # whenever a target of its kind is described, where the engine may not be installed.
 import numpy as np
 
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     BoundCall,
     EngineArtifact,
@@ -29,11 +29,11 @@ from intarsia.backends.base import (
     signatures,
     thread_count,
 )
+from intarsia.backends.contract.node_facts import words
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Kernel
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction, Program
-from intarsia.backends.node_facts import words
 from intarsia.errors import LoadError
 from intarsia.spec import Enum, Option
 from intarsia.target import engine_kind

@@ -12,7 +12,7 @@ import pytest
 from intarsia import driver
 from intarsia.devices import Constraint
 from intarsia.errors import ConfigError, Interrupted, MissingStageError, ModelError, PlanError
-from intarsia.partition import Partitioning, parse_plan
+from intarsia.partitioning import Partitioning, parse_plan
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 
@@ -27,7 +27,7 @@ def _no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("something was about to be measured")
 
     monkeypatch.setattr(driver, "Measurer", measurer)
-    monkeypatch.setattr("intarsia.cost.lock.PATIENCE_S", 0.05)
+    monkeypatch.setattr("intarsia.cost.worker.lock.PATIENCE_S", 0.05)
 
 
 def test_an_unknown_partitioning(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_plan_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("threads", [-1, 1025, 10**9])
 def test_a_thread_count_that_makes_no_sense(tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intarsia.cost.lock.lock_path", lambda: tmp_path / "lock")
+    monkeypatch.setattr("intarsia.cost.worker.lock.lock_path", lambda: tmp_path / "lock")
     with pytest.raises(ConfigError, match=f"{threads} threads: give a number from 1 on"):
         refused(tmp_path, partition="single", threads=threads)
     assert list((tmp_path / "records.files" / "work").iterdir()) == []

@@ -36,13 +36,6 @@ def test_every_public_name_is_there(name: str) -> None:
     assert getattr(intarsia, name) is not None
 
 
-@pytest.mark.parametrize("first", ["", "import intarsia.driver", "from intarsia.partition import greedy"])
-def test_partition_is_a_folder_and_a_stage(first: str) -> None:
-    script = f"{first}\nimport intarsia\nimport intarsia.partition as folder\nfolder.greedy\nintarsia.partition(b'')"
-    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
-    assert "ModelError: the model is empty" in done.stderr
-
-
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'compil'"):
         intarsia.compil  # noqa: B018

@@ -20,9 +20,9 @@ NOUNS = (
 AFTER_A_NUMBER = re.compile(rf" (?:more |unseen |logical )?(?:{'|'.join(NOUNS)})\b")
 MORE_THAN_ONE = {
     ("graph/ranges.py", "buckets"),
-    ("graph/stages.py", "rounds"),
-    ("search/planning.py", "threads"),
-    ("backends/ncnn_lowering/builder.py", "dimensions"),
+    ("graph/reference/stages.py", "rounds"),
+    ("planning/request.py", "threads"),
+    ("backends/ncnn/lowering/builder.py", "dimensions"),
     ("spec/likeness.py", "tags"),
     ("graph/sound/scopes.py", "dimensions"),
     ("graph/sound/sparse.py", "dimensions"),

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.networks.quantised.faults import FAULTS, planted
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     Backend,
     BoundCall,
@@ -111,7 +111,7 @@ def _session(model: bytes, names: Sequence[str]) -> Run:
 def _evaluator(model: bytes, names: Sequence[str]) -> Run:
     from onnx.reference import ReferenceEvaluator
 
-    from intarsia.graph.reference_ops import REPLACEMENTS
+    from intarsia.graph.reference.operators import REPLACEMENTS
 
     evaluator: Any = ReferenceEvaluator(model, new_ops=list(REPLACEMENTS))
     return lambda feeds: evaluator.run(names, dict(feeds))

@@ -8,7 +8,7 @@ import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,9 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from intarsia.partition.capability import Capability
-from intarsia.partition.groups import DEQUANTIZE, QUANTIZE, fused_groups
-from intarsia.partition.region import boundaries
+from intarsia.partitioning.capability import Capability
+from intarsia.partitioning.groups import DEQUANTIZE, QUANTIZE, fused_groups
+from intarsia.partitioning.region import boundaries
 from intarsia.wording import counted
 
 if TYPE_CHECKING:

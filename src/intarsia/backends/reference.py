@@ -7,7 +7,7 @@ from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     Backend,
     BoundCall,
@@ -22,7 +22,7 @@ from intarsia.backends.base import (
     signature_rows,
     signatures,
 )
-from intarsia.backends.node_facts import inner_operators, words
+from intarsia.backends.contract.node_facts import inner_operators, words
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ReferenceBackend(Backend):
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
         """Its borders."""
-        from intarsia.backends.meta import Borders
+        from intarsia.backends.contract.metadata import Borders
 
         return Borders
 
@@ -113,7 +113,7 @@ class ReferenceBackend(Backend):
         with guard(LoadError, _NAME):
             from onnx.reference import ReferenceEvaluator
 
-            from intarsia.graph.reference_ops import REPLACEMENTS
+            from intarsia.graph.reference.operators import REPLACEMENTS
 
             evaluator = ReferenceEvaluator(artifact.files["model.onnx"], new_ops=list(REPLACEMENTS))
         return _Evaluation(evaluator, artifact.meta, {name: weights[name] for name in artifact.weights})

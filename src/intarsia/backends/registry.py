@@ -11,10 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from intarsia.backends.base import Availability, Backend
-from intarsia.backends.undriven import undriven
+from intarsia.backends.contract.backend import Availability, Backend
+from intarsia.backends.unsupported import undriven
 from intarsia.errors import BackendUnavailableError
-from intarsia.target.kinds import ENGINES
+from intarsia.target.kinds.catalogue import ENGINES
 
 if TYPE_CHECKING:
     from intarsia.target import Target
@@ -26,7 +26,7 @@ AWAY = "@"
 """Between the name of an engine and the path of the interpreter it lives in."""
 
 FOLDER = Path(__file__).parent
-"""An engine of ours is a file in here that is called as its target kind is."""
+"""An engine of ours is a file or a folder in here that is called as its target kind is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +151,18 @@ def _sources() -> dict[str, tuple[Source, ...]]:
 
 @cache
 def _ours() -> tuple[Source, ...]:
-    files = {file.stem for file in FOLDER.glob("*.py")}
-    names = (kind.name for kind in ENGINES if kind.name.replace("-", "_") in files)
     return tuple(
-        Source(name=name, reference=f"{__package__}.{name.replace('-', '_')}", owner="intarsia") for name in names
+        Source(name=kind.name, reference=f"{__package__}.{module}", owner="intarsia")
+        for kind in ENGINES
+        if (module := _module_of(kind.name.replace("-", "_"))) is not None
     )
+
+
+def _module_of(stem: str) -> str | None:
+    """The module of an engine of ours, below this package: a file, or a folder with a ``backend.py``."""
+    if (FOLDER / f"{stem}.py").is_file():
+        return stem
+    return f"{stem}.backend" if (FOLDER / stem / "backend.py").is_file() else None
 
 
 def _by_name(sources: Iterable[Source]) -> dict[str, tuple[Source, ...]]:

@@ -9,7 +9,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     BoundCall,
     EngineArtifact,
@@ -23,11 +23,11 @@ from intarsia.backends.base import (
     guarded,
     signatures,
 )
+from intarsia.backends.contract.node_facts import words
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Kernel, Tensor
 from intarsia.backends.lowering.program import Instruction, Program
-from intarsia.backends.node_facts import words
-from intarsia.backends.wheel import installed
+from intarsia.backends.package_probe import installed
 from intarsia.errors import LoadError
 from intarsia.files import cache_folder
 

@@ -1,7 +1,8 @@
 """ONNX Runtime with our own Winograd convolution as a custom operator inside its blocked layout, on its thread pool.
 
-ONNX Runtime optimises the model; in what it saves, the convolutions that fit are replaced (`graph.substitute`), and the
-native library (`native`) computes them. All else is ONNX Runtime's, and so are the rules of refusal.
+ONNX Runtime optimises the model; in what it saves, the convolutions that fit are replaced
+(`backends.onnxruntime.substitution`), and the native library (`native`) computes them. All else is ONNX Runtime's, and
+so are the rules of refusal.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends import onnxruntime as host
-from intarsia.backends import onnxruntime_rules, onnxruntime_saved
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     Backend,
     Embedding,
@@ -27,13 +26,15 @@ from intarsia.backends.base import (
     guard,
     thread_count,
 )
+from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.native import carried, library
-from intarsia.backends.node_facts import is_constant
-from intarsia.backends.onnxruntime_embedding import embedding
-from intarsia.backends.onnxruntime_profile import kernel_times
+from intarsia.backends.onnxruntime import backend as host
+from intarsia.backends.onnxruntime import optimised, rules
+from intarsia.backends.onnxruntime.embedding import embedding
+from intarsia.backends.onnxruntime.profiler import kernel_times
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
-from intarsia.partition.capability import Capability
+from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,7 @@ _NOTHING = "no 3x3 stride-1 convolution to replace"
 _NOT_BLOCKED = "ONNX Runtime's own optimised model computes no 3x3 stride-1 convolution in its blocked layout"
 _LIBRARY = "libintarsia_winograd.so"
 _LOADER = "loader.py"
-_SAVED = (onnxruntime_saved.MODEL, onnxruntime_saved.WEIGHTS)
+_SAVED = (optimised.MODEL, optimised.WEIGHTS)
 
 
 class WinogradBackend(Backend):
@@ -89,7 +90,7 @@ class WinogradBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """As ONNX Runtime's."""
-        return onnxruntime_rules.refusal(node, graph)
+        return rules.refusal(node, graph)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Let ONNX Runtime optimise, replace, and keep of the weights what the graph does not hold in the same form.
@@ -99,11 +100,11 @@ class WinogradBackend(Backend):
         with guard(CompileError, _NAME):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
             whole = len(model.nodes) == len(model.graph.nodes)
-            return onnxruntime_saved.compiled(plain, model, _saving_options(), partial(_replaced, whole))
+            return optimised.compiled(plain, model, _saving_options(), partial(_replaced, whole))
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
         """What ONNX Runtime saved, and its borders with pieces of others."""
-        from intarsia.backends.meta import Embedding, Saved
+        from intarsia.backends.contract.metadata import Embedding, Saved
 
         return Embedding if "pieces" in meta else Saved
 
@@ -116,7 +117,7 @@ class WinogradBackend(Backend):
     ) -> Executable:
         """A session with the native library that the artifact brings; it is built here if that one does not fit."""
         with guard(LoadError, _NAME):
-            return onnxruntime_saved.loaded(artifact, weights, host.session_options(_values(target, settings)))
+            return optimised.loaded(artifact, weights, host.session_options(_values(target, settings)))
 
     def kernel_times(
         self,
@@ -130,7 +131,7 @@ class WinogradBackend(Backend):
         """By ONNX Runtime's profiler."""
 
         def opened(options: Any) -> Any:
-            return onnxruntime_saved.opened(artifact, weights, options)[0]
+            return optimised.opened(artifact, weights, options)[0]
 
         return kernel_times(opened, host.session_options(_values(target, settings)), feeds, runs)
 
@@ -143,12 +144,12 @@ class WinogradBackend(Backend):
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
-            content, _ = _replaced(False, onnxruntime_saved.optimise(plain, model, _saving_options(), folder))
-            (folder / onnxruntime_saved.MODEL).write_bytes(content)
+            content, _ = _replaced(False, optimised.optimise(plain, model, _saving_options(), folder))
+            (folder / optimised.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
         values = {"providers": host.PROVIDERS, "custom_ops_libraries": [_LIBRARY], **_values(target, settings)}
         (folder / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        loader = Path(__file__).with_name(f"{host.OnnxRuntimeBackend().name}_loader.py")
+        loader = Path(host.__file__).with_name("loader.py")
         shutil.copyfile(loader, folder / _LOADER)
         written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json", _LOADER))
         return tuple(path for path in written if path.exists())
@@ -169,7 +170,7 @@ def _saving_options() -> Any:
 
 def _replaced(must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
     """The model with ours put in, which fails if nothing was found though something must be."""
-    from intarsia.graph.substitute import substitute
+    from intarsia.backends.onnxruntime.substitution import substitute
 
     done = substitute(content, library.block())
     if must and not done.replaced:
@@ -194,7 +195,7 @@ def _lack(graph: Graph) -> str | None:
 
 def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
     """For each thing that ours needs of a convolution, one after the other, what this one has instead of it."""
-    from intarsia.graph.substitute import fits, is_three_by_three, pads_by_one
+    from intarsia.backends.onnxruntime.substitution import fits, is_three_by_three, pads_by_one
 
     weight, block = graph.values[node.inputs[1]], library.block()
     shape = weight.shape or ()

@@ -18,8 +18,8 @@ from intarsia.report.reasons import NOTHING, megabytes, ms
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
-    from intarsia.runtime.trust import Trust
-    from intarsia.search.contest import Contest
+    from intarsia.evaluation.benchmark import Contest
+    from intarsia.runtime.artifact.trust import Trust
 
 Json = dict[str, Any]
 
@@ -54,8 +54,8 @@ def bench(
     one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
     itself is off by more than 2 %, or its 95 % interval by more than 10 %, nothing is said to be faster or slower.
     """
+    from intarsia.evaluation.benchmark import contest
     from intarsia.runtime import Artifact
-    from intarsia.search.contest import contest
     from intarsia.target import Target
 
     opened = [Artifact(path, trust) for path in artifacts]

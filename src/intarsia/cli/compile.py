@@ -97,7 +97,7 @@ def _best_kept(out: Path) -> Iterator[None]:
 def _is_finished(out: Path) -> bool:
     """Whether there is an artifact already whose compile came to its end."""
     from intarsia.runtime import Artifact
-    from intarsia.runtime.trust import OWN
+    from intarsia.runtime.artifact.trust import OWN
 
     if not out.is_file():  # a pipe would be waited for
         return False

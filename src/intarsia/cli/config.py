@@ -30,7 +30,7 @@ def show(context: click.Context, /, as_json: bool, **flags: Any) -> None:
     A leaf is stated by a flag, a file or a tag, it is derived from the rest, or it is a default.
     """
     from intarsia.config import CompilationConfig
-    from intarsia.config.rewrites.account import account
+    from intarsia.config.cli_overrides.account import account
 
     machine = machine_of(context)
     form = CompilationConfig.of(dict(machine.merged.form))

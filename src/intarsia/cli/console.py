@@ -17,7 +17,7 @@ from intarsia.errors import Interrupted
 from intarsia.wording import visible
 
 if TYPE_CHECKING:
-    from intarsia.cost.progress import Progress, Watcher
+    from intarsia.cost.worker.progress import Progress, Watcher
 
 QUIET = "intarsia.quiet"
 """Key of a context's ``meta``: ``--quiet`` was said."""
@@ -133,7 +133,7 @@ def progress_line() -> Iterator[Watcher]:
 
     Where stderr is no terminal, what whoever waits has to know is logged; with ``--quiet`` not even that is shown.
     """
-    from intarsia.cost.progress import TIME, WAIT, unwatched
+    from intarsia.cost.worker.progress import TIME, WAIT, unwatched
 
     context = click.get_current_context(silent=True)
     if not sys.stderr.isatty() or (context is not None and QUIET in context.meta):

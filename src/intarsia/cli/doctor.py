@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from intarsia.backends.base import Availability
+from intarsia.backends.contract.backend import Availability
 from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
@@ -61,7 +61,7 @@ def _serving(text: str) -> Iterator[tuple[str, Availability]]:
     """The engines that targets name or that serve the devices they name, and whether each compiles for them here."""
     from intarsia.backends.registry import engine_of, names, probe, undriven_names
     from intarsia.config import CompilationConfig, engines
-    from intarsia.search.team import absence
+    from intarsia.planning.engine_set import absence
 
     seen = set()
     for target in CompilationConfig.of(text).flatten():

@@ -14,7 +14,7 @@ from intarsia.cli.trust import code_facts, code_lines, reading_options
 
 if TYPE_CHECKING:
     from intarsia.runtime import Artifact
-    from intarsia.runtime.trust import Trust
+    from intarsia.runtime.artifact.trust import Trust
 
 
 @click.command(short_help="Show an artifact's plan and why.")
@@ -29,7 +29,7 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Tru
     Also who signed it, the machine code that it holds, and the libraries and interpreters that it names.
     """
     from intarsia.runtime import Artifact
-    from intarsia.runtime.artifact import reading_report
+    from intarsia.runtime.artifact.artifact import reading_report
 
     opened = Artifact(artifact, trust)
     if plan:

@@ -12,7 +12,7 @@ from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
 
 if TYPE_CHECKING:
-    from intarsia.runtime.trust import Trust
+    from intarsia.runtime.artifact.trust import Trust
 
 
 @click.command(short_help="Write an engine's native files.")

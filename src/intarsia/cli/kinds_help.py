@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from intarsia.config.rewrites.flags import Flag
+    from intarsia.config.cli_overrides.flags import Flag
 
 _COLUMN = 14
 _PLURAL = {"target": "targets", "executor": "executors", "runtime": "runtimes"}
@@ -27,7 +27,7 @@ def print_flags(context: click.Context, parameter: click.Parameter, value: bool)
     """Print every flag of every kind with its meaning, and leave: the callback of ``--help-targets``."""
     if not value or context.resilient_parsing:
         return
-    from intarsia.config.rewrites.flags import LEVELS, all_flags
+    from intarsia.config.cli_overrides.flags import LEVELS, all_flags
     from intarsia.target.describe import describe_option
 
     formatter = context.make_formatter()
@@ -45,7 +45,7 @@ def print_flags(context: click.Context, parameter: click.Parameter, value: bool)
 
 def _in_short() -> dict[str, list[tuple[str, str]]]:
     """For each level its kinds, with the names of their options; those that many kinds share stand first, once."""
-    from intarsia.config.rewrites.flags import LEVELS
+    from intarsia.config.cli_overrides.flags import LEVELS
     from intarsia.target.describe import describe_kinds
 
     kinds = describe_kinds().values()

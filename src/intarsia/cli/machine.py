@@ -1,7 +1,7 @@
 """What verbs that take a machine share: ``--target``, the flags of every kind, ``--config``, and their help.
 
-`intarsia.config.rewrites` reads these flags, and click reads the rest; so the flags of more than five hundred options
-need not be declared.
+`intarsia.config.cli_overrides` reads these flags, and click reads the rest; so the flags of more than five hundred
+options need not be declared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from intarsia.cli.kinds_help import print_flags, write_names
 from intarsia.errors import ConfigError, IntarsiaError
 
 if TYPE_CHECKING:
-    from intarsia.config.rewrites import Merged, Rewrites
+    from intarsia.config.cli_overrides import Merged, Rewrites
 
 SETTINGS = (
     *("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed", "strict"),
@@ -52,7 +52,7 @@ class MachineCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the flags of the machine, then let click read the rest, with the file's settings as its defaults."""
         from intarsia.config import CompilationConfig
-        from intarsia.config.rewrites import parse_flags
+        from intarsia.config.cli_overrides import parse_flags
 
         if ctx.resilient_parsing:  # a shell asks for completions
             return super().parse_args(ctx, args)
@@ -94,7 +94,7 @@ class MachineCommand(click.Command):
         """What click completes, and the flags of the kinds."""
         found = super().shell_complete(ctx, incomplete)
         if incomplete.startswith(("--target-", "--executor-", "--runtime-")):
-            from intarsia.config.rewrites.flags import all_flags
+            from intarsia.config.cli_overrides.flags import all_flags
 
             found += [CompletionItem(flag) for flag in map(str, all_flags()) if flag.startswith(incomplete)]
         return found
@@ -108,8 +108,8 @@ class MachineCommand(click.Command):
 def _merged(said: Rewrites) -> Machine:
     from dataclasses import replace
 
+    from intarsia.config.cli_overrides import merge_all
     from intarsia.config.files import find_config, read_config, target_text
-    from intarsia.config.rewrites import merge_all
 
     path = find_config(said.config)
     name = "" if path is None else str(path)
@@ -151,7 +151,7 @@ def _is_number(value: object) -> bool:
 
 def _with_kinds(error: click.NoSuchOption) -> click.NoSuchOption:
     """The same error, which also knows the flags of the kinds."""
-    from intarsia.config.rewrites.flags import LEVELS, all_flags
+    from intarsia.config.cli_overrides.flags import LEVELS, all_flags
     from intarsia.spec.problems import closest
 
     if not error.option_name.startswith(tuple(f"--{level}-" for level in LEVELS)):

@@ -32,7 +32,7 @@ from intarsia.cli.streams import UNREAD, UnreadError, keep_stdout_clean
 from intarsia.cli.targets import targets
 from intarsia.cli.tune import tune
 from intarsia.cli.verify import verify
-from intarsia.cost.deadline import process_age
+from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, DiskError, IntarsiaError, Interrupted
 from intarsia.files import is_of_disk
 

@@ -21,7 +21,7 @@ from intarsia.report.reasons import NEEDED
 
 if TYPE_CHECKING:
     from intarsia.runtime import Artifact
-    from intarsia.runtime.trust import Trust
+    from intarsia.runtime.artifact.trust import Trust
 
 SUFFIX = ".html"
 RANDOM_SEED = 0
@@ -83,7 +83,7 @@ def _is_about_code(trust: Trust) -> bool:
 def _of_artifact(source: Path, run: bool, trust: Trust) -> Made:
     from intarsia.report.page import Provenance, render
     from intarsia.runtime import Artifact
-    from intarsia.runtime.artifact import reading_report
+    from intarsia.runtime.artifact.artifact import reading_report
 
     if not run and _is_about_code(trust):
         raise click.UsageError("--allow, --no-machine-code and --trusted are about running the artifact: add --run")

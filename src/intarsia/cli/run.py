@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.runtime import CompiledModel
-    from intarsia.runtime.trust import Trust
+    from intarsia.runtime.artifact.trust import Trust
 
 RANDOM_SEED = 0
 

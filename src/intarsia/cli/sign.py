@@ -26,8 +26,8 @@ def sign(artifact: Path, key: Path, as_json: bool) -> None:
     The signature is put into the file, in place of one that is there. A passphrase is asked for, or taken from
     INTARSIA_KEY_PASSPHRASE.
     """
-    from intarsia.runtime.signature import is_locked
-    from intarsia.runtime.signature import sign as put
+    from intarsia.runtime.artifact.signature import is_locked
+    from intarsia.runtime.artifact.signature import sign as put
 
     passphrase = _passphrase(f"passphrase of {key}", twice=False) if is_locked(key) else None
     try:
@@ -47,7 +47,7 @@ def sign(artifact: Path, key: Path, as_json: bool) -> None:
 @verbose_option
 def keygen(name: Path, passphrase: bool, as_json: bool) -> None:
     """Write NAME.key, which signs and is kept secret, and NAME.pub, which is given to those who check."""
-    from intarsia.runtime.signature import make_keys
+    from intarsia.runtime.artifact.signature import make_keys
 
     private, public = (name.with_name(name.name + suffix) for suffix in (PRIVATE, PUBLIC))
     fingerprint = make_keys(private, public, _passphrase("passphrase", twice=True) if passphrase else None)

@@ -160,9 +160,9 @@ def _print_found(data: Mapping[str, Any]) -> None:
 
 def _explained(spec: str) -> dict[str, Any]:
     from intarsia.config import CompilationConfig
+    from intarsia.config.cli_overrides import Rewrites, merge_all
+    from intarsia.config.cli_overrides.account import account
     from intarsia.config.files import target_text
-    from intarsia.config.rewrites import Rewrites, merge_all
-    from intarsia.config.rewrites.account import account
     from intarsia.target import LEVELS, TAGS
 
     text = target_text(spec)

@@ -51,7 +51,7 @@ def trust_options(verb: Verb) -> Verb:
         signed_by: tuple[Any, ...],
         **settings: Any,
     ) -> Any:
-        from intarsia.runtime.trust import Trust
+        from intarsia.runtime.artifact.trust import Trust
 
         trust = Trust.of(allow, machine_code=not no_machine_code, signed_by=signed_by, trusted=trusted)
         return verb(*arguments, trust=trust, **settings)
@@ -64,7 +64,7 @@ def reading_options(verb: Verb) -> Verb:
 
     @wraps(verb)
     def trusting(*arguments: Any, signed_by: tuple[Any, ...], **settings: Any) -> Any:
-        from intarsia.runtime.trust import Trust
+        from intarsia.runtime.artifact.trust import Trust
 
         return verb(*arguments, trust=Trust.of(signed_by=signed_by, is_read=True), **settings)
 

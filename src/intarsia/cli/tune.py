@@ -20,7 +20,7 @@ from intarsia.report.reasons import NOTHING, ms
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
-    from intarsia.cost.store import Store
+    from intarsia.cost.records.store import Store
 
 Json = dict[str, Any]
 
@@ -60,8 +60,8 @@ def tune(
         raise click.UsageError("name a MODEL, or one of --import, --export, --list and --clear", context)
     if destination is not None:
         check_place(destination)
-    from intarsia.cost.records_file import export_records, import_records
-    from intarsia.cost.store import open_store
+    from intarsia.cost.records.records_file import export_records, import_records
+    from intarsia.cost.records.store import open_store
 
     records = open_store(store)
     report: Json = {"store": str(records.path)}
@@ -149,7 +149,7 @@ def _tell_damaged(count: int) -> None:
 
 
 def _listed(records: Store) -> list[Json]:
-    from intarsia.cost.records_file import MODEL, machine_of
+    from intarsia.cost.records.records_file import MODEL, machine_of
     from intarsia.runtime import this_machine
 
     groups: defaultdict[tuple[str, str, str], list[Any]] = defaultdict(list)

@@ -19,11 +19,11 @@ from intarsia.files import scratch
 from intarsia.report.reasons import ms
 
 if TYPE_CHECKING:
-    from intarsia.cost.progress import Watcher
+    from intarsia.cost.worker.progress import Watcher
+    from intarsia.evaluation.recheck import Timing
+    from intarsia.evaluation.verification import Check
     from intarsia.runtime import Artifact
-    from intarsia.runtime.trust import Trust
-    from intarsia.search.retiming import Timing
-    from intarsia.search.verification import Check
+    from intarsia.runtime.artifact.trust import Trust
 
 UNSEEN_SEED = 1
 """A compile checks with the seed 0."""
@@ -63,10 +63,10 @@ def verify(
     Exits with 5 if an output is further off than its dtype allows, and with 6 if that engine is faster here; with -o,
     a plan with that engine alone is written then instead. --input and --seed may be given more than once.
     """
-    from intarsia.cost.store import open_store
+    from intarsia.cost.records.store import open_store
+    from intarsia.evaluation.recheck import retime
+    from intarsia.evaluation.verification import verify_artifact
     from intarsia.runtime import Artifact
-    from intarsia.search.retiming import retime
-    from intarsia.search.verification import verify_artifact
 
     opened, seeds = Artifact(artifact, trust), seeds or (UNSEEN_SEED,)
     feeds = read_feeds(dict(inputs))

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from intarsia.config.bases import faults_of_bases
+from intarsia.config.base_targets import faults_of_bases
 from intarsia.config.combinations import faults_of_combination
+from intarsia.config.device_table import Places, stated_default, with_labels
 from intarsia.config.elements import Element, Member, member
-from intarsia.config.places import Places, stated_default, with_labels
 from intarsia.errors import SpecError
 from intarsia.spec import Placed
 from intarsia.spec.schema import Options

@@ -10,13 +10,13 @@ from types import MappingProxyType
 
 from intarsia.config.canonical import check, complete, default_host
 from intarsia.config.combinations import default_executor, default_runtime
-from intarsia.config.drive import elsewhere
+from intarsia.config.device_table import Places
+from intarsia.config.driver_spec import elsewhere
 from intarsia.config.elements import CONFIG, ELEMENTS, Member, member
 from intarsia.config.executor import EXECUTORS, Executor
 from intarsia.config.executor import LEVEL as EXECUTOR_LEVEL
 from intarsia.config.forms import read_any
 from intarsia.config.option_types import DefaultDeviceOf, LibraryOf
-from intarsia.config.places import Places
 from intarsia.config.runtime import LEVEL as RUNTIME_LEVEL
 from intarsia.config.runtime import RUNTIMES, Runtime
 from intarsia.spec import Kind, Level, ListOf, MapOf, Option, Order, Spec, SpecOf, schema

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intarsia.config.drive import Drive, elsewhere
+from intarsia.config.driver_spec import Drive, elsewhere
 from intarsia.config.runtime import RUNTIMES
 from intarsia.spec import Bool, Enum, Int, Kind, Level, Option, Registry, schema
 from intarsia.target import LEVELS, TAGS

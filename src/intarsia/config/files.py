@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from intarsia.config.rewrites.schemas import kind_named
+from intarsia.config.cli_overrides.schemas import kind_named
 from intarsia.errors import ConfigError, SpecError
 from intarsia.spec.data_files import SUFFIXES, read_data
 from intarsia.spec.problems import nearest, shown_name

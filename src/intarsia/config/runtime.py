@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intarsia.config.drive import Drive, elsewhere
+from intarsia.config.driver_spec import Drive, elsewhere
 from intarsia.spec import Bool, Kind, Level, Option, Registry, Str, schema
 from intarsia.target import LEVELS, TAGS
 

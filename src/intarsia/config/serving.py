@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from intarsia.config.bases import base_of, is_partial
+from intarsia.config.base_targets import base_of, is_partial
 from intarsia.config.compilation import CompilationConfig
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.target import KINDS, Target

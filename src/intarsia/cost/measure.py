@@ -13,14 +13,19 @@ from types import TracebackType
 from typing import Any, Literal
 
 from intarsia.backends import registry
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import RunSettings
-from intarsia.cost.answers import Answers, answers, failure_of
-from intarsia.cost.client import WorkerClient, ask_twice
-from intarsia.cost.deadline import NO_END, Deadline
-from intarsia.cost.lock import machine_lock
-from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.protocol import (
+from intarsia.cost.records.record import Failure, Key, Measurement, Outcome, from_json, to_json
+from intarsia.cost.records.store import Store
+from intarsia.cost.reference.evaluate import Answers, answers, failure_of
+from intarsia.cost.reference.stage_check import StageCheck, check_stages
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.timing.timetable import Timetable
+from intarsia.cost.worker.client import WorkerClient, ask_twice
+from intarsia.cost.worker.deadline import NO_END, Deadline
+from intarsia.cost.worker.lock import machine_lock
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
+from intarsia.cost.worker.protocol import (
     Failed,
     Fragment,
     Inspect,
@@ -33,18 +38,13 @@ from intarsia.cost.protocol import (
     Write,
     Written,
 )
-from intarsia.cost.record import Failure, Key, Measurement, Outcome, from_json, to_json
-from intarsia.cost.repro import Origin, write_repro
-from intarsia.cost.sampling import Effort
-from intarsia.cost.stage_check import StageCheck, check_stages
-from intarsia.cost.store import Store
-from intarsia.cost.timetable import Timetable
+from intarsia.cost.worker.repro import Origin, write_repro
 from intarsia.graph import Graph, Node
-from intarsia.graph.rounding import rounds
-from intarsia.partition import Partition
+from intarsia.graph.reference.rounding import rounds
+from intarsia.partitioning import Partition
+from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.environment import load_environment
-from intarsia.runtime.machine import this_machine
-from intarsia.runtime.transfers import HOST
+from intarsia.runtime.executors.transfers import HOST
 from intarsia.target import Target
 from intarsia.target.detect import devices_here
 

@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.devices.constraint import Constraint
+from intarsia.devices.device_unification import Clash, Ties, told
 from intarsia.devices.labels import complete
 from intarsia.devices.places import Places
 from intarsia.devices.plan import Copy, DevicePlan
-from intarsia.devices.ties import Clash, Ties, told
-from intarsia.devices.wishes import Bond, Wishes, read_wishes
+from intarsia.devices.resolved_constraints import Bond, Wishes, read_wishes
 from intarsia.errors import ConfigError
 
 if TYPE_CHECKING:

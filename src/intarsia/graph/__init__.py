@@ -15,7 +15,7 @@ from intarsia.graph.store import open_graph
 from intarsia.graph.submodel import SubModel
 
 if TYPE_CHECKING:
-    from intarsia.graph.normalise import load_model
+    from intarsia.graph.normalisation.normalise import load_model
 
 __all__ = ["Graph", "Node", "SizeRange", "SubModel", "Value", "Weight", "load_model", "open_graph"]
 
@@ -23,6 +23,6 @@ __all__ = ["Graph", "Node", "SizeRange", "SubModel", "Value", "Weight", "load_mo
 def __getattr__(name: str) -> Any:
     if name != "load_model":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from intarsia.graph.normalise import load_model
+    from intarsia.graph.normalisation.normalise import load_model
 
     return load_model

@@ -12,7 +12,7 @@ from google.protobuf.message import EncodeError
 from intarsia.errors import ModelError
 from intarsia.files import make_folder, replace_file, replacing
 from intarsia.graph.dtypes import STRING, elem_type_of, is_packed
-from intarsia.graph.respell import written
+from intarsia.graph.legalise import written
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

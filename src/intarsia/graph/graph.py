@@ -1,4 +1,4 @@
-"""The normalised graph: one frozen view that every later stage shares. How it is made is `intarsia.graph.normalise`."""
+"""The normalised graph: one frozen view that every later stage shares. `graph.normalisation` makes it."""
 
 from __future__ import annotations
 

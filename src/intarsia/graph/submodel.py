@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from intarsia.errors import ModelError
 from intarsia.graph import export
 from intarsia.graph.fingerprint import fingerprint
-from intarsia.graph.opset import lowered
+from intarsia.graph.normalisation.opset import lowered
 
 if TYPE_CHECKING:
     import onnx
@@ -112,7 +112,7 @@ class SubModel:
             path: Where to.
             max_opset: Newest version of ONNX's own operators that the reader knows.
             max_ir: Newest IR version that the reader knows.
-            respell: Ids of nodes to write as other operators that give the same values (`graph.respell`).
+            respell: Ids of nodes to write as other operators that give the same values (`graph.legalise`).
 
         Raises:
             ModelError: An operator has no equal in the older opset.

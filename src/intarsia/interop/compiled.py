@@ -23,10 +23,10 @@ from intarsia.driver import Strategy, compile
 from intarsia.errors import ArtifactError, ConfigError
 from intarsia.files import cache_folder
 from intarsia.graph.bind import Shapes
-from intarsia.graph.interface import digest_of
+from intarsia.graph.reading.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
-from intarsia.runtime.artifact import VERSION
-from intarsia.runtime.trust import OWN, Trust
+from intarsia.runtime.artifact.artifact import VERSION
+from intarsia.runtime.artifact.trust import OWN, Trust
 
 log = logging.getLogger(__name__)
 

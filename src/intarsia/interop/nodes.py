@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from intarsia.graph.interface import End, Interface
+from intarsia.graph.reading.interface import End, Interface
 
 
 @dataclass(frozen=True, slots=True)

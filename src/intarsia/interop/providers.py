@@ -10,7 +10,7 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, engines
 from intarsia.errors import ConfigError, IntarsiaError, SpecError
-from intarsia.search.team import absence, leaves
+from intarsia.planning.engine_set import absence, leaves
 from intarsia.spec.problems import nearest
 from intarsia.target import Target
 from intarsia.target.providers import CPU_PROVIDER, PROVIDERS

@@ -16,7 +16,7 @@ from intarsia.config import CompilationConfig
 from intarsia.driver import Strategy
 from intarsia.errors import ConfigError, FeedError, IntarsiaError
 from intarsia.graph.bind import Shapes, stated_shapes
-from intarsia.graph.interface import interface_of
+from intarsia.graph.reading.interface import interface_of
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.compiled import BUDGET_S, Settings, compiled
 from intarsia.interop.failures import as_theirs
@@ -28,7 +28,7 @@ from intarsia.interop.sizes import SizedModels, open_inputs
 from intarsia.interop.trace import Trace
 from intarsia.interop.values import OrtValue
 from intarsia.runtime import Artifact, CompiledModel
-from intarsia.runtime.trust import UNSTATED, AnyPath, Trust
+from intarsia.runtime.artifact.trust import UNSTATED, AnyPath, Trust
 from intarsia.spec.problems import nearest
 from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
 

@@ -16,8 +16,8 @@ import numpy as np
 from intarsia.errors import FeedError, IntarsiaError
 from intarsia.forks import Forkable
 from intarsia.graph.bind import Shapes
-from intarsia.graph.interface import Interface
 from intarsia.graph.ranges import SizeRange
+from intarsia.graph.reading.interface import Interface
 from intarsia.runtime import CompiledModel
 
 log = logging.getLogger(__name__)

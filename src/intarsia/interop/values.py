@@ -10,9 +10,9 @@ import numpy as np
 
 from intarsia.errors import FeedError, UnsupportedError
 from intarsia.graph.dtypes import dtype_name, elem_type_of, numpy_dtype
-from intarsia.graph.interface import tensor_type
+from intarsia.graph.reading.interface import tensor_type
 from intarsia.interop.refusal import refuse_absent
-from intarsia.runtime.arrays import NotAnArrayError, as_numpy
+from intarsia.runtime.executors.arrays import NotAnArrayError, as_numpy
 
 ElementType = Any
 """A numpy type, or ONNX's number of one."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from intarsia import __version__ as _version
-from intarsia.backends.onnxruntime import OnnxRuntimeBackend
+from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.nodes import ModelMetadata, NodeArg
 from intarsia.interop.options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions

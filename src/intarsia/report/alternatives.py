@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from intarsia.partition.plan_file import precision_rows
-from intarsia.search import Candidate, Compilation, Decision
-from intarsia.search.rivals import Rivals, Standing
+from intarsia.partitioning.plan_file import precision_rows
+from intarsia.planning.problem import Candidate
+from intarsia.planning.request import Compilation
+from intarsia.search import Decision
+from intarsia.search.single.alternatives import Rivals, Standing
 
 
 def partitions_json(job: Compilation, decision: Decision, rivals: Rivals) -> list[dict[str, Any]]:

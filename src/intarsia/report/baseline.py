@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from intarsia.cost.statistics import Interval, median
-from intarsia.cost.verdict import out_by, reach
+from intarsia.cost.timing.statistics import Interval, median
+from intarsia.cost.timing.verdict import out_by, reach
 from intarsia.errors import ConfigError
 from intarsia.numbers import shown
 from intarsia.report.limits import METRICS, Against, Limit

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from intarsia.cost.verdict import Shown
+from intarsia.cost.timing.verdict import Shown
 from intarsia.report.needs import needs_told
 from intarsia.report.ranking import has_raced, ranked
 from intarsia.report.reasons import megabytes, ms
-from intarsia.search.conclusion import Conclusion
+from intarsia.search.decision.conclusion import Conclusion
 
 _SHARED = (
     "model",

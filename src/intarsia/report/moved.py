@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from intarsia.backends import registry
+from intarsia.planning.request import Compilation
 from intarsia.runtime import plan_of
-from intarsia.runtime.transfers import plan_transfers
-from intarsia.search import Compilation, Decision
+from intarsia.runtime.executors.transfers import plan_transfers
+from intarsia.search import Decision
 
 
 def transfers_json(job: Compilation, decision: Decision) -> list[dict[str, Any]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from intarsia.cost.footprint import Footprint
-from intarsia.cost.record import Measurement
-from intarsia.cost.statistics import Interval, median
-from intarsia.cost.verdict import Verdict
+from intarsia.cost.records.record import Measurement
+from intarsia.cost.timing.footprint import Footprint
+from intarsia.cost.timing.statistics import Interval, median
+from intarsia.cost.timing.verdict import Verdict
 
 
 def plan_figures(

@@ -13,13 +13,15 @@ from typing import Any
 
 from intarsia import __version__
 from intarsia.backends import registry
-from intarsia.backends.causes import Cause
-from intarsia.cost.footprint import Footprint
-from intarsia.cost.record import Failure
-from intarsia.cost.statistics import Interval, percentile
-from intarsia.cost.verdict import CONTROL_NAME, Verdict, out_by
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.records.record import Failure
+from intarsia.cost.timing.footprint import Footprint
+from intarsia.cost.timing.statistics import Interval, percentile
+from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict, out_by
 from intarsia.graph import Graph
-from intarsia.graph.rounding import rounds
+from intarsia.graph.reference.rounding import rounds
+from intarsia.planning.problem import Candidate
+from intarsia.planning.request import Compilation
 from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
 from intarsia.report.moved import transfers_json
 from intarsia.report.needs import needs_json
@@ -27,9 +29,9 @@ from intarsia.report.plan_figures import plan_figures
 from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
 from intarsia.runtime.verify import TOLERANCE
-from intarsia.search import Candidate, CollageResult, Compilation, Decision, Mix, Single
-from intarsia.search.rivals import Rivals
-from intarsia.search.rough import Rough
+from intarsia.search import CollageResult, Decision, Mix, Single
+from intarsia.search.precision.reduced_precision import Rough
+from intarsia.search.single.alternatives import Rivals
 
 
 def compile_report(

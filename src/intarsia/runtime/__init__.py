@@ -1,12 +1,12 @@
 """Plans that run: buffers, threads, executors, the artifact file, verification."""
 
-from intarsia.runtime.artifact import Artifact, attach_report, write_artifact, write_buckets
+from intarsia.runtime.artifact.artifact import Artifact, attach_report, write_artifact, write_buckets
+from intarsia.runtime.artifact.export import export
+from intarsia.runtime.artifact.machine import Machine, this_machine
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.build import Build, build, can_embed, load_build, load_steps, main_places, weights_of
-from intarsia.runtime.executor import Executor
-from intarsia.runtime.export import export
-from intarsia.runtime.feeds import check_feeds, random_feeds
-from intarsia.runtime.machine import Machine, this_machine
+from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.executors.feeds import check_feeds, random_feeds
 from intarsia.runtime.model import CompiledModel, load
 from intarsia.runtime.plan import Plan, Step, plan_of
 from intarsia.target.cores import thread_budget

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intarsia.backends.base import Signature
+from intarsia.backends.contract.backend import Signature
 from intarsia.errors import FeedError
 from intarsia.graph.ranges import Ranges, SizeRange
 from intarsia.graph.sizes import Dims
-from intarsia.runtime.feeds import check_feeds, sized
+from intarsia.runtime.executors.feeds import check_feeds, sized
 from intarsia.runtime.plan import Plan
 
 

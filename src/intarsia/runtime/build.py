@@ -9,19 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.base import Embedding, EngineArtifact, Executable, Traits
-from intarsia.backends.forked import LoadedLibraries
+from intarsia.backends.contract.backend import Embedding, EngineArtifact, Executable, Traits
+from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel
-from intarsia.runtime.branches import BranchExecutor
-from intarsia.runtime.compiled import CompiledPieces
-from intarsia.runtime.embedded import EmbeddedExecutor, Piece, Visits
+from intarsia.runtime.compiled_parts import CompiledPieces
 from intarsia.runtime.environment import applied, load_environment
-from intarsia.runtime.executor import Executor
-from intarsia.runtime.own_weights import as_compiled, own_weights, with_weights
+from intarsia.runtime.executors.branches import BranchExecutor
+from intarsia.runtime.executors.embedded import EmbeddedExecutor, Piece, Visits
+from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.executors.parallel_levels import step_settings, width
+from intarsia.runtime.executors.private_weights import as_compiled, own_weights, with_weights
 from intarsia.runtime.plan import Plan, Step
-from intarsia.runtime.sections import step_settings, width
 from intarsia.target import Target
 
 

@@ -12,27 +12,27 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from intarsia.backends.base import Signature
+from intarsia.backends.contract.backend import Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
 from intarsia.files import make_folder, place_file
 from intarsia.forks import Forkable, left_behind
 from intarsia.graph import Graph
 from intarsia.numbers import shown, whole
-from intarsia.runtime import card
-from intarsia.runtime.arrays import handed_back, library_of
-from intarsia.runtime.artifact import Artifact
+from intarsia.runtime import summary
+from intarsia.runtime.artifact.artifact import Artifact
+from intarsia.runtime.artifact.known import known_digest, remember
+from intarsia.runtime.artifact.trust import AnyPath, Trust
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.build import Build, build, load_build, load_steps, weights_of
-from intarsia.runtime.executor import Executor
-from intarsia.runtime.feeds import check_feeds, named_feeds
-from intarsia.runtime.known import known_digest, remember
-from intarsia.runtime.pipeline import PipelineExecutor, load_pipeline
+from intarsia.runtime.executors.arrays import handed_back, library_of
+from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.executors.feeds import check_feeds, named_feeds
+from intarsia.runtime.executors.pipeline import PipelineExecutor, load_pipeline
+from intarsia.runtime.executors.stream import Stream, in_turn
+from intarsia.runtime.executors.turns import Turns
+from intarsia.runtime.executors.vm import VmExecutor
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.rehearsal import rehearse
-from intarsia.runtime.stream import Stream, in_turn
-from intarsia.runtime.trust import AnyPath, Trust
-from intarsia.runtime.turns import Turns
-from intarsia.runtime.vm import VmExecutor
 
 log = logging.getLogger(__name__)
 Loaded = TypeVar("Loaded", Executor, PipelineExecutor)
@@ -324,11 +324,11 @@ class CompiledModel(Forkable):
         self.close()
 
     def __repr__(self) -> str:
-        return card.as_text(self)
+        return summary.as_text(self)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        return card.as_html(self)
+        return summary.as_html(self)
 
 
 def load(

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from intarsia.backends import registry
-from intarsia.backends.base import Signature
+from intarsia.backends.contract.backend import Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.target import Target
-from intarsia.target.rough import rough_type
+from intarsia.target.reduced_precision import rough_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The first load of an artifact from elsewhere: in a process of its own, which may die.
 
 What an engine compiled is read by the engine's own parser, in C++, and some of them cannot survive a file that was made
-to break them. So a file that is not known (`intarsia.runtime.known`) is loaded there and run once; if that
+to break them. So a file that is not known (`intarsia.runtime.artifact.known`) is loaded there and run once; if that
 process ends well the file is known from then on, and is loaded here.
 """
 
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from intarsia import errors
 from intarsia.errors import ArtifactError, BackendError, IntarsiaError
-from intarsia.runtime.known import digest_of, known_digest, remember
+from intarsia.runtime.artifact.known import digest_of, known_digest, remember
 
 if TYPE_CHECKING:
-    from intarsia.runtime.artifact import Artifact
-    from intarsia.runtime.trust import Trust
+    from intarsia.runtime.artifact.artifact import Artifact
+    from intarsia.runtime.artifact.trust import Trust
 
 LIMIT_S = 60.0
 """Seconds that it may take, for a small file."""
@@ -109,10 +109,10 @@ def main() -> None:
 def _acted(path: Path, allow: Sequence[str]) -> str:
     import numpy as np
 
-    from intarsia.runtime.artifact import Artifact
-    from intarsia.runtime.feeds import random_feeds
+    from intarsia.runtime.artifact.artifact import Artifact
+    from intarsia.runtime.artifact.trust import Trust
+    from intarsia.runtime.executors.feeds import random_feeds
     from intarsia.runtime.model import CompiledModel
-    from intarsia.runtime.trust import Trust
 
     try:
         artifact = Artifact(path, Trust.of(allow, trusted=True))

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from intarsia.errors import MismatchError
-from intarsia.runtime.executor import Executor
-from intarsia.runtime.leeway import Leeway, apart, counts_steps
+from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.tolerance import Leeway, apart, counts_steps
 
 TOLERANCE: Mapping[str, float] = {
     "float64": 1e-6,

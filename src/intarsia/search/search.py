@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
-from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Progress, Watcher, unwatched
-from intarsia.cost.record import Failure
+from intarsia.cost.records.record import Failure
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import IntarsiaError, MismatchError
-from intarsia.search.allowance import Allowance
-from intarsia.search.collage import CollageResult, CollageSearch
-from intarsia.search.decision import Decision, decide, finalists
-from intarsia.search.early import decide_early
-from intarsia.search.entrants import left_out
-from intarsia.search.given import given_candidate
-from intarsia.search.planning import Compilation
-from intarsia.search.problem import Candidate
-from intarsia.search.replay import from_json, search_key, to_json
-from intarsia.search.rough import NO_ROUGH
-from intarsia.search.singles import Single, tune_singles, tune_unverified
+from intarsia.planning.problem import Candidate
+from intarsia.planning.request import Compilation
+from intarsia.search.collage.collage import CollageResult, CollageSearch
+from intarsia.search.collage.fixed_plan import given_candidate
+from intarsia.search.collage.search_cache import from_json, search_key, to_json
+from intarsia.search.decision.decision import Decision, decide, finalists
+from intarsia.search.decision.interrupted import decide_early
+from intarsia.search.precision.accuracy_budget import Allowance
+from intarsia.search.precision.reduced_precision import NO_ROUGH
+from intarsia.search.single.pruning import left_out
+from intarsia.search.single.single_engine import Single, tune_singles, tune_unverified
 from intarsia.search.streams import stream_of
 
 log = logging.getLogger(__name__)

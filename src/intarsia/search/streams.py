@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from intarsia.config import Pipeline, RunSettings
-from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Progress, Watcher
-from intarsia.cost.record import Failure
-from intarsia.cost.sampling import Effort
-from intarsia.cost.statistics import median
-from intarsia.cost.timetable import NO_TIME
+from intarsia.cost.records.record import Failure
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.timing.statistics import median
+from intarsia.cost.timing.timetable import NO_TIME
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.graph.work import work
-from intarsia.partition import Partition
-from intarsia.search.planning import Compilation
-from intarsia.search.problem import Candidate, Problem
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.planning.request import Compilation
 from intarsia.wording import counted
 
 _PIPELINE = "pipeline"

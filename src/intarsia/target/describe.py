@@ -14,9 +14,9 @@ from typing import Any
 from intarsia.files import replace_file
 from intarsia.spec import Option
 from intarsia.target.aliases import ALIASES
-from intarsia.target.declare import BASE, COMMON, COMPILER, PYTHON, THREADS
-from intarsia.target.kind import TargetKind
-from intarsia.target.kinds import KINDS
+from intarsia.target.kinds.catalogue import KINDS
+from intarsia.target.kinds.declare import BASE, COMMON, COMPILER, PYTHON, THREADS
+from intarsia.target.kinds.kind import TargetKind
 from intarsia.target.target import Target
 
 HEADING = "## Kinds\n"

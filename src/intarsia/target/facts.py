@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from intarsia.spec.types import Value
-from intarsia.target.kind import TargetKind
+from intarsia.target.kinds.kind import TargetKind
 
 _FIRST_WITH_DOT_PRODUCT = 61
 """Compute capability, times ten, of the first NVIDIA GPUs with ``dp4a``: CUDA C++ Programming Guide, 16.1."""

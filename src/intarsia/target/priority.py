@@ -8,7 +8,7 @@ from typing import Any
 
 from intarsia.errors import SpecError
 from intarsia.spec import Placed, Spec, read_list
-from intarsia.target.kind import DEVICE_TYPES
+from intarsia.target.kinds.kind import DEVICE_TYPES
 from intarsia.target.target import LEVEL, Target
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
 from intarsia.spec import SpecOf
-from intarsia.target.kinds import KINDS
+from intarsia.target.kinds.catalogue import KINDS
 
 if TYPE_CHECKING:
     from intarsia.target.target import Target

@@ -16,8 +16,8 @@ from intarsia.spec.types import Value
 from intarsia.target import scope
 from intarsia.target.aliases import ALIASES
 from intarsia.target.facts import DeviceFacts
-from intarsia.target.kind import TargetKind
-from intarsia.target.kinds import KINDS, plugin_kind
+from intarsia.target.kinds.catalogue import KINDS, plugin_kind
+from intarsia.target.kinds.kind import TargetKind
 from intarsia.target.refines import refines
 from intarsia.target.tags import TAGS
 

@@ -17,8 +17,8 @@ from intarsia.spec.reader import SpecReader, load_json
 from intarsia.spec.statements import read_statements
 from intarsia.spec.syntax import Piece, layer, print_container, words
 from intarsia.spec.types import OptionType, Reader, Value
-from intarsia.target.kind import DEVICE_TYPES
-from intarsia.target.kinds import KINDS
+from intarsia.target.kinds.catalogue import KINDS
+from intarsia.target.kinds.kind import DEVICE_TYPES
 from intarsia.target.target import LEVEL, Target
 
 FREE = "any"

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from intarsia.config import SearchSettings
-from intarsia.cost.deadline import NO_END
-from intarsia.cost.progress import unwatched
+from intarsia.cost.worker.deadline import NO_END
+from intarsia.cost.worker.progress import unwatched
 from intarsia.graph import Graph
-from intarsia.partition import Partition, boundaries, is_convex, linear_order
-from intarsia.search import CollageSearch, Problem
+from intarsia.partitioning import Partition, boundaries, is_convex, linear_order
+from intarsia.planning.problem import Problem
+from intarsia.search import CollageSearch
 from intarsia.target import Target
 from tests.conformance.rows.compilers import EXTERNAL, NATIVE, SETTINGS, Compiler, TableMeasurer, fusion_factor
 from tests.conformance.rows.programs import Program, read_program

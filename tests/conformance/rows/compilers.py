@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.measure import Measurer
-from intarsia.cost.record import Failure, Measurement, Outcome
-from intarsia.cost.sampling import Effort
+from intarsia.cost.records.record import Failure, Measurement, Outcome
+from intarsia.cost.timing.sampling import Effort
 from intarsia.graph import Graph
-from intarsia.partition import Capability, Partition
+from intarsia.partitioning import Capability, Partition
 from intarsia.target import Target
 from tests.conformance.rows.row import Row
 

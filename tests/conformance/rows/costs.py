@@ -11,15 +11,16 @@ from tempfile import TemporaryDirectory
 import onnx
 import pytest
 
-from intarsia.cost import lock, measure
+from intarsia.cost import measure
 from intarsia.cost.measure import Measurer
-from intarsia.cost.protocol import Answer, Measured, Request
-from intarsia.cost.repro import Origin
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
+from intarsia.cost.worker import lock
+from intarsia.cost.worker.protocol import Answer, Measured, Request
+from intarsia.cost.worker.repro import Origin
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Capability, Partition, linear_order
-from intarsia.search.edge_costs import EdgeCosts
-from intarsia.search.shortest_path import Edge
+from intarsia.partitioning import Capability, Partition, linear_order
+from intarsia.search.collage.edge_costs import EdgeCosts
+from intarsia.search.collage.shortest_path import Edge
 from intarsia.target import Target
 from tests.conformance.rows.compilers import NATIVE, SETTINGS, Compiler, TableMeasurer, as_measured, fusion_factor
 from tests.conformance.rows.programs import Program, read_program

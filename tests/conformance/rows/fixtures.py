@@ -14,7 +14,7 @@ from intarsia.spec import Bool, Int, ListOf, MapOf, Option, Str
 from intarsia.spec.schema import Options
 from intarsia.spec.types import OptionType
 from intarsia.target import DEVICE_TYPES, KINDS, register_kind
-from intarsia.target.declare import engine_kind
+from intarsia.target.kinds.declare import engine_kind
 from tests.conformance.rows.row import Row
 
 OPTION_TYPES: Mapping[str, OptionType] = MappingProxyType(

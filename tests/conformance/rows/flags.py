@@ -1,7 +1,7 @@
 """Rows about flags and files that rewrite a configuration.
 
-They are carried out through `intarsia.config.rewrites`: `parse_flags` reads flags into `Rewrites`, and `merge` lays
-them over a file and the built-in settings.
+They are carried out through `intarsia.config.cli_overrides`: `parse_flags` reads flags into `Rewrites`, and `merge`
+lays them over a file and the built-in settings.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from intarsia.config import CompilationConfig
-from intarsia.config.rewrites import Rewrites, merge, parse_flags
+from intarsia.config.cli_overrides import Rewrites, merge, parse_flags
 from intarsia.target import KINDS
 from tests.conformance.rows.configs import leaves
 from tests.conformance.rows.diagnostics import expect_error

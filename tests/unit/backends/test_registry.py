@@ -9,11 +9,16 @@ from importlib import metadata
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.base import Availability
+from intarsia.backends.contract.backend import Availability
 from intarsia.errors import BackendUnavailableError
-from intarsia.target.kinds import ENGINES
+from intarsia.target.kinds.catalogue import ENGINES
 
-BUILT_IN = tuple(kind.name for kind in ENGINES if (registry.FOLDER / f"{kind.name.replace('-', '_')}.py").exists())
+BUILT_IN = tuple(
+    kind.name
+    for kind in ENGINES
+    for stem in [kind.name.replace("-", "_")]
+    if (registry.FOLDER / f"{stem}.py").exists() or (registry.FOLDER / stem / "backend.py").exists()
+)
 
 
 @dataclass(frozen=True)

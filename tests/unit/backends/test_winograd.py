@@ -5,7 +5,7 @@ from importlib import util
 import numpy as np
 import pytest
 
-from intarsia.backends.base import EngineArtifact
+from intarsia.backends.contract.backend import EngineArtifact
 from intarsia.backends.native import library
 from intarsia.backends.native.library import Lack
 from intarsia.backends.winograd import WinogradBackend
@@ -110,7 +110,7 @@ def test_without_onnxruntime_its_own_extra_is_named(monkeypatch: pytest.MonkeyPa
 def test_sources_and_layout_are_part_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "lack", lambda: None)
     monkeypatch.setattr(util, "find_spec", lambda name: object())
-    monkeypatch.setattr("intarsia.backends.onnxruntime._version", lambda: "1.2.3")
+    monkeypatch.setattr("intarsia.backends.onnxruntime.backend._version", lambda: "1.2.3")
     monkeypatch.setattr(library, "fingerprint", lambda: "0123abcd")
     assert WinogradBackend().probe().version == "1.2.3+0123abcd.8"
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import networks
 from benchmarks.blocks import blocks_of, distinct, sum_of_best
 from intarsia.graph import load_model
-from intarsia.search.planning import atoms_of
+from intarsia.planning.request import atoms_of
 
 
 def test_the_best_of_each_block_add_up() -> None:

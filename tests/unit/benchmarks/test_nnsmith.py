@@ -15,12 +15,12 @@ from benchmarks.nnsmith.generate import _operators, model_of
 from benchmarks.nnsmith.mix import Disagreement, Outcome, as_json
 from benchmarks.nnsmith.operators import RULES, Writer, write
 from benchmarks.nnsmith.steady import reference
-from intarsia.backends.causes import Cause
-from intarsia.cost.protocol import Failed
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.worker.protocol import Failed
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
-from intarsia.partition import Partition
-from intarsia.runtime.feeds import graph_feeds
+from intarsia.graph.reference.reference import evaluate
+from intarsia.partitioning import Partition
+from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.target import Target
 from tests.unit.graph.models import info, model
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks.noise import CONFIRMED, CONTRADICTED, UNDECIDED, busy, is_called_void, judged, summary, table
-from intarsia.cost.statistics import Interval
-from intarsia.cost.verdict import Shown
+from intarsia.cost.timing.statistics import Interval
+from intarsia.cost.timing.verdict import Shown
 
 HOLDS = {"median": 1.0, "low": 0.98, "high": 1.02}
 WIDE = {"median": 0.99, "low": 0.572, "high": 1.295}

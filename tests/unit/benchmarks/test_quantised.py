@@ -14,8 +14,8 @@ from benchmarks.networks.quantised.faults import FAULTS, planted
 from benchmarks.networks.quantised.halves import in_half
 from benchmarks.networks.quantised.integers import weights_in_8_bits
 from intarsia.graph import load_model
-from intarsia.graph.reference import evaluate
-from intarsia.runtime.feeds import graph_feeds
+from intarsia.graph.reference.reference import evaluate
+from intarsia.runtime.executors.feeds import graph_feeds
 
 SMALL = ("mobile", "gru", "decoder")
 SCALE, POINT = 0.1, 3

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import race as module
 from benchmarks.race import CONTROL, Contender, Effort, Result, footprints, race, screen
-from intarsia.cost.pace import full_speed
+from intarsia.cost.timing.clock_calibration import full_speed
 
 
 def result(sizes: tuple[int, ...] = (2, 1), **rounds: tuple[float, ...]) -> Result:

@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks.scale import BLOCK_NODES, CALL_MS, Table, synthetic
 from intarsia.config import RunSettings
-from intarsia.cost.repro import Origin
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
+from intarsia.cost.worker.repro import Origin
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.target import Target
 
 SETTINGS = RunSettings(threads=2)

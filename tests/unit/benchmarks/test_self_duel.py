@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import networks
 from benchmarks.self_duel import FIRST, SECOND, _difference, plan, summary
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
 from intarsia.graph import load_model
 
 

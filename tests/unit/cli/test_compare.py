@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from intarsia.cost.progress import unwatched
+from intarsia.cost.worker.progress import unwatched
 from tests.cli_fakes import COMPARISON, Fakes, invoke
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.config import CompilationConfig
-from intarsia.cost.progress import unwatched
+from intarsia.cost.worker.progress import unwatched
 from intarsia.errors import Interrupted
 from tests.cli_fakes import REPORT, Fakes, invoke
 

@@ -17,7 +17,7 @@ from intarsia.cli.console import (
     progress_line,
     screen_width,
 )
-from intarsia.cost.progress import Progress
+from intarsia.cost.worker.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from intarsia.config import EXECUTORS, RUNTIMES
-from intarsia.config.rewrites.flags import all_flags
+from intarsia.config.cli_overrides.flags import all_flags
 from intarsia.target import KINDS
 from intarsia.target.describe import describe_kinds
 from tests.cli_fakes import invoke

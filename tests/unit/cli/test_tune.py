@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from intarsia.cost.record import Key
-from intarsia.cost.store import Store
+from intarsia.cost.records.record import Key
+from intarsia.cost.records.store import Store
 from intarsia.errors import ModelError
 from tests.cli_fakes import REPORT, Fakes, invoke
 

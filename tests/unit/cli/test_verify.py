@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intarsia.cost.verdict import Shown
+from intarsia.cost.timing.verdict import Shown
 from intarsia.errors import ExecutionError
 from tests.cli_fakes import Fakes, invoke
 

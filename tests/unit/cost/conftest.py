@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
-from intarsia.cost import lock, pace
+from intarsia.cost.timing import clock_calibration
+from intarsia.cost.worker import lock
 from intarsia.graph import Graph, load_model
-from intarsia.target import kinds
+from intarsia.target.kinds import catalogue
 from tests.unit.graph.models import two_layers
 
 FAULTY = Path(__file__).parents[2] / "faulty_engine"
@@ -51,7 +52,7 @@ noisy = intarsia_noisy:KIND
 @pytest.fixture(autouse=True)
 def _own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
-    monkeypatch.setattr(pace, "temporary_cache", lambda: tmp_path)
+    monkeypatch.setattr(clock_calibration, "temporary_cache", lambda: tmp_path)
 
 
 @pytest.fixture
@@ -66,16 +67,16 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "intarsia_noisy.py").write_text(NOISY, encoding="utf-8")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: intarsia-noisy\nVersion: 0.1\n", encoding="utf-8")
-    with monkeypatch.context() as patch, kinds.KINDS.scope():
+    with monkeypatch.context() as patch, catalogue.KINDS.scope():
         patch.syspath_prepend(FAULTY)
         patch.syspath_prepend(MOODY)
         patch.setenv("MOOD", str(tmp_path / "mood"))
         patch.syspath_prepend(folder)
         registry.refresh()
-        kinds._offered.cache_clear()
+        catalogue._offered.cache_clear()
         yield
     registry.refresh()
-    kinds._offered.cache_clear()
+    catalogue._offered.cache_clear()
 
 
 @pytest.fixture(scope="session")

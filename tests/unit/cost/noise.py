@@ -10,11 +10,11 @@ from types import MappingProxyType
 
 import pytest
 
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
-from intarsia.cost import duel as module
-from intarsia.cost.duel import Contender, Effort, _Set, duel
-from intarsia.cost.verdict import Verdict
+from intarsia.cost.timing import paired_benchmark as module
+from intarsia.cost.timing.paired_benchmark import Contender, Effort, _Set, duel
+from intarsia.cost.timing.verdict import Verdict
 from intarsia.runtime import Plan, Step
 from intarsia.target import Target
 

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure as module
-from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.neighbours import Neighbours
-from intarsia.cost.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
-from intarsia.cost.record import Failure, Measurement, Outcome
-from intarsia.cost.repro import Origin
-from intarsia.cost.sampling import Effort
-from intarsia.cost.store import Store
-from intarsia.cost.timetable import NO_TIME
+from intarsia.cost.records.record import Failure, Measurement, Outcome
+from intarsia.cost.records.store import Store
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.timing.timetable import NO_TIME
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.neighbours import Neighbours
+from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
+from intarsia.cost.worker.repro import Origin
 from intarsia.graph import Graph, load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 

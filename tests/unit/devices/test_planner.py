@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint, Copy, DevicePlan, plan_devices
 from intarsia.errors import ConfigError
-from intarsia.partition import fused_groups
+from intarsia.partitioning import fused_groups
 from intarsia.target import VirtualDevice
 from tests.fakes import dags, fake_dag, fake_graph
 

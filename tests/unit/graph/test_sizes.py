@@ -12,7 +12,7 @@ from onnx import helper
 from intarsia.errors import ConfigError, ModelError
 from intarsia.graph import Graph, SizeRange, load_model, open_graph
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes, estimated, input_dims, shape_at
-from intarsia.runtime.feeds import graph_feeds
+from intarsia.runtime.executors.feeds import graph_feeds
 from tests.unit.graph.models import info, model
 
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from intarsia.errors import ModelError
 from intarsia.graph import Graph, load_model, open_graph, store
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import branching, feeds_of, info, model, random_dags, two_layers
 
 

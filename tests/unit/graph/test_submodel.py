@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from intarsia.errors import ModelError, PlanError
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import branching, feeds_of, random_dags, two_layers
 
 

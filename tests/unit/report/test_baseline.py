@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from intarsia.cost.statistics import Interval
+from intarsia.cost.timing.statistics import Interval
 from intarsia.errors import ConfigError
 from intarsia.report.baseline import Outcome, difference, figure, judge, ratio, read_baseline
 from intarsia.report.limits import Limit, parse_limit

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from intarsia.report.comparison import Comparison
-from intarsia.search.conclusion import Conclusion
+from intarsia.search.decision.conclusion import Conclusion
 
 SINGLES: list[dict[str, Any]] = [
     {"target": "onnxruntime", "tuned": "onnxruntime -execution-mode=parallel", "spin": "free", "latency_ms": 10.0},

@@ -16,15 +16,17 @@ from hypothesis import strategies as st
 
 import intarsia
 from intarsia.backends import registry
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import CompilationConfig, RunSettings, Spin
-from intarsia.cost.record import Failure, Measurement
-from intarsia.cost.repro import Origin
-from intarsia.cost.verdict import CONTROL_NAME, Verdict
-from intarsia.partition import Partition
+from intarsia.cost.records.record import Failure, Measurement
+from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.worker.repro import Origin
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate
+from intarsia.planning.request import Compilation
 from intarsia.report.record import compile_report
-from intarsia.search import Candidate, CollageResult, Compilation, Decision, Known, Mix, Single
-from intarsia.search.conclusion import Conclusion
+from intarsia.search import CollageResult, Decision, Known, Mix, Single
+from intarsia.search.decision.conclusion import Conclusion
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 

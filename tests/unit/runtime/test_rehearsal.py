@@ -13,7 +13,7 @@ import intarsia
 from intarsia.config import RunSettings, Spin
 from intarsia.errors import ArtifactError, BackendUnavailableError, LoadError
 from intarsia.graph import load_model
-from intarsia.partition import Partition
+from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, attach_report, build, plan_of, write_artifact
 from intarsia.runtime import rehearsal as module
 from intarsia.runtime.rehearsal import rehearse

@@ -8,16 +8,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings, SearchSettings
 from intarsia.cost.measure import Measurer
-from intarsia.cost.outcomes import Kind, checked_outcome
-from intarsia.cost.record import Failure, Key, Measurement, Outcome
-from intarsia.cost.sampling import Effort
-from intarsia.cost.stage_check import StageCheck
-from intarsia.cost.timetable import Timetable
-from intarsia.partition import Capability, Partition
-from intarsia.search import Problem
+from intarsia.cost.records.outcomes import Kind, checked_outcome
+from intarsia.cost.records.record import Failure, Key, Measurement, Outcome
+from intarsia.cost.reference.stage_check import StageCheck
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.timing.timetable import Timetable
+from intarsia.partitioning import Capability, Partition
+from intarsia.planning.problem import Problem
 from intarsia.target import Target
 from tests.fakes import fake_dag
 

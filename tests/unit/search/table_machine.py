@@ -11,12 +11,14 @@ from typing import ClassVar
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.base import Availability
-from intarsia.backends.causes import Cause
-from intarsia.cost import duel, lock, measure
-from intarsia.cost.memory import Memory
-from intarsia.cost.pace import full_speed
-from intarsia.cost.protocol import (
+from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost import measure
+from intarsia.cost.timing import paired_benchmark
+from intarsia.cost.timing.clock_calibration import full_speed
+from intarsia.cost.timing.memory import Memory
+from intarsia.cost.worker import lock
+from intarsia.cost.worker.protocol import (
     Answer,
     Failed,
     Fragment,
@@ -32,9 +34,9 @@ from intarsia.cost.protocol import (
     Write,
     Written,
 )
-from intarsia.cost.protocol import Request as Question
+from intarsia.cost.worker.protocol import Request as Question
 from intarsia.graph import Graph
-from intarsia.search import builder
+from intarsia.search.decision import builder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +128,10 @@ def table_machine(graph: Graph, table: Table, folder: Path, worker: type[TableWo
 
     Worker.graph, Worker.table, Worker.written = graph, table, {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (measure, duel, builder):
+        for module in (measure, paired_benchmark, builder):
             patch.setattr(module, "WorkerClient", Worker)
-        patch.setattr(duel, "SETTLE_S", 0.0)
-        patch.setattr(duel, "Pace", lambda: full_speed)
+        patch.setattr(paired_benchmark, "SETTLE_S", 0.0)
+        patch.setattr(paired_benchmark, "Pace", lambda: full_speed)
         patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
         for question in ("require", "probe"):
             patch.setattr(registry, question, lambda name: Availability(usable=True, version="1"))

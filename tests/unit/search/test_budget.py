@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
-from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import Counting, Progress
-from intarsia.cost.protocol import Answer, Failed, Measure, Open, Round, Wait, Waited, Write
-from intarsia.cost.protocol import Request as Question
-from intarsia.cost.record import Failure
-from intarsia.cost.repro import Origin
-from intarsia.cost.store import Store
-from intarsia.cost.timetable import NO_TIME
+from intarsia.cost.records.record import Failure
+from intarsia.cost.records.store import Store
+from intarsia.cost.timing.timetable import NO_TIME
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import Counting, Progress
+from intarsia.cost.worker.protocol import Answer, Failed, Measure, Open, Round, Wait, Waited, Write
+from intarsia.cost.worker.protocol import Request as Question
+from intarsia.cost.worker.repro import Origin
 from intarsia.search.search import Found, search
 from intarsia.target import Target
 from tests.unit.search.fakes import MemoryStore, chain_problem

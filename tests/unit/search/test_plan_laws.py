@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from intarsia.config import RunSettings, SearchSettings
-from intarsia.cost.deadline import NO_END
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import unwatched
-from intarsia.cost.repro import Origin
-from intarsia.cost.store import Store
+from intarsia.cost.records.store import Store
+from intarsia.cost.worker.deadline import NO_END
+from intarsia.cost.worker.progress import unwatched
+from intarsia.cost.worker.repro import Origin
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.work import work
-from intarsia.partition import (
+from intarsia.partitioning import (
     Capability,
     Partition,
     Partitioning,
@@ -36,8 +36,9 @@ from intarsia.partition import (
     linear_order,
     segments,
 )
+from intarsia.planning.problem import Candidate, Problem
 from intarsia.runtime import build, load_build, plan_of
-from intarsia.search import Candidate, CollageSearch, Decision, Problem, decide, tune_singles
+from intarsia.search import CollageSearch, Decision, decide, tune_singles
 from intarsia.target import Target
 from tests.unit.graph.models import feeds_of, info, model, random_dags
 from tests.unit.search.fakes import MemoryStore

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
 from intarsia.config.precision import Scheme
-from intarsia.cost.progress import unwatched
-from intarsia.cost.record import Failure, Measurement
-from intarsia.cost.timetable import Timetable
+from intarsia.cost.records.record import Failure, Measurement
+from intarsia.cost.timing.timetable import Timetable
+from intarsia.cost.worker.progress import unwatched
 from intarsia.graph.quantise import layers_of
-from intarsia.partition import Partition
-from intarsia.search import rough, rough_types
-from intarsia.search.layer_choice import Choice
-from intarsia.search.problem import Candidate
-from intarsia.search.rough import RoughPlans, RoughSearch
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate
+from intarsia.search.precision import candidates, reduced_precision
+from intarsia.search.precision.layer_choice import Choice
+from intarsia.search.precision.reduced_precision import RoughPlans, RoughSearch
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual
 from tests.unit.search.fakes import chain_problem, measured
@@ -77,7 +77,7 @@ class Choosing:
 def searched(
     monkeypatch: pytest.MonkeyPatch, machine: Machine, *, allowed: float, isa: tuple[str, ...] = ("avx512_bf16",)
 ) -> RoughPlans:
-    monkeypatch.setattr(rough_types, "this_machine", lambda: SimpleNamespace(isa=isa))
+    monkeypatch.setattr(candidates, "this_machine", lambda: SimpleNamespace(isa=isa))
     monkeypatch.setattr(RoughSearch, "_chooser", lambda self, target: Choosing())
     monkeypatch.setattr(RoughSearch, "_refusal", lambda self, part: None)
     problem = chain_problem(1, [ENGINE])
@@ -119,7 +119,7 @@ def test_of_a_type_that_is_too_rough_one_end_computes_in_it(monkeypatch: pytest.
     found = searched(monkeypatch, Machine(0.0125), allowed=0.01)
     assert labels(found) == ["openvino in bf16 in part"]
     (plan,) = found.found
-    assert plan.error <= rough.MARGIN * 0.01
+    assert plan.error <= reduced_precision.MARGIN * 0.01
     assert [part.precisions for part in plan.candidate.partitions] in ([("bf16",), ()], [(), ("bf16",)])
     assert sorted(node for part in plan.candidate.partitions for node in part.nodes) == sorted(GRAPH.position)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
 
-from intarsia.search.shortest_path import Edge, Path, shortest_path
+from intarsia.search.collage.shortest_path import Edge, Path, shortest_path
 
 TARGETS = ("a", "b", "c")
 

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.backends.causes import Cause
+from intarsia.backends.contract.failures import Cause
 from intarsia.config import Pipeline, RunSettings
-from intarsia.cost.deadline import Deadline
 from intarsia.cost.measure import Measurer
-from intarsia.cost.progress import unwatched
-from intarsia.cost.record import Failure, Outcome
-from intarsia.cost.sampling import Effort
+from intarsia.cost.records.record import Failure, Outcome
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import unwatched
 from intarsia.graph import load_model
-from intarsia.partition import Partition
-from intarsia.search.problem import Candidate, Problem
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.streams import balanced, choose_stream, pipelines
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from intarsia.backends.base import (
+from intarsia.backends.contract.backend import (
     Availability,
     Backend,
     BoundCall,
@@ -25,13 +25,13 @@ from intarsia.backends.base import (
     guard,
     signatures,
 )
+from intarsia.backends.contract.shared_memory import SharedBlock, shared_block
 from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, paged, view
 from intarsia.backends.isolation.process import EngineProcess, probed
-from intarsia.backends.memory import SharedBlock, shared_block
 from intarsia.backends.registry import AWAY
 from intarsia.errors import CompileError, LoadError
 from intarsia.forks import Forkable
-from intarsia.partition.capability import Capability
+from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from intarsia.backends.memory import SharedBlock
+from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.graph.dtypes import numpy_dtype
 
 _LENGTH = struct.Struct("=Q")

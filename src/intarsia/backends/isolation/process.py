@@ -16,12 +16,12 @@ from contextlib import suppress
 from typing import IO, NoReturn
 
 from intarsia import errors
-from intarsia.backends.base import Availability
-from intarsia.backends.causes import CauseError, cause_of_end
+from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract.failures import CauseError, cause_of_end
+from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation import entry
 from intarsia.backends.isolation.parcel import Parcel
 from intarsia.backends.isolation.server import ASK, DONE, FAILED, LONGEST, RUN
-from intarsia.backends.memory import SharedBlock
 from intarsia.errors import BackendError, ExecutionError, IntarsiaError
 from intarsia.forks import Forkable, left_behind
 

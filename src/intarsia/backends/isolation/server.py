@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intarsia.backends import registry
-from intarsia.backends.base import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
+from intarsia.backends.contract.backend import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
+from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, view
-from intarsia.backends.memory import SharedBlock
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.errors import BackendError, CompileError, ExecutionError, IntarsiaError, LoadError
 from intarsia.target import Target

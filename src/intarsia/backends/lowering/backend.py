@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.base import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
+from intarsia.backends.contract.backend import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
 from intarsia.backends.lowering.lower import lower, refusal
 from intarsia.backends.lowering.program import Instruction
 from intarsia.errors import CompileError
@@ -53,7 +53,7 @@ class LoweredBackend(Backend):
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
         """Its borders."""
-        from intarsia.backends.meta import Borders
+        from intarsia.backends.contract.metadata import Borders
 
         return Borders
 

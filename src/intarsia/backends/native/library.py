@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from intarsia.backends.causes import cause_of_words
+from intarsia.backends.contract.failures import cause_of_words
 from intarsia.errors import CompileError
 from intarsia.files import cache_folder, replace_file, replacing
 

@@ -5,8 +5,8 @@ point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`
 between ``DequantizeLinear`` and ``QuantizeLinear``.
 """
 
-from intarsia.graph.quantise.gates import GATES, gated, ranged, trimmed
 from intarsia.graph.quantise.layers import Layer, layers_of, with_sums
 from intarsia.graph.quantise.rewrite import quantised
+from intarsia.graph.quantise.sensitivity import GATES, gated, ranged, trimmed
 
 __all__ = ["GATES", "Layer", "gated", "layers_of", "quantised", "ranged", "trimmed", "with_sums"]

@@ -10,8 +10,8 @@ import onnx_ir as ir
 
 from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
-from intarsia.graph.detached import detached
 from intarsia.graph.inference import INFERENCE_ERRORS
+from intarsia.graph.normalisation.detached import detached
 
 _PLACE = re.compile(r"\(op_type: ?(?P<op>[^,)]*)(?:, node name: (?P<node>.*?))?\): (?P<why>.*)")
 _TAG = re.compile(r"\[(?:Shape|Type)InferenceError\] (?:Inference error\(s\): )?")

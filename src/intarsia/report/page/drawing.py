@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from intarsia.partition.linear import linear_order
+from intarsia.partitioning.linear import linear_order
 from intarsia.report.page.engines import COLOURS, Engines
 from intarsia.report.page.folding import ASPECTS, NODE_HEIGHT, Picture, fold
 from intarsia.report.page.rows import NODE_WIDTH, arrange

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from intarsia.target.kinds import ENGINES
+from intarsia.target.kinds.catalogue import ENGINES
 
 FIXED = tuple(kind.name for kind in ENGINES if not kind.partial)
 """Engines of general purpose, in the order of the style sheet's colours: a new kind goes to the end."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from intarsia.spec.shelves import PlugIns, UserFolder, VendorFolder
 from intarsia.spec.tags import TagTable
 from intarsia.target.aliases import ALIASES
-from intarsia.target.kinds import KINDS
+from intarsia.target.kinds.catalogue import KINDS
 
 PLUGIN_GROUP = "intarsia.tags"
 """Entry points of this group name vendors: vendor → its `Tag` values, or a function that returns them."""

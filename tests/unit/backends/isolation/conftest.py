@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from intarsia.backends import registry
-from intarsia.target import kinds
+from intarsia.target.kinds import catalogue
 from tests.elsewhere import FAULTY, LIBRARY, RULES, dependencies, make_interpreter
 
 
@@ -19,11 +19,11 @@ def interpreter(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def _rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with monkeypatch.context() as patch, kinds.KINDS.scope():
+    with monkeypatch.context() as patch, catalogue.KINDS.scope():
         for folder in (RULES, FAULTY):
             patch.syspath_prepend(folder)
         registry.refresh()
-        kinds._offered.cache_clear()
+        catalogue._offered.cache_clear()
         yield
     registry.refresh()
-    kinds._offered.cache_clear()
+    catalogue._offered.cache_clear()

@@ -17,13 +17,13 @@ import pytest
 from onnx import helper
 
 from intarsia.backends import registry
-from intarsia.backends.base import BoundCall, Executable
-from intarsia.backends.buffers import Need, allocate
+from intarsia.backends.contract.backend import BoundCall, Executable
+from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.config import RunSettings
 from intarsia.errors import BackendUnavailableError, CompileError, ExecutionError, LoadError
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
-from intarsia.partition import Partition
+from intarsia.graph.reference.reference import evaluate
+from intarsia.partitioning import Partition
 from intarsia.runtime import Executor, build, load_build, plan_of
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target

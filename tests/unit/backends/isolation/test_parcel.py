@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from intarsia.backends.contract.shared_memory import SharedBlock, shared_block
 from intarsia.backends.isolation.parcel import PAGE, Parcel, paged
-from intarsia.backends.memory import SharedBlock, shared_block
 
 ARRAYS: dict[str, np.ndarray] = {
     "plain": np.arange(12, dtype=np.float32).reshape(3, 4),

@@ -12,7 +12,7 @@ from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import RULES, lower, refusal
 from intarsia.backends.lowering.program import Program
 from intarsia.graph import Graph, load_model
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from tests.conformance.cases import Case, f32, i64, one
 from tests.conformance.convolution_cases import CONVOLUTION_CASES
 from tests.conformance.judge import differences

@@ -12,7 +12,7 @@ from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel, load_model
 from intarsia.graph.quantise import layers_of, quantised, with_sums
-from intarsia.graph.reference import evaluate
+from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, products, residual
 
 WIDE = dict.fromkeys(("picture", "c2", "row", "x"), (-40.0, 40.0)) | {"r1": (0.0, 10.0)}

@@ -8,8 +8,8 @@ import pytest
 
 from intarsia.errors import ModelError
 from intarsia.graph import load_model
-from intarsia.graph.interface import interface_of
 from intarsia.graph.limits import LIMITS
+from intarsia.graph.reading.interface import interface_of
 from tests.fuzz.base_models import BASES, DATA, EXTERNAL, write_data
 from tests.malformed import EXCEPTED, MALFORMED, Excepted, Malformed, bomb, nested, sound, with_function
 

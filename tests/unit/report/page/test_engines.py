@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.report.page.engines import COLOURS, FIXED, OTHERS, colour, engines_of, shares
-from intarsia.target.kinds import ENGINES
+from intarsia.target.kinds.catalogue import ENGINES
 from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT
 
 

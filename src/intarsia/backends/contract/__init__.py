@@ -1,0 +1,1 @@
+"""What an engine must do to take part, and what the engines share."""

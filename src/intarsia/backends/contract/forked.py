@@ -1,0 +1,57 @@
+"""Which engines were loaded before this process was forked, and what that means for loading them here."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from intarsia.backends.contract.backend import Backend
+from intarsia.errors import BackendUnavailableError
+from intarsia.forks import Forkable
+
+_CURE = (
+    "load the model after the fork and not before it (with gunicorn: without --preload), or start processes by spawn "
+    "or forkserver (multiprocessing.set_start_method)"
+)
+
+
+class LoadedLibraries(Forkable):
+    """The libraries with threads of their own that were loaded, in this process and before it was forked.
+
+    Attributes:
+        here: Since this process began.
+        earlier: In the processes that it was forked from.
+    """
+
+    _ours: ClassVar[LoadedLibraries | None] = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.here: frozenset[str] = frozenset()
+        self.earlier: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_this_process(cls) -> LoadedLibraries:
+        """Those of this process."""
+        if cls._ours is None:
+            cls._ours = cls()
+        return cls._ours
+
+    def after_fork(self) -> None:
+        """What was loaded here was loaded before."""
+        self.earlier, self.here = self.earlier | self.here, frozenset()
+
+    def note(self, backend: Backend) -> None:
+        """An engine is about to be loaded.
+
+        Raises:
+            BackendUnavailableError: It would hang, since its threads stayed in the process that this was forked from.
+        """
+        fault = backend.fork_fault
+        if fault is None:
+            return
+        if fault.library in self.earlier:
+            raise BackendUnavailableError(
+                f"{backend.name} cannot be used here: this process was forked from one that had loaded it, and "
+                f"{fault.evidence}; {_CURE}"
+            )
+        self.here |= {fault.library}

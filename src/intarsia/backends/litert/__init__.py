@@ -1,0 +1,1 @@
+"""The engine LiteRT, formerly TensorFlow Lite."""

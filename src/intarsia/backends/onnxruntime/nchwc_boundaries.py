@@ -1,0 +1,126 @@
+"""Has holes take and give ONNX Runtime's blocks of channels as they are, where it would unpack them for the hole alone.
+
+In an optimised model a hole (`graph.placeholder_ops`) stands behind a ``ReorderOutput`` and before a ``ReorderInput``
+wherever its neighbours compute in blocks. An engine that computes in the same blocks needs neither.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import onnx
+
+from intarsia.backends.onnxruntime.saved_model import parsed
+from intarsia.graph.export import serialise
+from intarsia.graph.placeholder_ops import DOMAIN, OP_TYPE
+
+_BLOCKED_DOMAIN = "com.microsoft.nchwc"
+_UNPACK, _PACK = "ReorderOutput", "ReorderInput"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """A model after the change.
+
+    Attributes:
+        content: The ONNX file.
+        borders: By hole the positions of its inputs and of its outputs that are handed over in blocks.
+    """
+
+    content: bytes
+    borders: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def hand_over(content: bytes, block: int, able: Collection[int]) -> HandedOver:
+    """Take out the reordering around holes.
+
+    Args:
+        content: A model with holes as ONNX Runtime saves its optimised graph.
+        block: Channels in a block.
+        able: Numbers of the holes whose engines can read and write blocks.
+
+    Raises:
+        ModelError: The file is not ONNX.
+    """
+    model = parsed(content)
+    graph = _Wires(model.graph)
+    borders = {}
+    for node in model.graph.node:
+        number = _number(node)
+        if number is not None and number in able:
+            inputs = tuple(at for at, name in enumerate(node.input) if graph.takes_blocks(node, at, name, block))
+            outputs = tuple(at for at, name in enumerate(node.output) if graph.gives_blocks(node, at, name, block))
+            borders[number] = (inputs, outputs)
+    graph.drop_unread()
+    return HandedOver(content=serialise(model), borders=borders)
+
+
+class _Wires:
+    """Who makes and who reads each value of a graph that is being changed."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self._graph = graph
+        self._makers = {name: node for node in graph.node for name in node.output}
+        self._readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
+        for node in graph.node:
+            for name in node.input:
+                self._readers[name].append(node)
+        self._results = {value.name for value in graph.output}
+
+    def takes_blocks(self, hole: onnx.NodeProto, at: int, name: str, block: int) -> bool:
+        """Let an input be read before it is unpacked, if it is unpacked right before the hole."""
+        maker = self._makers.get(name)
+        if maker is None or not _reorders(maker, _UNPACK) or _integer(maker, "channels") % block:
+            return False
+        hole.input[at] = maker.input[0]
+        self._readers[name].remove(hole)
+        self._readers[maker.input[0]].append(hole)
+        return True
+
+    def gives_blocks(self, hole: onnx.NodeProto, at: int, name: str, block: int) -> bool:
+        """Let an output be read as it comes, if all that is done with it is to pack it."""
+        readers = self._readers[name]
+        dims = _dims(hole)[at]
+        fits = len(dims) == 4 and dims[0] == 1 and dims[1] % block == 0
+        if not fits or name in self._results or not readers or not all(_reorders(node, _PACK) for node in readers):
+            return False
+        for pack in tuple(readers):
+            packed = pack.output[0]
+            for reader in self._readers.pop(packed, []):
+                reader.input[:] = [name if other == packed else other for other in reader.input]
+                self._readers[name].append(reader)
+            readers.remove(pack)
+            self._graph.node.remove(pack)
+        return True
+
+    def drop_unread(self) -> None:
+        """Take out what unpacked values for holes alone."""
+        for node in tuple(self._graph.node):
+            name = node.output[0]
+            if _reorders(node, _UNPACK) and not self._readers[name] and name not in self._results:
+                self._graph.node.remove(node)
+
+
+def _number(node: onnx.NodeProto) -> int | None:
+    return _integer(node, "piece") if (node.domain, node.op_type) == (DOMAIN, OP_TYPE) else None
+
+
+def _reorders(node: onnx.NodeProto, way: str) -> bool:
+    return (node.domain, node.op_type) == (_BLOCKED_DOMAIN, way) and not _integer(node, "channels_last")
+
+
+def _integer(node: onnx.NodeProto, name: str) -> int:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), 0)
+
+
+def _dims(hole: onnx.NodeProto) -> list[tuple[int, ...]]:
+    """The shape of each output of a hole."""
+    numbers = next(tuple(attribute.ints) for attribute in hole.attribute if attribute.name == "dims")
+    found = []
+    while numbers:
+        rank = numbers[0]
+        found.append(numbers[1 : 1 + rank])
+        numbers = numbers[1 + rank :]
+    return found

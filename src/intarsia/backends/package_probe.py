@@ -1,0 +1,35 @@
+"""Whether an engine's Python package is here; the engine itself is not loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import metadata, util
+
+from intarsia.backends.contract.backend import Availability
+
+
+def installed(
+    package: str,
+    extra: str,
+    *,
+    module: str | None = None,
+    version: Callable[[], str] | None = None,
+    devices: tuple[str, ...] = ("cpu",),
+) -> Availability:
+    """Its version if it is here, else the extra that installs it.
+
+    Args:
+        package: Its name in the registry of packages.
+        extra: Of ours.
+        module: What is imported of it, where that is called otherwise.
+        version: Tells its version, where several packages bring the module.
+        devices: Device types that it was built for.
+    """
+    try:
+        if util.find_spec(module or package) is None:
+            raise metadata.PackageNotFoundError(package)
+        found = (version or partial(metadata.version, package))()
+    except (ImportError, ValueError, metadata.PackageNotFoundError):
+        return Availability(usable=False, reason=f"{package} is not installed", mend=f"pip install 'intarsia[{extra}]'")
+    return Availability(usable=True, version=found, devices=devices)

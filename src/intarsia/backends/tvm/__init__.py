@@ -1,0 +1,1 @@
+"""The engine Apache TVM, by its kernels."""

@@ -1,0 +1,12 @@
+"""The command line as rewrites of a configuration: what its flags say, laid over a file and the built-in settings.
+
+One rule merges them: a leaf replaces what stood there. `intarsia.config.files` finds and reads the files.
+"""
+
+from __future__ import annotations
+
+from intarsia.config.cli_overrides.draft import Merged
+from intarsia.config.cli_overrides.flags import Rewrites, parse_flags
+from intarsia.config.cli_overrides.merge import merge, merge_all
+
+__all__ = ["Merged", "Rewrites", "merge", "merge_all", "parse_flags"]

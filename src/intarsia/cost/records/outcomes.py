@@ -1,0 +1,365 @@
+"""What a record of each kind says, as it lies in the store: what is not so is no record.
+
+Records come from files of others, from hands, and from disks that failed, so nothing of them is believed by its looks.
+Whether a record fits the graph that it is asked for is seen to by whoever asks.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from itertools import chain
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.config.precision import Scheme
+from intarsia.config.settings import Spin
+from intarsia.cost.timing.footprint import Footprint
+from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
+
+Kind = Literal["piece", "nodes", "stages", "first look", "no time", "search", "duel", "footprint", "rough", "accuracy"]
+"""What a record is of."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MOST = 1e12
+"""No time in milliseconds or seconds, and no number of anything, is larger."""
+_NO_CAUSE = "it is of an earlier version, which did not tell whose doing a failure was"
+
+
+def _no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")
+    return value
+
+
+_Number = Annotated[float, BeforeValidator(_no_bool)]
+Ms = Annotated[_Number, Field(gt=0, le=MOST, allow_inf_nan=False)]
+Spent = Annotated[_Number, Field(ge=0, le=MOST, allow_inf_nan=False)]
+Error = Annotated[_Number, Field(ge=0)]
+"""Infinite where two values cannot be compared."""
+Count = Annotated[int, Field(ge=0, le=int(MOST))]
+Lasting = Literal["engine"]
+assert Lasting.__args__ == (Cause.ENGINE.value,)  # type: ignore[attr-defined]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class _Measurement(_Row):
+    samples_ms: Annotated[tuple[Ms, ...], Field(min_length=1)]
+    compile_s: Spent
+    load_s: Spent
+    error: Error | None
+    is_complete: bool = True
+    allowed: Error | None = None
+
+
+class _Failure(_Row):
+    stage: str
+    reason: str
+    cause: Lasting
+    repro: str | None = None
+
+
+class _Nodes(_Row):
+    ms: tuple[Spent, ...]
+    cause: Lasting | None = None
+
+    @model_validator(mode="after")
+    def _says_why_there_is_nothing(self) -> _Nodes:
+        if not self.ms and self.cause is None:
+            raise ValueError(_NO_CAUSE)
+        return self
+
+
+class _Stages(_Row):
+    stages: Count
+    fault: str | None = None
+    skipped: str | None = None
+    cause: Lasting | None = None
+
+    @model_validator(mode="after")
+    def _says_why_nothing_was_checked(self) -> _Stages:
+        if self.skipped is not None and self.cause is None:
+            raise ValueError(_NO_CAUSE)
+        return self
+
+
+class _FirstLook(_Row):
+    reason: str
+
+
+class _NoTime(_Row):
+    budget_s: Spent
+
+
+class _Mix(_Row):
+    name: str
+    pieces: Annotated[tuple[tuple[str, tuple[Count, ...]], ...], Field(min_length=1)]
+    spin: Literal[tuple(each.value for each in Spin)]  # type: ignore[valid-type]
+    embed: bool
+    parallel: bool
+    predicted_ms: tuple[Spent | None, ...]
+    measured_ms: Ms
+
+    @model_validator(mode="after")
+    def _predicts_each_piece(self) -> _Mix:
+        if len(self.predicted_ms) != len(self.pieces):
+            raise ValueError("as many predictions as pieces are needed")
+        return self
+
+
+class _Search(_Row):
+    atoms: Count
+    rounds: Count
+    is_finished: bool
+    candidates: Count
+    shares: dict[str, tuple[Spent | None, ...]]
+    known: tuple[tuple[Count, Count, str, str | None, Spent | None], ...]
+    mixes: tuple[_Mix, ...]
+
+    @model_validator(mode="after")
+    def _lies_within_the_atoms(self) -> _Search:
+        if any(not start < end <= self.atoms for start, end, *_ in self.known):
+            raise ValueError("a piece does not lie within the atoms")
+        if any(len(ms) != self.atoms for ms in self.shares.values()):
+            raise ValueError("as many shares as atoms are needed")
+        return self
+
+
+class _RoughPlan(_Row):
+    error: Error
+    name: str
+    label: str
+    pieces: Annotated[
+        tuple[
+            tuple[
+                str,
+                tuple[str, ...],
+                tuple[
+                    tuple[tuple[str, Literal[tuple(each.value for each in Scheme)]], ...],  # type: ignore[valid-type]
+                    tuple[tuple[str, float, float], ...],
+                ]
+                | None,
+            ],
+            ...,
+        ],
+        Field(min_length=1),
+    ]
+    spin: Literal[tuple(each.value for each in Spin)]  # type: ignore[valid-type]
+    parallel: bool
+    predicted_ms: tuple[Spent | None, ...]
+
+    @model_validator(mode="after")
+    def _predicts_each_piece(self) -> _RoughPlan:
+        if len(self.predicted_ms) != len(self.pieces):
+            raise ValueError("as many predictions as pieces are needed")
+        return self
+
+
+class _Rough(_Row):
+    found: tuple[_RoughPlan, ...]
+    dropped: tuple[tuple[str, str], ...]
+    reason: str
+
+
+class _Accuracy(_Row):
+    max_error: Annotated[_Number, Field(gt=0, allow_inf_nan=False)]
+    inputs: Annotated[int, Field(ge=1, le=int(MOST))]
+    worst: Annotated[dict[str, Error], Field(min_length=1)]
+    mean: Annotated[dict[str, Error], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _is_of_the_same_outputs(self) -> _Accuracy:
+        if self.worst.keys() != self.mean.keys():
+            raise ValueError("largest and mean error are of different outputs")
+        return self
+
+
+def _piece_of(row: object) -> str:
+    return "failure" if isinstance(row, Mapping) and "stage" in row else "measurement"
+
+
+_ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
+    "piece": TypeAdapter(
+        Annotated[
+            Annotated[_Measurement, Tag("measurement")] | Annotated[_Failure, Tag("failure")], Discriminator(_piece_of)
+        ]
+    ),
+    "nodes": TypeAdapter(_Nodes),
+    "stages": TypeAdapter(_Stages),
+    "first look": TypeAdapter(_FirstLook),
+    "no time": TypeAdapter(_NoTime),
+    "search": TypeAdapter(_Search),
+    "duel": TypeAdapter(Verdict),
+    "footprint": TypeAdapter(Footprint),
+    "rough": TypeAdapter(_Rough),
+    "accuracy": TypeAdapter(_Accuracy),
+}
+
+
+def _shown(text: str) -> str:
+    if any(unicodedata.category(each) in _UNSHOWN for each in text):
+        raise ValueError("it has control characters")
+    return text
+
+
+_UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+Name = Annotated[str, AfterValidator(_shown)]
+"""What is shown on a terminal."""
+
+
+class _Facts(BaseModel):
+    """What is read of the facts of any record."""
+
+    model_config = ConfigDict(strict=True)
+
+    machine: Name = ""
+    engines: dict[Name, Name] = {}
+
+
+class _Provenance(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    model: Name | None = None
+    machine: Name = ""
+
+
+_MADE_AT = TypeAdapter(Annotated[_Number, Field(ge=0, le=2.5e11, allow_inf_nan=False)])  # years that a calendar has
+
+
+def checked_outcome(kind: Kind, text: str | bytes) -> Mapping[str, Any]:
+    """An outcome as a mapping.
+
+    Raises:
+        ValueError: It is not what a record of this kind says.
+    """
+    found = _ADAPTERS[kind].validate_json(text, strict=True)
+    match found:
+        case Verdict():
+            _check_verdict(found)
+        case Footprint():
+            _check_footprint(found)
+    return _mapping(text)
+
+
+def checked_facts(text: str | bytes) -> Mapping[str, Any]:
+    """The facts of a record.
+
+    Raises:
+        ValueError: They are none.
+    """
+    _Facts.model_validate_json(text)
+    facts = _mapping(text)
+    if not facts:
+        raise ValueError("there are no facts")
+    return facts
+
+
+def checked_provenance(text: str | bytes) -> Mapping[str, Any]:
+    """The provenance of a record.
+
+    Raises:
+        ValueError: It is none.
+    """
+    _Provenance.model_validate_json(text)
+    return _mapping(text)
+
+
+def _mapping(text: str | bytes) -> Mapping[str, Any]:
+    """A text that was found to be an object, as it stands: what a schema would turn into other types stays."""
+    found = json.loads(text)
+    assert isinstance(found, dict)
+    return found
+
+
+def checked_moment(made_at: object) -> float:
+    """When a record was made.
+
+    Raises:
+        ValueError: It is no moment.
+    """
+    moment: float = _MADE_AT.validate_python(made_at)
+    return moment
+
+
+def is_of_an_earlier_version(why: str) -> bool:
+    """Whether what `what_is_wrong` told is no damage, but a failure of the time before its cause was kept."""
+    return why.endswith(_NO_CAUSE) or why == "failure.cause: Field required"
+
+
+def what_is_wrong(error: Exception) -> str:
+    """In one line what the checks above say."""
+    text = str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        message = first["msg"].removeprefix("Value error, ")
+        text = ": ".join(filter(None, (".".join(map(str, first["loc"])), message)))
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def _check_verdict(verdict: Verdict) -> None:
+    """Whether it can be asked what it is asked: who raced has figures, and the first ran twice."""
+    _check_rounds(verdict)
+    _check_times(verdict)
+    weighed = {name for name, (stage, _) in verdict.failed.items() if stage == MEMORY_STAGE}
+    if not (verdict.raced | weighed) <= verdict.footprints.keys():
+        raise ValueError("nothing is known of the memory of a contender")
+    for each in verdict.footprints.values():
+        _check_footprint(each)
+    if verdict.has_transient_failure:
+        raise ValueError(_NO_CAUSE)
+
+
+def _check_rounds(verdict: Verdict) -> None:
+    rounds, left = verdict.rounds_ms, verdict.left_ms
+    total = sum(verdict.set_sizes)
+    if verdict.is_replayed or rounds.keys() & left.keys():
+        raise ValueError("a contender both stayed and left")
+    if any(size <= 0 for size in verdict.set_sizes):
+        raise ValueError("a set without rounds")
+    if rounds and (CONTROL_NAME not in rounds or next(iter(rounds)) == CONTROL_NAME or not total):
+        raise ValueError("the first contender did not run twice")
+    if left and not rounds:
+        raise ValueError("nobody stayed")
+    if any(len(ms) != total for ms in rounds.values()) or any(not 0 < len(ms) <= total for ms in left.values()):
+        raise ValueError("rounds are missing")
+
+
+def _check_times(verdict: Verdict) -> None:
+    profiles = chain(verdict.profile_ms.values(), verdict.transfers_ms.values())
+    times = chain.from_iterable((*verdict.rounds_ms.values(), *verdict.left_ms.values()))
+    if not all(0 < ms <= MOST for ms in times) or not all(0 <= ms <= MOST for ms in chain.from_iterable(profiles)):
+        raise ValueError("a time that is none")
+    if not all(0 <= each <= MOST for each in verdict.compile_s.values()):
+        raise ValueError("a compile time that is none")
+    errors = [each for each in (*verdict.errors.values(), *verdict.allowed.values()) if each is not None]
+    if not all(each >= 0 for each in errors):
+        raise ValueError("an error that is none")
+    for tail in verdict.tails.values():
+        ends = () if tail.p99 is None else (tail.p99.low, tail.p99.median, tail.p99.high)
+        if tail.calls < 0 or not all(0 < each <= MOST for each in ends):
+            raise ValueError("slowest calls that are none")
+
+
+def _check_footprint(footprint: Footprint) -> None:
+    if not footprint.memory:
+        raise ValueError("memory of no process")
+    if not all(0 <= each <= MOST for each in footprint.cold_s):
+        raise ValueError("a cold start that is none")
+    if not all(0 <= each.steady <= 2**60 and 0 <= each.peak <= 2**60 for each in footprint.memory):
+        raise ValueError("memory that is none")

@@ -1,0 +1,280 @@
+"""The record store: one SQLite file, several writers, every measurement kept with what it depends on.
+
+What is read is checked (`intarsia.cost.records.outcomes`): a record that is not as it was written is none, and makes
+way for the next. A store that cannot be read or written any more ends no compile; what it did not take is remembered by
+the process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from intarsia.cost.records.outcomes import (
+    KINDS,
+    Kind,
+    checked_facts,
+    checked_moment,
+    checked_outcome,
+    checked_provenance,
+    is_of_an_earlier_version,
+    what_is_wrong,
+)
+from intarsia.cost.records.record import Key
+from intarsia.cost.records.store_file import OTHER, connection, prepare, store_folder, unusable
+from intarsia.errors import ConfigError
+from intarsia.files import cache_folder, own_cache, temporary_cache
+
+log = logging.getLogger(__name__)
+
+STORE = "records.sqlite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A row of the store.
+
+    Attributes:
+        kind: What it is of.
+        facts: Everything the figure depends on; its key.
+        outcome: Samples or a failure, or what was concluded from others.
+        provenance: Where it came from; not part of the key.
+        made_at: Seconds since 1970.
+    """
+
+    kind: Kind
+    facts: Mapping[str, Any]
+    outcome: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    made_at: float
+
+    @property
+    def row(self) -> tuple[str, str, str, str, str, float]:
+        """As the table has it."""
+        key = Key(facts=self.facts)
+        return (key.digest, self.kind, key.text, json.dumps(self.outcome), json.dumps(self.provenance), self.made_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """What a store holds.
+
+    Attributes:
+        records: The oldest first.
+        damaged: How many rows are none.
+    """
+
+    records: tuple[Record, ...]
+    damaged: int
+
+
+def default_store() -> Path:
+    """The store in the user's cache folder."""
+    return own_cache() / STORE
+
+
+def open_store(named: str | os.PathLike[str] | None = None) -> Store:
+    """The store that somebody named, else the user's; where that one cannot be used, a temporary one, with a warning.
+
+    Raises:
+        ConfigError: The named one cannot be used.
+    """
+    if named is not None:
+        return Store(Path(named))
+    path = default_store()
+    try:
+        if cache_folder() != path.parent:
+            raise ConfigError(f"{path.parent} cannot be written to")
+        store = Store(path)
+        store.folder.mkdir(exist_ok=True)
+    except (ConfigError, OSError) as error:
+        reason = str(error).removesuffix(OTHER)
+        store = Store(temporary_cache() / STORE)
+        log.warning(
+            "%s; measurements are kept in %s instead, which may not last; --store, or store= in Python, names another "
+            "place",
+            reason,
+            store.path,
+        )
+    return store
+
+
+class Store:
+    """Looks up and adds records. A record is added in one transaction: it is there whole, or not at all.
+
+    Raises:
+        ConfigError: There cannot be a store at this path.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()  # links to what lies beside it stand in other folders
+        self._unkept: dict[tuple[str, Kind], Mapping[str, Any]] = {}
+        self._is_lost = False
+        self._has_told = False
+        prepare(self.path)
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the records lie: reference values, repro scripts, work in progress."""
+        return store_folder(self.path)
+
+    def get(self, key: Key, kind: Kind) -> Mapping[str, Any] | None:
+        """The outcome of this kind that is recorded for these facts; ``None`` also if the record is damaged."""
+        unkept = self._unkept.get((key.digest, kind))
+        if unkept is not None or self._is_lost:
+            return unkept
+        try:
+            with connection(self.path) as db:
+                row = db.execute("SELECT kind, outcome FROM record WHERE key=?", (key.digest,)).fetchone()
+        except (sqlite3.Error, OSError) as error:
+            self._lose(error)
+            return None
+        if row is None:
+            return None
+        try:
+            if row[0] != kind.encode():
+                raise ValueError(f"it is no record of kind {kind!r}")
+            return checked_outcome(kind, _text(row[1]))
+        except ValueError as error:
+            self._discard(key, row[1], what_is_wrong(error))
+            return None
+
+    def put(self, kind: Kind, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+        """Add a record; the first one for a key stays, so that plans made from it stay explained.
+
+        Where the store does not take it any more, it is known to this process alone.
+        """
+        record = Record(kind=kind, facts=key.facts, outcome=outcome, provenance=provenance, made_at=time.time())
+        try:
+            if not self._is_lost:
+                self._add([record.row])
+                return
+        except (sqlite3.Error, OSError) as error:
+            self._lose(error)
+        self._unkept.setdefault((key.digest, kind), json.loads(json.dumps(outcome)))
+
+    def discard(self, key: Key, why: str) -> None:
+        """Remove a record that is as it should be, but does not fit what it is asked for."""
+        self._unkept = {known: outcome for known, outcome in self._unkept.items() if known[0] != key.digest}
+        self._discard(key, None, why)
+
+    def add(self, records: Iterable[Record]) -> int:
+        """Add records, all in one transaction; how many were not there yet.
+
+        Raises:
+            ConfigError: The store does not take them.
+        """
+        with self._told():
+            return self._add([record.row for record in records])
+
+    def records(self) -> Records:
+        """All of them.
+
+        Raises:
+            ConfigError: The store cannot be read.
+        """
+        with self._told(), connection(self.path) as db:
+            query = "SELECT kind, facts, outcome, provenance, made_at FROM record ORDER BY made_at, key"
+            rows = db.execute(query).fetchall()
+        found = [_record(row) for row in rows]
+        records = tuple(each for each in found if each is not None)
+        return Records(records=records, damaged=len(rows) - len(records))
+
+    def clear(self, models: Collection[str] | None = None) -> int:
+        """Remove records; how many. With ``models`` only those that were first made for one of these paths.
+
+        Raises:
+            ConfigError: The store cannot be written.
+        """
+        with self._told(), connection(self.path) as db:
+            db.execute("BEGIN IMMEDIATE")
+            if models is None:
+                removed = db.execute("DELETE FROM record").rowcount
+            else:
+                query = (
+                    "DELETE FROM record WHERE CASE WHEN json_valid(provenance) "
+                    "THEN json_extract(provenance, '$.model') = ? ELSE 0 END"
+                )
+                removed = sum(db.execute(query, (model,)).rowcount for model in models)
+            db.execute("COMMIT")
+        return removed
+
+    def count(self) -> int:
+        """How many records there are.
+
+        Raises:
+            ConfigError: The store cannot be read.
+        """
+        with self._told(), connection(self.path) as db:
+            return int(db.execute("SELECT count(*) FROM record").fetchone()[0])
+
+    def _add(self, rows: Iterable[tuple[object, ...]]) -> int:
+        with connection(self.path) as db:
+            db.execute("BEGIN IMMEDIATE")
+            before = db.total_changes
+            db.executemany("INSERT OR IGNORE INTO record VALUES (?,?,?,?,?,?)", rows)
+            added = db.total_changes - before
+            db.execute("COMMIT")
+        return added
+
+    def _discard(self, key: Key, outcome: object, why: str) -> None:
+        """Remove a record, so that the next one for its key is kept; only while it says what is known to be wrong."""
+        log.info("%s: a record is left out: %s", self.path, why)
+        if not self._has_told and not is_of_an_earlier_version(why):
+            self._has_told = True
+            log.warning("%s: a record that is damaged is made anew (%s)", self.path, why)
+        if self._is_lost:
+            return
+        try:
+            with connection(self.path) as db:
+                # By their bytes: a text and a blob with the same ones are not equal.
+                query = "DELETE FROM record WHERE key=? AND (? IS NULL OR CAST(outcome AS BLOB) IS CAST(? AS BLOB))"
+                db.execute(query, (key.digest, outcome, outcome))
+        except (sqlite3.Error, OSError) as error:
+            self._lose(error)
+
+    def _lose(self, error: Exception) -> None:
+        """From now on nothing is read from the file or written to it: each try would wait for what does not come."""
+        if not self._is_lost:
+            log.warning(
+                "%s: the record store cannot be used any more (%s); measurements are not kept", self.path, error
+            )
+        self._is_lost = True
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, OverflowError) as error:
+            raise unusable(self.path, "the record store cannot be used", error) from error
+
+
+def _record(row: tuple[Any, ...]) -> Record | None:
+    try:
+        kind, facts, outcome, provenance, made_at = row
+        name = _text(kind).decode()
+        if name not in KINDS:
+            return None
+        return Record(
+            kind=name,
+            facts=checked_facts(_text(facts)),
+            outcome=checked_outcome(name, _text(outcome)),
+            provenance=checked_provenance(_text(provenance)),
+            made_at=checked_moment(made_at),
+        )
+    except ValueError:
+        return None
+
+
+def _text(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        raise ValueError("it is no text")
+    return value

@@ -1,0 +1,1 @@
+"""Reference inputs and outputs, and whether an engine's answers agree with them."""

@@ -1,0 +1,62 @@
+"""What a plan is like beside its speed: its slowest calls, its start, its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from intarsia.cost.timing.memory import Memory
+from intarsia.cost.timing.statistics import Interval, percentile_interval
+
+CALLS_FOR_P99 = 100
+"""With fewer calls, the 99th percentile is but the slowest of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """The slowest of many calls.
+
+    Attributes:
+        calls: How many were timed.
+        p99: 99th percentile in milliseconds, at full speed; ``None`` for too few calls.
+    """
+
+    calls: int
+    p99: Interval | None
+
+    @staticmethod
+    def of(calls_ms: Sequence[float]) -> Tail:
+        """Of these calls."""
+        p99 = percentile_interval(calls_ms, 0.99) if len(calls_ms) >= CALLS_FOR_P99 else None
+        return Tail(calls=len(calls_ms), p99=p99)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """What fresh processes found that loaded a plan, one entry a process.
+
+    Attributes:
+        cold_s: Seconds to load and run it once with the machine to itself; not of all processes.
+        memory: What it added to the process.
+    """
+
+    cold_s: tuple[float, ...]
+    memory: tuple[Memory, ...]
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that any of them needed."""
+        return max(each.peak for each in self.memory)
+
+    @property
+    def steady_bytes(self) -> int:
+        """The most that any of them held between runs."""
+        return max(each.steady for each in self.memory)
+
+    def __add__(self, other: Footprint) -> Footprint:
+        return Footprint(cold_s=self.cold_s + other.cold_s, memory=self.memory + other.memory)
+
+
+def megabytes(count: int) -> str:
+    """Bytes as people read them: millions, as ``--max-memory`` takes them."""
+    return f"{count / 1e6:.0f} MB"

@@ -1,0 +1,408 @@
+"""The last word: finished artifacts against each other, interleaved, in several sets of fresh processes.
+
+Each contender has a process of its own, with the environment its engines want; only one of them runs at a time. The
+contender that is to be beaten runs twice: its ratio to itself is the control. While the control does not hold
+(`intarsia.cost.timing.verdict`), or something seems faster that was not shown to be, sets are added; a duel that ends
+with a control that does not hold is void.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.config.settings import Spin
+from intarsia.cost.timing.clock_calibration import Pace, Slowdown, at_full_speed
+from intarsia.cost.timing.footprint import Footprint, Tail, megabytes
+from intarsia.cost.timing.statistics import median
+from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
+from intarsia.cost.worker.client import WorkerClient
+from intarsia.cost.worker.deadline import NO_END, Deadline
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
+from intarsia.cost.worker.protocol import Answer, Failed, Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.runtime.artifact.trust import UNSTATED, Trust
+from intarsia.runtime.environment import load_environment
+from intarsia.runtime.executors.transfers import HOST
+from intarsia.runtime.plan import Plan
+
+PATIENCE_S = 120.0
+PROFILE_RUNS = 5
+SETTLE_S = 0.05
+"""Pause behind one that spins: ONNX Runtime's threads go on for some 30 ms after a call, on the next one's cores."""
+SETTLED_SETS = 2
+"""Sets where nothing but the settings of one plan is left to decide, or the time is over."""
+FEWEST_ROUNDS = 2
+"""Rounds of a set even where the time is over."""
+WARM = 2
+"""Untimed runs of a turn: the caches hold what the contender before left there. One run of a slow model will do."""
+ROUND_MS = 40.0
+"""A round runs a contender for about this long at least, so that short models are not timed by single runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """An artifact in the duel."""
+
+    name: str
+    path: Path
+    plan: Plan
+    trust: Trust = UNSTATED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much a duel may take.
+
+    Attributes:
+        processes: Sets of fresh processes.
+        rounds: Rounds in each set.
+        seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
+        min_rounds: Rounds of each set in any case.
+        repeats: Sets that may be added while the control is out, or who is faster in doubt.
+        max_memory: Bytes that a contender may need at most; it fails if it needs more.
+    """
+
+    processes: int = 3
+    rounds: int = 10
+    seconds: float = 6.0
+    min_rounds: int = 4
+    repeats: int = 2
+    max_memory: int | None = None
+
+
+def duel(
+    folder: Path,
+    contenders: Sequence[Contender],
+    effort: Effort,
+    seed: int = 0,
+    watch: Watcher = unwatched,
+    keep: str | None = None,
+    deadline: Deadline = NO_END,
+) -> Verdict:
+    """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
+
+    A first contender that fails makes way for the next; a failure that may pass, such as a process that was killed, is
+    only one once it happens again. One that the first beats beyond doubt leaves after that set,
+    unless it is the one to ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is
+    claimed.
+    """
+    failed: dict[str, tuple[str, str]] = {}
+    causes: dict[str, Cause] = {}
+    warned: dict[str, Cause] = {}
+    weighed: dict[str, Footprint] = {}
+    sets: list[_Set] = []
+    running = _with_control(contenders)
+    slowdown = Pace()
+    set_s = 0.0
+    watch(Progress(stage="decide", done=0, total=effort.processes))
+    for number in count():
+        if number >= effort.processes + effort.repeats + len(warned):
+            break
+        verdict = _verdict(sets, running, failed, effort)
+        if not running or not (verdict.is_void or verdict.is_in_doubt):
+            break
+        if number and deadline.left < set_s:
+            # Sets enough for a claim are enough; with fewer the verdict stays void, as it did not come to its end.
+            if len(sets) >= SETTLED_SETS:
+                effort = replace(effort, processes=SETTLED_SETS)
+            break
+        start = deadline.spent
+        rng = random.Random(seed + number)
+        done = _one_set(folder, running, effort, rng, slowdown, deadline, is_first=not sets)
+        set_s = deadline.spent - start
+        for name, found in done.footprints.items():
+            own = next(iter(running)) if name == CONTROL_NAME else name
+            weighed[own] = weighed[own] + found if own in weighed else found
+        if (passing := _may_pass(done, running, warned)) is not None:
+            warned |= passing
+            continue
+        own_failed = {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
+        failed |= own_failed
+        causes |= {name: _settled(done.causes[name], warned.get(name)) for name in own_failed}
+        if done.failed:
+            sets = []
+            running = _with_control([c for c in contenders if c.name not in failed])
+            continue
+        sets.append(done)
+        running = _still_standing(running, _verdict(sets, running, failed, effort), keep)
+        best = min(median(times) for times in done.rounds.values())
+        watch(Progress(stage="decide", done=len(sets), total=effort.processes, best_ms=best))
+    return replace(_verdict(sets, running, failed, effort), footprints=weighed, causes=causes)
+
+
+def _may_pass(done: _Set, running: Mapping[str, Contender], warned: Mapping[str, Cause]) -> dict[str, Cause] | None:
+    """Who failed in a set that is to be repeated for that, with the cause; ``None`` if it is not."""
+    causes = {running[name].name: cause for name, cause in done.causes.items()}
+    is_new = causes and all(cause.may_pass and name not in warned for name, cause in causes.items())
+    return causes if is_new else None
+
+
+def _settled(cause: Cause, before: Cause | None) -> Cause:
+    """A contender that ends its process twice is to blame for it."""
+    return Cause.ENGINE if cause is before is Cause.CRASH else cause
+
+
+def _verdict(
+    sets: Sequence[_Set], running: Mapping[str, Contender], failed: Mapping[str, tuple[str, str]], effort: Effort
+) -> Verdict:
+    names = running if sets else {}
+    raced = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
+    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*raced, CONTROL_NAME)}
+    fought = Verdict(
+        rounds_ms={name: rounds[name] for name in names},
+        left_ms={name: rounds[name] for name in raced if name not in names},
+        set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
+        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in raced},
+        profile_ms={name: sets[-1].profile[name][0] for name in names},
+        transfers_ms={name: sets[-1].profile[name][1] for name in names},
+        errors={name: error for done in sets for name, error in done.errors.items()},
+        allowed={name: allowed for done in sets for name, allowed in done.allowed.items()},
+        failed=failed,
+        is_void=len(sets) < _sets_wanted(running, effort),
+    )
+    return fought if fought.is_void else replace(fought, is_void=not fought.control_holds)
+
+
+def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(chain.from_iterable(several))
+
+
+def _sets_wanted(running: Mapping[str, Contender], effort: Effort) -> int:
+    """Fewer once all that are left differ in settings alone, not in which engine runs which part."""
+    plans = {contender.plan.steps for contender in running.values()}
+    return effort.processes if len(plans) > 1 else min(effort.processes, SETTLED_SETS)
+
+
+def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
+    if not contenders:
+        return {}
+    return {**{contender.name: contender for contender in contenders}, CONTROL_NAME: contenders[0]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Set:
+    rounds: Mapping[str, tuple[float, ...]]
+    calls: Mapping[str, tuple[float, ...]]
+    profile: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
+    errors: Mapping[str, float | None]
+    allowed: Mapping[str, float | None]
+    footprints: Mapping[str, Footprint]
+    failed: Mapping[str, tuple[str, str]]
+    causes: Mapping[str, Cause]
+
+
+def _one_set(
+    folder: Path,
+    running: Mapping[str, Contender],
+    effort: Effort,
+    rng: random.Random,
+    slowdown: Slowdown,
+    deadline: Deadline = NO_END,
+    *,
+    is_first: bool,
+) -> _Set:
+    """One set of fresh processes; it ends at once when a contender fails, or needs more memory than it may."""
+    with ExitStack() as stack:
+        workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
+        try:
+            opening = _open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running)
+            opened = dict(opening)
+            footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
+            failed = _too_big(footprints, running, effort.max_memory)
+            if failed:
+                return _failed_set(failed, dict.fromkeys(failed, Cause.NOT_ASKED), footprints)
+            rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline)
+            profile = {
+                name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
+                for name, worker in workers.items()
+            }
+        except _FailedError as error:
+            return _failed_set({error.name: error.why}, {error.name: error.cause}, {})
+    errors = {name: answer.error for name, answer in opened.items()}
+    allowed = {name: answer.allowed for name, answer in opened.items()}
+    return _Set(
+        rounds=rounds,
+        calls=calls,
+        profile=profile,
+        errors=errors,
+        allowed=allowed,
+        footprints=footprints,
+        failed={},
+        causes={},
+    )
+
+
+def _failed_set(
+    failed: Mapping[str, tuple[str, str]], causes: Mapping[str, Cause], footprints: Mapping[str, Footprint]
+) -> _Set:
+    return _Set(
+        rounds={},
+        calls={},
+        profile={},
+        errors={},
+        allowed={},
+        footprints=footprints,
+        failed=failed,
+        causes=causes,
+    )
+
+
+def _footprint(opened: Opened, *, is_alone: bool) -> Footprint:
+    return Footprint(cold_s=(opened.cold_s,) if is_alone else (), memory=(opened.memory,))
+
+
+def _too_big(
+    footprints: Mapping[str, Footprint], running: Mapping[str, Contender], max_memory: int | None
+) -> dict[str, tuple[str, str]]:
+    """Those whose peak is over the limit, with the reason; the control is another process of its contender."""
+    if max_memory is None:
+        return {}
+    return {
+        running[name].name: (
+            MEMORY_STAGE,
+            f"its peak of {megabytes(found.peak_bytes)} is over the limit of {megabytes(max_memory)}",
+        )
+        for name, found in footprints.items()
+        if found.peak_bytes > max_memory
+    }
+
+
+class _FailedError(Exception):
+    """A contender did not do what it was asked."""
+
+    def __init__(self, name: str, answer: Answer) -> None:
+        super().__init__(name)
+        self.name = name
+        if isinstance(answer, Failed):
+            self.why = (answer.stage, answer.reason)
+            self.cause = answer.cause
+        else:
+            self.why = ("run", f"unexpected answer {answer!r}")
+            self.cause = Cause.CRASH
+
+
+def _worker(folder: Path, contender: Contender) -> WorkerClient:
+    worker = WorkerClient(folder, load_environment(contender.plan.engines, contender.plan.settings))
+    worker.start()  # all of them at one time
+    return worker
+
+
+def _open_in_turn(
+    workers: Mapping[str, WorkerClient], running: Mapping[str, Contender], slowdown: Slowdown
+) -> Iterator[tuple[str, Opened]]:
+    """Load one after the other, once all processes have started: what each takes is its cold start, at full speed."""
+    for name, worker in workers.items():
+        ready = worker.ask(Wait(), PATIENCE_S)
+        if not isinstance(ready, Waited):
+            raise _FailedError(name, ready)
+    for name, worker in workers.items():
+        before = slowdown()
+        opened = _opened(name, worker.ask(_open(running[name]), PATIENCE_S))
+        pace = (before + slowdown()) / 2
+        told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
+        yield name, opened.model_copy(update=told)
+
+
+def _open_at_once(
+    workers: Mapping[str, WorkerClient], running: Mapping[str, Contender]
+) -> Iterator[tuple[str, Opened]]:
+    """Load all at one time, which is sooner done."""
+    for name, worker in workers.items():
+        worker.send(_open(running[name]))
+    for name, worker in workers.items():
+        yield name, _opened(name, worker.answer(PATIENCE_S * len(running)))
+
+
+def _open(contender: Contender) -> Open:
+    return Open(path=str(contender.path), trust=contender.trust)
+
+
+def _opened(name: str, answer: Answer) -> Opened:
+    if not isinstance(answer, Opened):
+        raise _FailedError(name, answer)
+    return answer
+
+
+def _rounds(
+    workers: Mapping[str, WorkerClient],
+    running: Mapping[str, Contender],
+    effort: Effort,
+    rng: random.Random,
+    slowdown: Slowdown,
+    deadline: Deadline = NO_END,
+) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
+    """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
+    turns = {name: _Turns(name=name, worker=worker, request=_turn(name, worker)) for name, worker in workers.items()}
+    rounds: dict[str, list[float]] = {name: [] for name in workers}
+    calls: dict[str, list[float]] = {name: [] for name in workers}
+    end = deadline.spent + effort.seconds
+    for number in range(effort.rounds):
+        if number >= effort.min_rounds and deadline.spent >= end:
+            break
+        if number >= FEWEST_ROUNDS and deadline.is_over():
+            break
+        for name in rng.sample(list(workers), len(workers)):
+            settle_s = SETTLE_S if running[name].plan.settings.spin is Spin.FREE else 0.0
+            rounds[name].append(at_full_speed(turns[name].median_ms, slowdown, settle_s))
+            calls[name] += turns[name].calls_ms(rounds[name][-1])
+    return _frozen(rounds), _frozen(calls)
+
+
+def _frozen(lists: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(times) for name, times in lists.items()}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turns:
+    """One contender's turns; the calls of the last one are kept."""
+
+    name: str
+    worker: WorkerClient
+    request: Round
+    last: tuple[float, ...] = ()
+
+    def median_ms(self) -> float:
+        """Take a turn."""
+        self.last = _times(self.name, self.worker, self.request).ms
+        return median(self.last)
+
+    def calls_ms(self, median_ms: float) -> list[float]:
+        """The calls of the last turn, put down to the pace at which their median is this."""
+        own = median(self.last)
+        return [ms * median_ms / own for ms in self.last] if own else list(self.last)
+
+
+def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
+    answer = worker.ask(request, PATIENCE_S)
+    if not isinstance(answer, Times):
+        raise _FailedError(name, answer)
+    return answer
+
+
+def _turn(name: str, worker: WorkerClient) -> Round:
+    ms = min(_times(name, worker, Round(warm=1, runs=2)).ms)
+    return Round(warm=1, runs=1) if ms > ROUND_MS else Round(warm=WARM, runs=min(50, math.ceil(ROUND_MS / ms)))
+
+
+def _profile(
+    name: str, worker: WorkerClient, slowdown: Slowdown, plan: Plan, rounds_ms: Sequence[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Milliseconds of the steps, and of the transfers. A step on the host's memory that is alone has been timed."""
+    if len(plan.steps) == 1 and plan.steps[0].target.device_type == HOST:
+        return (median(rounds_ms),), ()
+    before = slowdown()
+    found = _times(name, worker, Profile(runs=PROFILE_RUNS))
+    pace = (before + slowdown()) / 2
+    return tuple(ms / pace for ms in found.ms), tuple(ms / pace for ms in found.transfers_ms)
+
+
+def _still_standing(running: Mapping[str, Contender], fought: Verdict, keep: str | None) -> dict[str, Contender]:
+    """Without those that the first one beats beyond doubt, over all sets."""
+    stay = (next(iter(running)), CONTROL_NAME, keep)
+    return {name: contender for name, contender in running.items() if name in stay or not fought.may_leave(name)}

@@ -1,0 +1,115 @@
+"""How a loaded plan is timed inside a worker: warm up, then until the estimate is stable or the time is spent."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from intarsia.cost.timing.clock_calibration import Slowdown, full_speed, is_even
+from intarsia.cost.timing.statistics import halves_agree, median_interval
+
+WARM_UP_S = 0.03
+WARM_UP_CALLS = 2
+WARM_UP_REQUESTS = 8
+STRETCH_MS = 40.0
+"""Least time over which a stream's results are counted for one sample, so that it begins and ends in full flow."""
+BLOCK_MS = 30.0
+"""How long runs follow each other before the machine's pace is looked at again."""
+STABLE = 0.01
+"""A window ends early once the interval's half-width is below this share of the median."""
+CONTROL = 0.08
+"""A window whose two halves differ by more is void and is taken again."""
+ATTEMPTS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long one piece may be timed.
+
+    Attributes:
+        seconds: Time for one window, beyond ``min_runs``.
+        min_runs: Runs that are made in any case.
+        max_runs: Runs after which a window ends.
+        hopeless_ms: Give up after the warm-up if one run takes longer.
+        until: Share of the compile's time behind which this is not begun any more.
+        is_needed: Whether it is done even where there is no time for it, since nothing could ship without.
+    """
+
+    seconds: float = 0.3
+    min_runs: int = 7
+    max_runs: int = 100
+    hopeless_ms: float | None = None
+    until: float = 1.0
+    is_needed: bool = False
+
+
+Samples = tuple[tuple[float, ...], bool]
+"""Milliseconds at full speed, and whether the window was completed (or given up as hopeless)."""
+
+
+def sample(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown = full_speed) -> Samples:
+    """Time one run again and again, and put each time down to what it would be at full speed."""
+    warm = _warm_up(run_ms) / slowdown()
+    if effort.hopeless_ms is not None and warm > effort.hopeless_ms:
+        return (run_ms() / slowdown(),), False
+    windows = []
+    for _ in range(ATTEMPTS):
+        window = _window(run_ms, effort, slowdown)
+        if halves_agree(window, CONTROL):
+            return window, True
+        windows.append(window)
+    # A machine that never quietens: the window with the lowest median was disturbed least.
+    return min(windows, key=lambda samples: median_interval(samples).median), True
+
+
+def sample_stream(stream: Iterator[object], effort: Effort, slowdown: Slowdown = full_speed) -> Samples:
+    """As `sample`, for an endless stream: each sample is the milliseconds of a request over many results in a row."""
+    for _ in range(WARM_UP_REQUESTS):
+        next(stream)
+    count = max(WARM_UP_REQUESTS, math.ceil(STRETCH_MS / _per_result(stream, WARM_UP_REQUESTS)))
+    return sample(lambda: _per_result(stream, count), effort, slowdown)
+
+
+def _per_result(stream: Iterator[object], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        next(stream)
+    return (time.perf_counter() - start) * 1e3 / count
+
+
+def _warm_up(run_ms: Callable[[], float]) -> float:
+    end = time.perf_counter() + WARM_UP_S
+    calls, fastest = 0, float("inf")
+    while calls < WARM_UP_CALLS or time.perf_counter() < end:
+        fastest = min(fastest, run_ms())
+        calls += 1
+    return fastest
+
+
+def _window(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown) -> tuple[float, ...]:
+    end = time.perf_counter() + effort.seconds
+    even: list[float] = []
+    uneven: list[float] = []
+    before = slowdown()
+    while len(even) + len(uneven) < effort.max_runs:
+        block = _block(run_ms, effort.max_runs - len(even) - len(uneven))
+        after = slowdown()
+        samples = even if is_even((before, after)) else uneven
+        samples += [ms / ((before + after) / 2) for ms in block]
+        before = after
+        if len(even) + len(uneven) < effort.min_runs:
+            continue
+        is_stable = len(even) >= effort.min_runs and median_interval(even).half_width <= STABLE
+        if is_stable or time.perf_counter() >= end:
+            break
+    # Where the machine's pace changed, nobody knows which of the runs it changed in.
+    return tuple(even) if len(even) >= effort.min_runs else (*even, *uneven)
+
+
+def _block(run_ms: Callable[[], float], most: int) -> list[float]:
+    samples = [run_ms()]
+    while len(samples) < most and sum(samples) < BLOCK_MS:
+        samples.append(run_ms())
+    return samples

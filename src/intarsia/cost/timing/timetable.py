@@ -1,0 +1,225 @@
+"""Is there time for this? What things took tells what they will take, and the end of a compile has its share kept.
+
+Everything that takes long asks here before it begins. What there was no time for is written down by budget, so that
+the same question, asked again of the same records, has the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.records.record import Failure, Key
+from intarsia.cost.records.store import Store
+from intarsia.cost.timing.statistics import median
+from intarsia.cost.worker.deadline import NO_END, Deadline
+from intarsia.cost.worker.progress import TIME, Progress, Watcher, unwatched
+
+NO_TIME: Final = "no time"
+"""Stage of a `Failure` that says that the time did not do for something."""
+PROCESS_S = 1.0
+"""What a fresh process takes until it can be asked, before one was seen to start."""
+FIRST_S = 0.7
+"""What an engine takes for a small model, before one was seen to: to compile it, check it and time it."""
+FIRST_S_PER_GIGABYTE = 15.0
+SAVED_S_PER_GIGABYTE = 5.0
+"""For writing an artifact, and copying it to where it is wanted."""
+SLACK = 1.15
+"""Nothing takes exactly as long as the last time."""
+ANNOUNCED_S = 1.0
+"""Beside that, what is announced has room for: small models take seconds, and fractions of one count there."""
+PROCESS_SHARE = 0.5
+"""Of the time in which a process starts, where several start at once."""
+LEAST_ROUNDS, MOST_ROUNDS, TURN_MS, SETTLE_MS = 4, 10, 40.0, 60.0
+"""Of a set of a paired benchmark, and what a turn of a short model takes in it."""
+OPENING_S = 0.2
+"""What opening an artifact takes beyond what its engine was seen to take."""
+
+
+class Timetable:
+    """What is known of the time of one compile.
+
+    Args:
+        deadline: Of the compile.
+        store: Keeps what there was no time for.
+        facts: What else such an answer depends on: the model and the machine.
+        watch: Told if it takes longer than was stated.
+        weight_bytes: Of the model.
+    """
+
+    def __init__(
+        self,
+        deadline: Deadline = NO_END,
+        store: Store | None = None,
+        facts: Mapping[str, Any] | None = None,
+        watch: Watcher = unwatched,
+        weight_bytes: int = 0,
+    ) -> None:
+        self.deadline = deadline
+        self._store = store
+        self._facts = dict(facts or {})
+        self._watch = watch
+        self._gigabytes = weight_bytes / 1e9
+        self._process_s = PROCESS_S
+        self._whole_s: dict[str, float] = {}
+        self._open_s: dict[str, float] = {}
+        self._kept_s = 0.0
+        self._last_s = 0.0
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether there is no end, so that there is time for everything."""
+        return math.isinf(self.deadline.seconds)
+
+    @property
+    def process_s(self) -> float:
+        """Seconds that a fresh process takes until it can be asked."""
+        return self._process_s
+
+    def process_took(self, seconds: float) -> None:
+        """A process took so long to start."""
+        self._process_s = seconds
+
+    def whole_took(self, engine: str, seconds: float, timed_s: float = 0.0) -> None:
+        """Measuring the whole model on an engine took so long, compiling and checking it included.
+
+        Args:
+            engine: Its name.
+            seconds: How long.
+            timed_s: Of these, those in which it was timed; what is left is what opening takes.
+        """
+        self._whole_s[engine] = min(seconds, self._whole_s.get(engine, math.inf))
+        opening_s = max(seconds - timed_s, OPENING_S)
+        self._open_s[engine] = min(opening_s, self._open_s.get(engine, math.inf))
+
+    def whole_s(self, engines: Iterable[str] = ()) -> float:
+        """Seconds that one of these engines, or any of those known, needs for the whole model."""
+        own = [self._whole_s[name] for name in engines if name in self._whole_s]
+        if own:
+            return max(own)
+        known = sorted(self._whole_s.values())
+        return median(known) if known else FIRST_S + FIRST_S_PER_GIGABYTE * self._gigabytes
+
+    def open_s(self, engines: Iterable[str]) -> float:
+        """Seconds in which a process that has started loads, runs and checks an artifact of these engines."""
+        several = tuple(engines)
+        own = [self._open_s[name] for name in several if name in self._open_s]
+        return max(own) if own else self.whole_s(several)
+
+    def keep(self, seconds: float) -> None:
+        """Keep so much for what comes behind everything that asks from now on, beside the end itself."""
+        self._kept_s = seconds
+
+    @property
+    def end_s(self) -> float:
+        """Seconds that the end needs: a plan is written, opened and checked in a fresh process, and saved."""
+        least = min(self._open_s.values(), default=self.whole_s())
+        return SLACK * (self._process_s + least + OPENING_S) + self._saving_s
+
+    @property
+    def _saving_s(self) -> float:
+        return SLACK * (OPENING_S + SAVED_S_PER_GIGABYTE * self._gigabytes)
+
+    def keep_last(self, seconds: float) -> None:
+        """Keep so much for what comes behind the decision."""
+        self._last_s = seconds
+
+    def set_s(self, engines: Sequence[Collection[str]], ms: Sequence[float], rounds_s: float = 0.0) -> float:
+        """Seconds that a set of a paired benchmark takes: processes start together, open in turn, and run in rounds.
+
+        Args:
+            engines: For each plan, with the control, the engines that it runs on.
+            ms: For each what a call takes.
+            rounds_s: What the rounds may take.
+        """
+        open_s = sum(PROCESS_SHARE * self._process_s + self.open_s(names) for names in engines)
+        turns = [max(2 * each, 2 * TURN_MS) + SETTLE_MS for each in ms]
+        return open_s + min(max(LEAST_ROUNDS * sum(turns) / 1e3, rounds_s), MOST_ROUNDS * sum(turns) / 1e3)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left before the end has to begin."""
+        return self.deadline.left - self.end_s - self._kept_s - self._last_s
+
+    @property
+    def left_to_race(self) -> float:
+        """As `left`, for a race: it opens and checks what ships, so that only saving it comes behind."""
+        return self.deadline.left - self._saving_s - self._kept_s - self._last_s
+
+    def may_race(self, question: Mapping[str, Any], seconds: float) -> bool:
+        """As `may`, for a race."""
+        if self.is_endless:
+            return True
+        if self.has_refused(question):
+            return False
+        if seconds <= self.left_to_race:
+            return True
+        self.refuse(question)
+        return False
+
+    def fits(self, seconds: float, until: float = 1.0) -> bool:
+        """Whether something that takes so long may begin.
+
+        Args:
+            seconds: How long it takes.
+            until: Share of the time behind which nothing of this kind is begun.
+        """
+        return self.is_endless or (not self.deadline.is_over(until) and seconds <= self.left)
+
+    def has_refused(self, question: Mapping[str, Any]) -> bool:
+        """Whether there was no time for this when it was asked with the same budget before."""
+        return (
+            not self.is_endless
+            and self._store is not None
+            and self._store.get(self._key(question), NO_TIME) is not None
+        )
+
+    def refuse(self, question: Mapping[str, Any]) -> None:
+        """Write down that there was no time for this."""
+        if self._store is not None and not self.is_endless:
+            self._store.put(NO_TIME, self._key(question), {"budget_s": self.deadline.stated}, {})
+
+    def may(self, question: Mapping[str, Any], seconds: float, until: float = 1.0) -> bool:
+        """Whether there is time for something, as `fits`; a refusal is written down.
+
+        Args:
+            question: What it is about.
+            seconds: How long it takes.
+            until: See `fits`.
+        """
+        if self.has_refused(question):
+            return False
+        if self.fits(seconds, until):
+            return True
+        self.refuse(question)
+        return False
+
+    def refusal(self) -> Failure:
+        """What stands in the place of a figure."""
+        seconds = self.deadline.seconds
+        return Failure(
+            stage=NO_TIME,
+            reason=f"not measured in the {seconds:.0f} s that there were; --budget gives more",
+            cause=Cause.NOT_ASKED,
+        )
+
+    def announce(self, because: str, more_s: float = 0.0) -> None:
+        """Say how long it will take, and take so long, if what is left does not do for the least that has to be done.
+
+        Args:
+            because: What takes so long.
+            more_s: Seconds that have to be spent before the end.
+        """
+        if self.is_endless:
+            return
+        needed = self.deadline.spent + more_s + self.end_s
+        if needed <= self.deadline.seconds:
+            return
+        total = math.ceil(SLACK * needed + ANNOUNCED_S)
+        self.deadline.announce(total, because)
+        self._watch(Progress(stage=TIME, note=f"about {total} s in all, because {because}"))
+
+    def _key(self, question: Mapping[str, Any]) -> Key:
+        return Key(facts={"no time": 1, "budget_s": self.deadline.stated, **self._facts, **question})

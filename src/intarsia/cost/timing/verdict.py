@@ -1,0 +1,212 @@
+"""What came of a duel: the rounds of each contender, and what follows from them.
+
+All that is said of two plans follows one rule. The first contender runs twice; by what it differs from itself (the A/A
+control) no other plan can be told from it. Where the control's median is out, or its interval wide, the duel is void
+and shows nothing. Else a plan is faster, or slower, if its whole interval lies beyond that of the control and every set
+of processes agrees: one set may be lucky with memory, and what disturbs a round disturbs the next ones too.
+
+Milliseconds and ratios are one set of figures: each plan's rate against the first, and what the first took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import accumulate
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.timing.footprint import Footprint, Tail
+from intarsia.cost.timing.statistics import Interval, hull, median, median_interval
+
+CONTROL = 0.02
+"""How far the median of the first contender's ratio to itself may be off."""
+WIDEST = 0.10
+"""How far the 95 % interval of that ratio may reach from 1."""
+CONTROL_NAME = "control"
+MEMORY_STAGE = "memory"
+"""Where a contender failed that needs more memory than it may."""
+
+
+class Shown(StrEnum):
+    """What a duel shows of one plan against another."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no difference shown"
+    NOTHING = "void"
+
+
+def reach(control: Interval) -> float:
+    """By what factor a plan may differ from itself, at least 1: the farther end of its control's interval."""
+    return max(control.high, 1.0 / control.low)
+
+
+def out_by(control: Interval) -> str:
+    """What is wrong with a control; an empty text if it holds."""
+    if abs(control.median - 1.0) > CONTROL:
+        return f"its median is off by more than {CONTROL:.0%}".replace("%", " %")
+    if reach(control) > 1.0 + WIDEST:
+        return f"its interval reaches further than {WIDEST:.0%} from 1".replace("%", " %")
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What came of a duel.
+
+    Attributes:
+        rounds_ms: For each contender that stayed, and for the control, one median a round at full speed, over all sets.
+        set_sizes: How many of the rounds each set of processes made.
+        profile_ms: For each contender, the milliseconds of its steps.
+        transfers_ms: For each contender, the milliseconds of the transfers that are not inside an engine's call.
+        errors: For each contender, its largest error against the reference.
+        allowed: For each contender, what the output with that error was allowed.
+        failed: Contenders that did not make it, with stage and reason.
+        causes: For each of them, whose doing it is.
+        is_void: Whether the control does not hold, or the duel did not come to its end: it shows nothing.
+        left_ms: As ``rounds_ms``, for each contender that left because the first one beat it; of fewer rounds.
+        tails: For each contender that raced, its slowest calls.
+        footprints: For each contender that was loaded, what its processes started with and hold.
+        compile_s: For each contender, the seconds that its engines took to compile it.
+        is_replayed: Whether it is one of another moment, from the store.
+    """
+
+    rounds_ms: Mapping[str, tuple[float, ...]]
+    set_sizes: tuple[int, ...]
+    profile_ms: Mapping[str, tuple[float, ...]]
+    errors: Mapping[str, float | None]
+    failed: Mapping[str, tuple[str, str]]
+    is_void: bool
+    allowed: Mapping[str, float | None] = field(default_factory=dict)
+    transfers_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    left_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    tails: Mapping[str, Tail] = field(default_factory=dict)
+    footprints: Mapping[str, Footprint] = field(default_factory=dict)
+    compile_s: Mapping[str, float] = field(default_factory=dict)
+    is_replayed: bool = False
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+
+    @property
+    def has_transient_failure(self) -> bool:
+        """Whether somebody failed who may not the next time; of old records nobody knows, so they count."""
+        return any(self.causes.get(name, Cause.CRASH).is_transient for name in self.failed)
+
+    def speedup(self, name: str, baseline: str) -> Interval:
+        """How many times as fast as the baseline, by their rates against the first, with the 95 % interval.
+
+        The interval is that of the median over the rounds of the baseline's time divided by this one's.
+        """
+        paired = median_interval(self._ratios(name, baseline))
+        rate = self._rate(name) / self._rate(baseline)
+        return Interval(median=rate, low=min(paired.low, rate), high=max(paired.high, rate))
+
+    def expected_ms(self, name: str) -> float:
+        """Milliseconds a call: what the first took, divided by how many times as fast as the first this one was.
+
+        So of two plans the one with fewer milliseconds is the faster one, by the very ratio of the two figures.
+        """
+        return median(self.rounds_ms[self.first]) / self._rate(name)
+
+    def latency(self, name: str) -> Interval:
+        """Milliseconds a call: the 95 % interval of the rounds' median, widened to hold that of each set.
+
+        Of one that left, by how much longer it took than the first while it raced.
+        """
+        ms = self.expected_ms(name)
+        if name in self.left_ms:
+            gain = self.speedup(name, self.first)
+            first_ms = self.expected_ms(self.first)
+            return Interval(median=ms, low=first_ms / gain.high, high=first_ms / gain.low)
+        times = self.rounds_ms[name]
+        return hull(replace(median_interval(times), median=ms), [ms, *self._set_medians(times)])
+
+    def parts_ms(self, name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Milliseconds of a plan's steps and of its transfers, which come to those of the plan.
+
+        Steps are profiled behind the rounds, so the profile tells what part of the whole each takes.
+        """
+        steps, transfers = self.profile_ms.get(name, ()), self.transfers_ms.get(name, ())
+        whole = sum(steps) + sum(transfers)
+        scale = self.expected_ms(name) / whole if whole and name in self.raced else 1.0
+        return tuple(scale * ms for ms in steps), tuple(scale * ms for ms in transfers)
+
+    @property
+    def first(self) -> str:
+        """The one to beat, which ran twice."""
+        return next(iter(self.rounds_ms))
+
+    @property
+    def raced(self) -> frozenset[str]:
+        """All that ran side by side, to the end or until they were beaten."""
+        return frozenset((*self.rounds_ms, *self.left_ms)) - {CONTROL_NAME}
+
+    def wins_everywhere(self, name: str, baseline: str) -> bool:
+        """Whether it is faster by median in each set of processes: one set's luck with memory is no win.
+
+        Of four sets or five it may lose one: a neighbour may meet one plan more than another.
+        """
+        ratios = self._set_medians(self._ratios(name, baseline))
+        return sum(ratio <= 1.0 for ratio in ratios) <= len(ratios) // 4
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether something seems faster than the first, but was not shown to be: more sets may show it."""
+        return not all(self._clears(name, self.first) for name in self.leaders)
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Who seems faster than the first: by more than the control may be out, or beyond the noise of its rounds."""
+        first, *others = (name for name in self.rounds_ms if name != CONTROL_NAME)
+        gains = {name: self.speedup(name, first) for name in others}
+        return tuple(name for name, gain in gains.items() if gain.median > 1.0 + CONTROL or gain.low > 1.0)
+
+    def compared(self, name: str, baseline: str) -> Shown:
+        """What is shown of one plan against another; gains and losses by the same rule."""
+        if self.is_void:
+            return Shown.NOTHING
+        if self._clears(name, baseline):
+            return Shown.FASTER
+        return Shown.SLOWER if self._clears(baseline, name) else Shown.NO_DIFFERENCE
+
+    def is_faster(self, name: str, baseline: str) -> bool:
+        """Whether one was shown to be faster than the other."""
+        return self.compared(name, baseline) is Shown.FASTER
+
+    def may_leave(self, name: str) -> bool:
+        """Whether more rounds would hardly change that the first is faster. No verdict: the control goes on.
+
+        After a single set it takes more than luck with memory makes: a process has that in all its rounds.
+        """
+        least = 1.0 + (WIDEST if len(self.set_sizes) == 1 else CONTROL)
+        return self._clears(self.first, name, least)
+
+    @property
+    def control(self) -> Interval:
+        """The ratio of the first contender to itself."""
+        return self.speedup(CONTROL_NAME, self.first)
+
+    @property
+    def control_holds(self) -> bool:
+        """Whether that ratio is 1 within ±2 %, and its interval narrow."""
+        return not out_by(self.control)
+
+    def _clears(self, name: str, baseline: str, least: float = 1.0) -> bool:
+        """Whether one's whole gain lies beyond what the first differs from itself by, and every set agrees."""
+        gain = self.speedup(name, baseline)
+        return gain.low > max(least, reach(self.control)) and self.wins_everywhere(name, baseline)
+
+    def _rate(self, name: str) -> float:
+        """How many times as fast as the first: the median over the rounds that both ran."""
+        return median(self._ratios(name, self.first))
+
+    def _set_medians(self, figures: Sequence[float]) -> list[float]:
+        """Of each set that the figures reach."""
+        ends = accumulate(self.set_sizes)
+        sets = (figures[end - size : end] for size, end in zip(self.set_sizes, ends, strict=True))
+        return [median(each) for each in sets if each]
+
+    def _ratios(self, name: str, baseline: str) -> list[float]:
+        rounds = {**self.rounds_ms, **self.left_ms}
+        is_strict = not self.left_ms.keys() & {name, baseline}
+        return [theirs / mine for theirs, mine in zip(rounds[baseline], rounds[name], strict=is_strict)]

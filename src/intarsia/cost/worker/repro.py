@@ -1,0 +1,92 @@
+"""A script for every failure, so that it can be seen again and reported upstream."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from intarsia.cost.worker.protocol import Failed, Fragment, Measure
+from intarsia.files import replace_file, scratch
+from intarsia.graph import Graph, load_model
+from intarsia.runtime.executors.feeds import graph_feeds
+
+_SCRIPT = """# Shows a failure again: {engine} at {stage}.
+#   {reason}
+# Run it with:
+#   {line}
+from intarsia.cost.worker.repro import reproduce
+
+MODEL = {model!r}
+SHAPES = {shapes!r}
+FRAGMENT = {fragment!r}
+
+reproduce(MODEL, SHAPES, FRAGMENT)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a graph came from, so that it can be loaded again.
+
+    Attributes:
+        model: Path of the model file; ``None`` if it was handed over in memory.
+        shapes: Shapes it was loaded with; a range as text.
+    """
+
+    model: str | None
+    shapes: tuple[tuple[str, tuple[int, ...] | int | str], ...] = ()
+
+    def on_disk(self, graph: Graph, folder: Path) -> Origin:
+        """An origin that can be loaded again: a model from memory is saved to ``folder``."""
+        if self.model is not None:
+            return self
+        path = folder / f"model-{graph.content_hash()}.onnx"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            graph.extract(node.id for node in graph.nodes).save(path)
+        return Origin(model=str(path))
+
+
+def write_repro(folder: Path, origin: Origin, fragment: Fragment, failed: Failed) -> Path:
+    """Write the script; its name follows from what failed."""
+    engine = fragment.pieces[-1].target
+    digest = hashlib.sha256(f"{origin.model} {fragment.model_dump_json()} {failed.stage}".encode()).hexdigest()[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{engine.split()[0]}-{failed.stage}-{digest}.py"
+    text = _SCRIPT.format(
+        engine=_comment(engine),
+        stage=failed.stage,
+        reason=_comment(failed.reason),
+        line=_comment(f"{shlex.quote(sys.executable)} {shlex.quote(str(path))}"),
+        model=origin.model,
+        shapes=dict(origin.shapes),
+        fragment=fragment.model_dump_json(),
+    )
+    replace_file(path, text.encode())
+    return path
+
+
+def _comment(text: str) -> str:
+    """Foreign words as one line that is safe in a comment."""
+    return " ".join(text.encode("ascii", "backslashreplace").decode().replace("\0", "\\0").split())[:300]
+
+
+def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], fragment: str) -> None:
+    """Compile, load, check and time the fragment in this very process, and print what comes of it."""
+    from intarsia.cost.reference.reference_io import VALUES, record_values
+    from intarsia.cost.worker.worker import Worker
+    from intarsia.graph.reference.reference import evaluate
+
+    graph = load_model(model, shapes)
+    wanted = Fragment.model_validate_json(fragment)
+    with scratch() as folder:
+        graph.save(folder)
+        feeds = graph_feeds(graph, seed=0)
+        piece = graph.extract(node for part in wanted.pieces for node in part.nodes)
+        borders = {value.name for value in (*piece.inputs, *piece.outputs)}
+        record_values(folder / VALUES, {**feeds, **evaluate(graph, feeds, keep=borders)})
+        answer = Worker(folder).answer(Measure(fragment=wanted, timed="all", seconds=0.3, min_runs=3))
+    sys.stdout.write(answer.model_dump_json(indent=1) + "\n")

@@ -1,0 +1,376 @@
+"""The child process in which engines compile and run: ``python -m intarsia.cost.worker.worker FOLDER TEMPORARY``.
+
+It times a fragment through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
+it, the parent only sees an answer that does not come. It dies with its parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import repeat
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from intarsia.backends import registry
+from intarsia.backends.contract.failures import Cause, cause_of
+from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_leeways, recorded_values
+from intarsia.cost.timing.clock_calibration import Pace, pace_file
+from intarsia.cost.timing.memory import MemoryGauge
+from intarsia.cost.timing.node_times import node_times
+from intarsia.cost.timing.sampling import Effort, Samples, sample, sample_stream
+from intarsia.cost.timing.statistics import median
+from intarsia.cost.worker.deadline import process_age
+from intarsia.cost.worker.protocol import (
+    OBSERVING,
+    REQUEST,
+    Answer,
+    Evaluate,
+    Evaluated,
+    Expose,
+    Failed,
+    Fragment,
+    Inspect,
+    Measure,
+    Measured,
+    NodeTimes,
+    Observe,
+    Observed,
+    Open,
+    Opened,
+    Profile,
+    Request,
+    Respond,
+    Responded,
+    Round,
+    Times,
+    Wait,
+    Waited,
+    Write,
+    Written,
+)
+from intarsia.errors import BackendError, IntarsiaError, MismatchError
+from intarsia.files import replacing, temporary_cache
+from intarsia.graph import Graph, open_graph
+from intarsia.graph.dtypes import STRING
+from intarsia.graph.reference.stages import exposing
+from intarsia.runtime import (
+    Artifact,
+    Build,
+    CompiledModel,
+    Executor,
+    Plan,
+    build,
+    load_build,
+    plan_of,
+    random_feeds,
+    weights_of,
+    write_artifact,
+)
+from intarsia.runtime.compiled_parts import CompiledPieces
+from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.executors.embedded import EmbeddedExecutor
+from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.pipeline import load_streams
+from intarsia.runtime.verify import Judgement, verify_plan
+from intarsia.target import Target
+
+PR_SET_PDEATHSIG = 1
+
+
+class Worker:
+    """Answers requests about one saved graph."""
+
+    def __init__(self, folder: Path, started_s: float = 0.0, shared: Path | None = None) -> None:
+        self._folder = folder
+        self._shared = shared
+        self._started_s = started_s
+        self._opened: Executor | None = None
+        self._evaluated: Fragment | None = None
+
+    @cached_property
+    def _pieces(self) -> CompiledPieces:
+        return CompiledPieces(self._folder / "compiled")
+
+    @cached_property
+    def _pace(self) -> Pace:
+        return Pace(pace_file(self._shared))
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
+
+    def answer(self, request: Request) -> Answer:
+        """Do what is asked; a failure is an answer, which says whose doing it is."""
+        try:
+            return self._answer(request)
+        except MismatchError as error:
+            return Failed(stage="verify", reason=str(error), cause=Cause.ENGINE)
+        except BackendError as error:
+            return Failed(stage=error.stage, reason=error.detail, cause=cause_of(error))
+        except IntarsiaError as error:
+            return Failed(stage="prepare", reason=str(error), cause=cause_of(error))
+        except Exception as error:  # an engine's exception that no guard caught is still only data
+            return Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000], cause=cause_of(error))
+
+    def _answer(self, request: Request) -> Answer:
+        match request:
+            case Measure():
+                return self._measure(request)
+            case Observe():
+                return self._observe(request)
+            case Expose():
+                return self._expose(request)
+            case Inspect():
+                return self._inspect(request)
+            case Write():
+                return self._write(request)
+            case Wait():
+                return Waited(started_s=self._started_s)
+            case Open():
+                return self._open(request)
+            case Evaluate():
+                return self._evaluate(request)
+            case _:
+                return self._of_opened(request)
+
+    def _of_opened(self, request: Round | Respond | Profile) -> Answer:
+        match request:
+            case Round():
+                return self._round(request)
+            case Respond():
+                return self._respond(request)
+            case Profile():
+                return self._profile(request)
+
+    def _measure(self, request: Measure) -> Measured:
+        plan = self._plan(request.fragment)
+        built = build(self._graph, plan, self._pieces)
+        effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
+        if request.timed == "stream":
+            load_s, judged, (samples, complete) = self._streamed(built, effort)
+        else:
+            load_s, judged, (samples, complete) = self._called(built, request, effort)
+        return Measured(
+            samples_ms=samples,
+            compile_s=built.compile_s,
+            load_s=load_s,
+            error=None if judged is None else judged.error,
+            allowed=None if judged is None else judged.allowed,
+            is_complete=complete,
+        )
+
+    def _called(self, built: Build, request: Measure, effort: Effort) -> tuple[float, Judgement | None, Samples]:
+        start = time.perf_counter()
+        executor = load_build(self._graph, built)
+        load_s = time.perf_counter() - start
+        try:
+            judged = self._check(executor, self._judged(executor.plan))
+            steps = self._timed_steps(executor, request)
+            return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
+        finally:
+            executor.close()
+
+    def _streamed(self, built: Build, effort: Effort) -> tuple[float, Judgement | None, Samples]:
+        start = time.perf_counter()
+        streams = load_streams(built.plan, built.artifacts, weights_of(self._graph, built))
+        load_s = time.perf_counter() - start
+        try:
+            judged = self._check(streams.first, self._judged(streams.first.plan))
+            with streams.stream(repeat(self._feeds(built.plan))) as stream:
+                return load_s, judged, sample_stream(stream, effort, self._pace)
+        finally:
+            streams.close()
+
+    def _observe(self, request: Observe) -> Observed:
+        target, model = Target(request.target), self._graph.extract(self._graph.position)
+        feeds = graph_feeds(self._graph, request.seed)
+        backend = registry.of(target)
+        with applied(load_environment([backend.name], OBSERVING)):
+            arrays = backend.observe(model, request.names, feeds, target, OBSERVING)
+        if arrays is None:
+            return Observed(types=None)
+        values = dict(zip(request.names, arrays, strict=True))
+        record_values(Path(request.folder), values)
+        return Observed(types={name: (_dtype_name(array), array.shape) for name, array in values.items()})
+
+    def _expose(self, request: Expose) -> Evaluated:
+        """What an engine makes of values inside the graph, through the road that every plan takes."""
+        graph = exposing(self._graph, request.names)
+        plan = plan_of(graph, [piece.partition() for piece in request.fragment.pieces], request.fragment.settings)
+        executor = load_build(graph, build(graph, plan))
+        try:
+            record_values(Path(request.folder), executor.run(self._feeds(plan)))
+        finally:
+            executor.close()
+        return Evaluated()
+
+    def _inspect(self, request: Inspect) -> NodeTimes:
+        plan = self._plan(request.fragment)
+        built = build(self._graph, plan, self._pieces)
+        weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
+        target, feeds = plan.steps[0].target, self._feeds(plan)
+        backend = registry.of(target)
+        with applied(load_environment(plan.engines, plan.settings)):
+            runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
+        inside = frozenset(plan.steps[0].nodes)
+        nodes = [node for node in self._graph.nodes if node.id in inside]
+        return NodeTimes(ms=dict(node_times(runs or (), nodes)))
+
+    def _timed_steps(self, executor: Executor, request: Measure) -> range | tuple[int, ...]:
+        """Places of the steps whose time is asked for; what is not to compute plays back from now on."""
+        count = len(executor.plan.steps)
+        if request.timed in ("last", "all"):
+            return range(count - 1, count) if request.timed == "last" else range(count)
+        if not isinstance(executor, EmbeddedExecutor):
+            raise MismatchError("nothing is embedded in this plan, so no part of it can be timed by itself")
+        borders = {value.name for step in executor.plan.steps for value in step.outputs}
+        live = () if request.piece is None else (request.piece,)
+        executor.play(recorded_values(self._folder / VALUES, borders), live)
+        return live if request.timed == "piece" else executor.main_places
+
+    def _write(self, request: Write) -> Written:
+        plan = self._plan(request.fragment)
+        built = build(self._graph, plan, self._pieces)
+        write_artifact(Path(request.path), self._graph, built)
+        return Written(compile_s=built.compile_s)
+
+    def _open(self, request: Open) -> Opened:
+        gauge = MemoryGauge()
+        start = time.perf_counter()
+        trust = replace(request.trust, trusted=True)  # this process may die
+        self._opened = CompiledModel(Artifact(Path(request.path), trust)).load()
+        load_s = time.perf_counter() - start
+        feeds = self._feeds(self._opened.plan)
+        start = time.perf_counter()
+        self._opened.feed(feeds)
+        self._opened.call()
+        first_run_s = time.perf_counter() - start
+        self._opened.call()  # some engines settle in their second run
+        memory = gauge.read()
+        judged = self._check(self._opened)
+        return Opened(
+            load_s=load_s,
+            first_run_s=first_run_s,
+            memory=memory,
+            error=None if judged is None else judged.error,
+            allowed=None if judged is None else judged.allowed,
+        )
+
+    def _round(self, request: Round) -> Times:
+        executor = self._executor()
+        for _ in range(request.warm):
+            executor.call()
+        spent = []
+        for _ in range(request.runs):
+            start = time.perf_counter_ns()
+            executor.call()
+            spent.append((time.perf_counter_ns() - start) / 1e6)
+        return Times(ms=tuple(spent))
+
+    def _respond(self, request: Respond) -> Responded:
+        executor = self._executor()
+        results = executor.run(self._feeds(executor.plan))
+        record_values(Path(request.folder), results)
+        return Responded(texts=tuple(name for name, array in results.items() if array.dtype.hasobject))
+
+    def _evaluate(self, request: Evaluate) -> Evaluated:
+        if request.fragment is not None and request.fragment != self._evaluated:
+            plan = self._plan(request.fragment)
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = load_build(self._graph, build(self._graph, plan, self._pieces))
+            self._evaluated = request.fragment
+        executor = self._executor()
+        more = {name: np.array(numbers, np.float32) for name, numbers in request.more.items()}
+        for source, place in zip(request.inputs, request.outputs, strict=True):
+            with np.load(source) as drawn:
+                answers = executor.run({**drawn, **more})
+            with replacing(Path(place), lasts=False) as draft, draft.open("wb") as file:
+                np.savez(file, *answers.values())
+        return Evaluated()
+
+    def _profile(self, request: Profile) -> Times:
+        executor = self._executor()
+        runs = [executor.timed_call() for _ in range(request.runs)]
+        moved = [executor.timed_transfers() for _ in range(request.runs)] if executor.transfer_count else []
+        return Times(ms=_medians(runs), transfers_ms=_medians(moved))
+
+    def _judged(self, plan: Plan) -> Collection[str] | None:
+        """What of a fragment is compared: in less than fp32 outputs of the model, since what is lost may be found."""
+        return None if plan.settings.max_error is None else self._graph.outputs
+
+    def _check(self, executor: Executor, judged: Collection[str] | None = None) -> Judgement | None:
+        """Feed recorded values and compare all that has a recorded answer; the worst of the outputs."""
+        plan = executor.plan
+        feeds = self._feeds(plan)
+        borders = {value.name for step in plan.steps for value in step.outputs}
+        if judged is not None:
+            borders &= set(judged)
+        reference = recorded_values(self._folder / VALUES, borders)
+        worst = verify_plan(executor, feeds, reference, recorded_leeways(self._folder / VALUES))
+        return worst if any(value.name in reference for value in plan.outputs) else None
+
+    def _feeds(self, plan: Plan) -> Mapping[str, np.ndarray]:
+        recorded = recorded_values(self._folder / VALUES, [value.name for value in plan.inputs])
+        missing = [value for value in plan.inputs if value.name not in recorded]
+        return {**recorded, **random_feeds(missing, seed=0)}
+
+    def _plan(self, fragment: Fragment) -> Plan:
+        return plan_of(self._graph, [piece.partition() for piece in fragment.pieces], fragment.settings)
+
+    def _executor(self) -> Executor:
+        if self._opened is None:
+            raise MismatchError("no artifact was opened")
+        return self._opened
+
+
+def _dtype_name(array: np.ndarray) -> str:
+    return STRING if array.dtype.hasobject else array.dtype.name
+
+
+def _milliseconds(spent: Sequence[int], steps: Iterable[int]) -> float:
+    return sum(spent[step] for step in steps) / 1e6
+
+
+def _medians(runs: Sequence[Sequence[int]]) -> tuple[float, ...]:
+    """The median of each place over the runs, in milliseconds of nanoseconds; nothing for no runs."""
+    return tuple(median(column) / 1e6 for column in zip(*runs, strict=True))
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when its parent ends, even by SIGKILL (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def private_output() -> IO[str]:
+    """The pipe to the parent, taken away from the libraries: what they print goes to standard error."""
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return pipe
+
+
+def main() -> None:
+    """Answer requests until the parent closes the pipe."""
+    die_with_parent()
+    pipe = private_output()
+    worker = Worker(Path(sys.argv[1]), process_age(), temporary_cache())
+    # Engines put files there while they work; who ends this process by force removes the folder.
+    tempfile.tempdir = os.environ["TMPDIR"] = sys.argv[2]
+    for line in sys.stdin:
+        pipe.write(worker.answer(REQUEST.validate_json(line)).model_dump_json() + "\n")
+        pipe.flush()
+
+
+if __name__ == "__main__":
+    main()

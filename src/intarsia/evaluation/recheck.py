@@ -1,0 +1,113 @@
+"""How fast is a finished artifact here, and does its mix still beat the best engine alone? A short contest tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.records.record import Failure
+from intarsia.cost.timing.statistics import Interval
+from intarsia.cost.timing.verdict import Shown
+from intarsia.cost.worker.progress import Watcher, unwatched
+from intarsia.errors import BackendError, BackendUnavailableError, NoCoverError
+from intarsia.evaluation.benchmark import contest
+from intarsia.runtime import Artifact
+from intarsia.runtime.artifact.trust import code_of
+from intarsia.search.decision.prediction import failure_error
+from intarsia.target import Target
+
+SECONDS = 6.0
+"""For the rounds and the processes; with loading and building, a model of usual size is timed in ten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What a plan takes here.
+
+    Attributes:
+        ms: Milliseconds a call.
+        then_ms: What it took when it was compiled; ``None`` if it did not race.
+        single: For a plan of several parts, the engine that was the fastest one alone then; ``None`` if none was.
+        single_ms: What that takes here; ``None`` if it was not timed.
+        speedup: How many times as fast the plan is as that engine.
+        shown: What that shows of the plan against the engine alone; ``None`` if they did not race.
+        is_slower: Whether the engine alone was shown to be faster than the plan.
+        untimed: Why the engine alone was not timed.
+    """
+
+    ms: Interval
+    then_ms: float | None
+    single: str | None
+    single_ms: Interval | None
+    speedup: Interval | None
+    shown: Shown | None
+    is_slower: bool
+    untimed: str | None
+
+
+def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing | None:
+    """Time a plan, and against it the engine that was the fastest one alone when it was compiled.
+
+    Args:
+        artifact: A plan that answers rightly here.
+        seed: Of the inputs.
+        watch: Told of each step.
+
+    Returns:
+        ``None`` for a plan with open dimensions: it has no one time.
+
+    Raises:
+        ArtifactError: It was built for another machine class; or that engine runs code that the caller did not allow.
+        BackendError: The plan cannot be run.
+    """
+    if artifact.buckets:
+        return None
+    report = artifact.report()
+    single = _best_single(report) if len(artifact.plan.steps) > 1 else ""
+    untimed = None
+    if single:
+        artifact.check_code(*code_of(Target(single), "its report"))
+    try:
+        found = contest([artifact], [Target(single)] if single else [], SECONDS, seed, watch)
+    except (BackendError, BackendUnavailableError, NoCoverError) as error:  # of the engine that is built for it
+        if not single:
+            raise
+        untimed = str(error)
+        found = contest([artifact], [], SECONDS, seed, watch)
+    name, verdict = found.names[-1], found.verdict
+    if name in verdict.failed:
+        stage, reason = verdict.failed[name]
+        failure = Failure(stage=stage, reason=reason, cause=verdict.causes.get(name, Cause.ENGINE))
+        raise failure_error(artifact.plan.partitions[0], failure)
+    timing = Timing(
+        ms=verdict.latency(name),
+        then_ms=report["latency_ms"]["median"] if report["latency_ms"] else None,
+        single=single or None,
+        single_ms=None,
+        speedup=None,
+        shown=None,
+        is_slower=False,
+        untimed=untimed,
+    )
+    if single in verdict.failed:
+        return replace(timing, untimed=verdict.failed[single][1])
+    if single not in verdict.raced:
+        return timing
+    shown = verdict.compared(name, single)
+    return replace(
+        timing,
+        single_ms=verdict.latency(single),
+        speedup=verdict.speedup(name, single),
+        shown=shown,
+        is_slower=shown is Shown.SLOWER,
+    )
+
+
+def _best_single(report: Mapping[str, Any]) -> str:
+    """The engine that was the fastest one alone, with its options; an empty text if none was."""
+    ran = [single for single in report["singles"] if single.get("latency_ms") is not None]
+    named = [single for single in ran if single["target"] == report.get("best_single")]
+    best = min(named or ran, key=lambda single: (not single.get("raced", True), single["latency_ms"]), default=None)
+    return "" if best is None else str(best["tuned"])

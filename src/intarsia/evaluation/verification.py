@@ -1,0 +1,180 @@
+"""Does a finished artifact answer rightly here? It runs in a worker, and the reference judges each of its outputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from intarsia.cost.records.store import Store
+from intarsia.cost.reference.evaluate import failure_of
+from intarsia.cost.reference.reference import leave_open, reference_values
+from intarsia.cost.reference.reference_io import (
+    VALUES,
+    record_values,
+    recorded_leeways,
+    recorded_names,
+    recorded_values,
+)
+from intarsia.cost.worker.client import WorkerClient, ask_twice
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
+from intarsia.cost.worker.protocol import Failed, Open, Opened, Respond, Responded
+from intarsia.errors import ModelError
+from intarsia.files import scratch
+from intarsia.graph import Graph
+from intarsia.graph.custom_ops import untold_values
+from intarsia.graph.reference.reference import evaluate
+from intarsia.graph.sizes import SIZES_KEY, dump_sizes
+from intarsia.planning.engine_set import tells
+from intarsia.runtime import Artifact, check_feeds
+from intarsia.runtime.environment import load_environment
+from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.verify import Deviation, deviations, distances
+from intarsia.search.decision.prediction import failure_error
+from intarsia.target import Target
+
+PATIENCE_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One run against the reference.
+
+    Attributes:
+        inputs: What it was fed: a seed, with the sizes of open dimensions, or what was given.
+        outputs: How far each output is off.
+        unchecked: Outputs that nothing could be compared with: texts, and what the reference cannot compute.
+        guilty: The first partition that answers wrongly, and how; ``None`` if none does.
+    """
+
+    inputs: str
+    outputs: tuple[Deviation, ...]
+    unchecked: tuple[str, ...]
+    guilty: str | None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing was found to be wrong."""
+        return self.guilty is None and all(found.is_acceptable for found in self.outputs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """Feeds and sizes, before anything ran."""
+
+    inputs: str
+    graph: Graph
+    seed: int
+    feeds: Mapping[str, np.ndarray] | None
+
+
+def verify_artifact(
+    artifact: Artifact,
+    records: Store,
+    seeds: Sequence[int],
+    given: Mapping[str, np.ndarray],
+    watch: Watcher = unwatched,
+) -> tuple[Check, ...]:
+    """Run an artifact and compare with the reference.
+
+    Args:
+        artifact: What is to be checked. Opening it has checked its bytes.
+        records: Beside it the reference's answers to seeded inputs are kept, since the evaluator is slow.
+        seeds: Of inputs at random; each is a run, at each bucket's sizes where dimensions are open.
+        given: Inputs that take the place of those at random.
+        watch: Told of each run.
+
+    Raises:
+        ArtifactError: It was built for another machine class.
+        BackendUnavailableError: An engine it needs is not installed.
+        FeedError: A given input is unknown, or of another dtype or shape.
+        BackendError: An engine failed.
+    """
+    artifact.check_machine()
+    artifact.changed_engines()
+    cases = list(_cases(artifact, seeds, given))
+    environment = load_environment(artifact.manifest.engines, artifact.plan.settings)
+    checks = []
+    with scratch() as folder, WorkerClient(folder, environment) as worker:
+        worker.start()
+        for number, case in enumerate(cases):
+            watch(Progress(stage="verify", done=number, total=len(cases), note=case.inputs))
+            values = _values(artifact, case, records, folder / f"given-{number}")
+            link = folder / VALUES
+            link.unlink(missing_ok=True)
+            link.symlink_to(values, target_is_directory=True)
+            checks.append(_checked(artifact, case, worker, values, folder / f"results-{number}"))
+    return tuple(checks)
+
+
+def _cases(artifact: Artifact, seeds: Sequence[int], given: Mapping[str, np.ndarray]) -> Iterator[_Case]:
+    graph = artifact.graph()
+    if set(graph.inputs) <= given.keys():
+        yield _Case(inputs="given", graph=graph, seed=0, feeds=_admitted(artifact, given))
+        return
+    for seed in seeds:
+        for at, sizes in _sizes(artifact, graph):
+            feeds = None if not given else _admitted(artifact, {**graph_feeds(at, seed), **given})
+            told = "".join(f", {name}={size}" for name, size in sizes.items())
+            yield _Case(inputs=f"{'given and ' if given else ''}seed {seed}{told}", graph=at, seed=seed, feeds=feeds)
+
+
+def _sizes(artifact: Artifact, graph: Graph) -> Iterator[tuple[Graph, Mapping[str, int]]]:
+    if not artifact.buckets:
+        yield graph, {}
+    for bucket in artifact.buckets:
+        yield graph.with_metadata({SIZES_KEY: dump_sizes(bucket.sizes)}), bucket.sizes
+
+
+def _admitted(artifact: Artifact, feeds: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+    if not artifact.buckets:
+        return check_feeds(artifact.plan.inputs, feeds)
+    arrays = artifact.door.checked(feeds)
+    artifact.door.bucket(arrays)
+    return arrays
+
+
+def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Path:
+    """A folder with the feeds, and with the reference's values as far as it has any."""
+    partitions = () if artifact.buckets else artifact.plan.steps
+    borders = {value.name for step in partitions for value in step.outputs}
+    if case.feeds is None:
+        teller = _teller(artifact) if untold_values(case.graph) else None
+        return reference_values(records.folder / "reference", case.graph, borders, case.seed, teller)
+    record_values(folder, case.feeds)
+    with suppress(ModelError):  # what the reference cannot compute counts as unchecked
+        start = time.monotonic()
+        record_values(folder, evaluate(case.graph, case.feeds, keep=borders))
+        names = {*borders, *case.graph.outputs}
+        leave_open(folder, case.graph, case.feeds, names, time.monotonic() - start)
+    return folder
+
+
+def _teller(artifact: Artifact) -> Target | None:
+    return next((step.target for step in artifact.plan.steps if tells(step.target)), None)
+
+
+def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path, results: Path) -> Check:
+    opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), PATIENCE_S)
+    is_wrong = isinstance(opened, Failed) and opened.stage == "verify"
+    if not isinstance(opened, Opened) and not is_wrong:
+        raise failure_error(artifact.plan.partitions[0], failure_of(opened, "open"))
+    answer = worker.ask(Respond(folder=str(results)), PATIENCE_S)
+    if not isinstance(answer, Responded):
+        raise failure_error(artifact.plan.partitions[0], failure_of(answer, "respond"))
+    names = [value.name for value in artifact.plan.outputs]
+    expected = recorded_values(values, set(names) & recorded_names(results))
+    found, wanted = recorded_values(results, names), {name: expected[name] for name in names if name in expected}
+    allowed = artifact.plan.settings.max_error
+    return Check(
+        inputs=case.inputs,
+        outputs=deviations(found, wanted, recorded_leeways(values))
+        if allowed is None
+        else distances(found, wanted, allowed),
+        unchecked=tuple(name for name in names if name not in expected),
+        guilty=opened.reason if isinstance(opened, Failed) else None,
+    )

@@ -1,0 +1,165 @@
+"""Neighbouring stretches of a line, merged until few unlike ones are left; equal pairs are merged everywhere at once.
+
+Knows nothing of graphs: what a stretch is like, and what crosses between two, is said by
+`intarsia.partitioning.segments`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from intarsia.partitioning.linear import Cut
+
+CHANGE_WEIGHT = 32.0
+"""How many times more a boundary between unlike segments is worth."""
+WIDEST = 4
+"""More crossing values than this make a boundary no worse, so that wide graphs are shared out as well."""
+SMALL = 16.0
+"""A boundary is kept for its worth alone if it parts two stretches of a quarter of the mean work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Some consecutive nodes.
+
+    Attributes:
+        work: How much they have to do, above 0.
+        by_character: Work of each kind of kernel.
+        likeness: Stretches of equal likeness are the same computation.
+    """
+
+    work: float
+    by_character: Mapping[str, float]
+    likeness: Hashable
+
+
+class Chain:
+    """Merges the two neighbours whose boundary is of least worth, and all pairs like them, again and again.
+
+    A boundary is worth the product of the work on its two sides, by which merging them raises the sum of squares
+    (Ward's measure of balance, 1963); times `CHANGE_WEIGHT` if the sides differ in character; over the square of the
+    number of values that cross it, counted up to `WIDEST`. Merging equal pairs together is Re-Pair (Larsson and
+    Moffat, "Offline Dictionary-Based Compression", 1999), which finds what a network repeats.
+    """
+
+    def __init__(self, stretches: Sequence[Stretch], boundaries: Sequence[Cut]) -> None:
+        count = len(stretches)
+        numbers: dict[Hashable, int] = {}
+        self._kind: list[int] = [numbers.setdefault(stretch.likeness, len(numbers)) for stretch in stretches]
+        self._numbers = numbers
+        self._alike = Counter(self._kind)
+        self._work = [stretch.work for stretch in stretches]
+        self._by_character = [dict(stretch.by_character) for stretch in stretches]
+        self._cut = list(boundaries)
+        self._end = list(range(1, count + 1))
+        self._next: list[int] = [*range(1, count), -1]
+        self._previous = list(range(-1, count - 1))
+        self._pairs: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        self._heap: list[tuple[float, int, int]] = []
+        for stretch in range(count - 1):
+            self._link(stretch)
+
+    def coalesced(self, unlike: int, most: int) -> list[int]:
+        """For each stretch that is left, the number of those it began with up to its end.
+
+        Merges until there are at most ``unlike`` different ones and ``most`` in all, and beyond that where a boundary
+        parts no two stretches of some size.
+        """
+        left = len(self._end)
+        small = (sum(self._work) / unlike) ** 2 / SMALL
+        while self._heap:
+            weighed = heapq.heappop(self._heap)
+            stretch = weighed[-1]
+            if not self._is_linked(stretch) or self._weighed(stretch) != weighed:
+                continue
+            few = left <= most
+            if few and weighed[0] > small:
+                if len(self._alike) <= unlike:
+                    break
+                if self._are_alike(stretch):
+                    continue  # two equal neighbours cost no more than one
+            left -= self._merge_all(stretch)
+        return self._ends()
+
+    def _ends(self) -> list[int]:
+        ends = []
+        stretch = 0
+        while stretch >= 0:
+            ends.append(self._end[stretch])
+            stretch = self._next[stretch]
+        return ends
+
+    def _is_linked(self, stretch: int) -> bool:
+        return self._next[stretch] >= 0 and stretch in self._pairs[self._pair(stretch)]
+
+    def _are_alike(self, stretch: int) -> bool:
+        return self._kind[stretch] == self._kind[self._next[stretch]]
+
+    def _pair(self, stretch: int) -> tuple[int, int]:
+        return self._kind[stretch], self._kind[self._next[stretch]]
+
+    def _weighed(self, stretch: int) -> tuple[float, int, int]:
+        """Worth of the boundary behind a stretch; of equals, the one with most bytes goes first, then the first."""
+        cut = self._cut[self._end[stretch] - 1]
+        worth = self._work[stretch] * self._work[self._next[stretch]]
+        worth *= CHANGE_WEIGHT if self._changes(stretch) else 1.0
+        worth /= min(max(len(cut.crossing), 1), WIDEST) ** 2
+        return worth, -cut.nbytes, stretch
+
+    def _changes(self, stretch: int) -> bool:
+        here, there = (_dominant(self._by_character[index]) for index in (stretch, self._next[stretch]))
+        return None not in (here, there) and here != there
+
+    def _link(self, stretch: int) -> None:
+        self._pairs[self._pair(stretch)].add(stretch)
+        heapq.heappush(self._heap, self._weighed(stretch))
+
+    def _unlink(self, stretch: int) -> None:
+        if stretch >= 0 and self._next[stretch] >= 0:
+            self._pairs[self._pair(stretch)].discard(stretch)
+
+    def _merge_all(self, stretch: int) -> int:
+        """Merge this pair wherever it is, from the left; returns how many were merged."""
+        pair = self._pair(stretch)
+        kind = self._numbers.setdefault(("pair", *pair), len(self._numbers))
+        merged = 0
+        for place in sorted(self._pairs[pair]):
+            if place in self._pairs[pair]:  # else it has just become part of the pair before it
+                self._merge(place, kind)
+                merged += 1
+        return merged
+
+    def _merge(self, stretch: int, kind: int) -> None:
+        gone, before = self._next[stretch], self._previous[stretch]
+        for linked in (before, stretch, gone):
+            self._unlink(linked)
+        self._end[stretch] = self._end[gone]
+        self._work[stretch] += self._work[gone]
+        for name, work in self._by_character[gone].items():
+            self._by_character[stretch][name] = self._by_character[stretch].get(name, 0.0) + work
+        self._count(stretch, gone, kind)
+        self._next[stretch] = self._next[gone]
+        self._next[gone] = -1
+        if self._next[stretch] >= 0:
+            self._previous[self._next[stretch]] = stretch
+            self._link(stretch)
+        if before >= 0:
+            self._link(before)
+
+    def _count(self, stretch: int, gone: int, kind: int) -> None:
+        self._alike.subtract((self._kind[stretch], self._kind[gone]))
+        self._alike[kind] += 1
+        for number in {self._kind[stretch], self._kind[gone]}:
+            if not self._alike[number]:
+                del self._alike[number]
+        self._kind[stretch] = kind
+
+
+def _dominant(work: Mapping[str, float]) -> str | None:
+    """The kind of kernel that has the most work; ``None`` if there is none."""
+    return max(work, key=work.__getitem__) if work else None

@@ -1,0 +1,158 @@
+"""Partitioning by priority alone: each target takes the largest regions that it can of what the earlier ones left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from intarsia.errors import NoCoverError
+from intarsia.partitioning.groups import indivisible
+from intarsia.partitioning.partitioning import SHOWN, Partitioning, listing, merge_adjacent
+from intarsia.partitioning.quotient import members
+from intarsia.partitioning.region import maximal_regions
+from intarsia.wording import counted
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node
+    from intarsia.partitioning.capability import Capability
+    from intarsia.partitioning.groups import CrossingOk
+    from intarsia.partitioning.partitioning import Places
+    from intarsia.target import Target
+
+E = TypeVar("E", bound=Hashable)
+"""An engine: a target, or whatever else is asked as one."""
+
+
+def greedy(
+    graph: Graph,
+    targets: Sequence[Target],
+    capabilities: Mapping[Target, Capability],
+    min_nodes: int | Mapping[Target, int] = 1,
+    min_flops: float | Mapping[Target, float] = 0,
+    *,
+    crossing_ok: CrossingOk | None = None,
+    places: Places | None = None,
+) -> Partitioning:
+    """Cover the graph in the order of the targets, and merge what can be merged.
+
+    Args:
+        graph: The graph.
+        targets: Most preferred first.
+        capabilities: What each target takes.
+        min_nodes: A smaller region is left to a later target; one number, or one for some targets.
+        min_flops: The same, in floating-point operations.
+        crossing_ok: Asked for each value that is no tensor of known rank; without it its ends stay in one partition.
+        places: Where each node runs, by id; no partition spans two. Without it all are at one.
+
+    Raises:
+        NoCoverError: Some nodes are taken by nobody. Nodes of small regions are never among them: what no later target
+            takes goes back, in the order of the targets and with no regard to size.
+    """
+    parts = cover(graph, targets, capabilities, min_nodes, min_flops, crossing_ok=crossing_ok, places=places)
+    return merge_adjacent(graph, Partitioning.of(graph, parts, crossing_ok=crossing_ok, places=places), places)
+
+
+def cover(
+    graph: Graph,
+    engines: Sequence[E],
+    capabilities: Mapping[E, Capability],
+    min_nodes: int | Mapping[E, int] = 1,
+    min_flops: float | Mapping[E, float] = 0,
+    *,
+    crossing_ok: CrossingOk | None = None,
+    places: Places | None = None,
+    settled: Iterable[Collection[str]] = (),
+) -> list[tuple[E, frozenset[str]]]:
+    """The regions of each engine, in the order in which they were taken; `greedy` says the rest.
+
+    Args:
+        graph: The graph.
+        engines: Most preferred first.
+        capabilities: What each engine takes.
+        min_nodes: See `greedy`.
+        min_flops: See `greedy`.
+        crossing_ok: See `greedy`.
+        places: See `greedy`.
+        settled: Sets of nodes that are taken already, and stay as they are.
+
+    Raises:
+        NoCoverError: As `greedy`.
+    """
+    fixed: list[Collection[str]] = list(settled)
+    rest = {node.id for node in graph.nodes}.difference(*fixed)
+    parts: list[tuple[E, frozenset[str]]] = []
+    for keep_small in (False, True):
+        for engine in engines:
+            for accepted in _by_place(graph, {id_ for id_ in rest if capabilities[engine].takes(id_)}, places):
+                taken = [*fixed, *(region for _, region in parts)]
+                for region in maximal_regions(graph, accepted, fixed=taken, crossing_ok=crossing_ok):
+                    large = len(region) >= _limit(min_nodes, engine, 1) and _has_work(
+                        graph, region, _limit(min_flops, engine, 0)
+                    )
+                    if large or keep_small:
+                        parts.append((engine, region))
+                        rest -= region
+    if rest:
+        raise NoCoverError(_uncovered(graph, rest, engines, capabilities, crossing_ok))
+    return parts
+
+
+def _by_place(graph: Graph, accepted: set[str], places: Places | None) -> Iterable[set[str]]:
+    """The nodes at each place, in the order of the graph's first node there."""
+    if not accepted or places is None:
+        return [accepted] if accepted else []
+    found: dict[Hashable, set[str]] = {}
+    for node in graph.nodes:
+        if node.id in accepted:
+            found.setdefault(places[node.id], set()).add(node.id)
+    return found.values()
+
+
+def _limit(limit: float | Mapping[E, float], engine: E, default: float) -> float:
+    return limit.get(engine, default) if isinstance(limit, Mapping) else limit
+
+
+def _has_work(graph: Graph, region: frozenset[str], least: float) -> bool:
+    if least <= 0:
+        return True
+    # Here, since the graph folder loads the ONNX libraries, and all else in this folder does without.
+    from intarsia.graph.work import flops
+
+    return sum(flops(graph, graph.node(id_)) for id_ in region) >= least
+
+
+def _uncovered(
+    graph: Graph,
+    rest: set[str],
+    targets: Sequence[E],
+    capabilities: Mapping[E, Capability],
+    crossing_ok: CrossingOk | None,
+) -> str:
+    """Say for one node of each operator why no target takes it."""
+    nodes = [node for node in graph.nodes if node.id in rest]
+    labels = indivisible(graph, crossing_ok)
+    groups = members(labels)
+    counts = Counter(node.op_type for node in nodes)
+    first_of: dict[str, Node] = {}
+    for node in nodes:
+        first_of.setdefault(node.op_type, node)
+    examples = list(first_of.values())
+    lines = [f"no target takes {len(nodes)} of {counted(len(graph.nodes), 'node')}:"]
+    for node in examples[:SHOWN]:
+        others = f" (and {counts[node.op_type] - 1} more {node.op_type})" if counts[node.op_type] > 1 else ""
+        lines.append(f"  {node.op_type} {node.id!r}{others}")
+        group = [graph.nodes[index] for index in groups[labels[node.index]]]
+        lines += [f"    {target}: {_reason(node, group, capabilities[target])}" for target in targets]
+    if len(examples) > SHOWN:
+        lines.append(f"  and nodes of other operators: {listing([node.op_type for node in examples[SHOWN:]])}")
+    lines.append("add a target that takes them; 'reference' takes what ONNX defines, slowly")
+    return "\n".join(lines)
+
+
+def _reason(node: Node, group: Sequence[Node], capability: Capability) -> str:
+    reason = capability.refusals.get(node.id)
+    if reason is not None:
+        return reason
+    refused = next(other for other in group if not capability.takes(other.id))
+    return f"takes it, but not {refused.id!r}, which must stay with it: {capability.refusals[refused.id]}"

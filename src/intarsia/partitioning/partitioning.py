@@ -1,0 +1,269 @@
+"""A cover of the graph by partitions in a runnable order, validated as a whole when it is made."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from intarsia.errors import PlanError
+from intarsia.partitioning.groups import fused_groups, may_cross
+from intarsia.partitioning.quotient import (
+    Contraction,
+    edges,
+    join,
+    members,
+    renumber,
+    runnable_order,
+    strong_components,
+)
+from intarsia.target.reduced_precision import rough_type
+from intarsia.wording import counted
+
+if TYPE_CHECKING:
+    from intarsia.config.precision import Precision
+    from intarsia.graph import Graph
+    from intarsia.partitioning.groups import CrossingOk
+    from intarsia.target import Target
+
+T = TypeVar("T")
+Places: TypeAlias = Mapping[str, Hashable]
+"""Where each node runs, by id."""
+
+SHOWN = 5
+"""How many names a message lists before it only counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """Nodes that one engine runs in one call.
+
+    Attributes:
+        target: The engine.
+        nodes: Ids in the order of the graph.
+        precision: Which of them compute in less than fp32; ``None`` where none does.
+    """
+
+    target: Target
+    nodes: tuple[str, ...]
+    precision: Precision | None = None
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """In what it computes that is less than fp32: its engine, by its options, and schemes of its nodes."""
+        own = rough_type(self.target)
+        return (*(() if own is None else (own,)), *(() if self.precision is None else self.precision.names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partitioning:
+    """Partitions that hold each node of a graph exactly once, each after all that it reads. Made by `of`."""
+
+    partitions: tuple[Partition, ...]
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        parts: Iterable[tuple[Target, Iterable[str]]],
+        *,
+        crossing_ok: CrossingOk | None = None,
+        places: Places | None = None,
+    ) -> Partitioning:
+        """Validate the parts against the graph and put them in a runnable order, by first node where free to choose.
+
+        Args:
+            graph: The graph.
+            parts: Target and node ids of each partition; messages number them from 1.
+            crossing_ok: Asked for each crossing value that is no tensor of known rank; without it these may not cross.
+            places: Where each node runs; no partition may span two.
+
+        Raises:
+            PlanError: A node is missing, unknown or held twice; a partition is empty, or spans two places; partitions
+                wait for each other; a quantised group is cut; or a value crosses that may not.
+        """
+        listed = [(target, tuple(ids)) for target, ids in parts]
+        labels = _cover(graph, listed)
+        titles = [f"partition {number} ({target})" for number, (target, _) in enumerate(listed, start=1)]
+        _check_places(listed, titles, places)
+        _check_runnable(graph, labels, titles)
+        _check_groups(graph, labels, titles)
+        _check_crossings(graph, labels, titles, crossing_ok)
+        return _assemble(graph, labels, [target for target, _ in listed])
+
+    def moved(self, ids: Iterable[str], target: Target) -> Partitioning:
+        """A draft in which these nodes are one partition on a target of their own; `of` checks and orders it.
+
+        Partitions that lose all their nodes are gone.
+        """
+        taken = dict.fromkeys(ids)
+        rest = (
+            Partition(target=part.target, nodes=tuple(id_ for id_ in part.nodes if id_ not in taken))
+            for part in self.partitions
+        )
+        kept = (part for part in rest if part.nodes)
+        return Partitioning(partitions=(*kept, Partition(target=target, nodes=tuple(taken))))
+
+
+def with_precision(graph: Graph, partitioning: Partitioning, precision: Precision) -> Partitioning:
+    """The partitioning with each partition in what of a precision concerns it, and in fp32 where nothing does."""
+    return Partitioning(
+        partitions=tuple(
+            replace(part, precision=precision.within(part.nodes, _read(graph, part)))
+            for part in partitioning.partitions
+        )
+    )
+
+
+def _read(graph: Graph, partition: Partition) -> set[str]:
+    return {name for id_ in partition.nodes for name in graph.node(id_).inputs}
+
+
+def merge_adjacent(graph: Graph, partitioning: Partitioning, places: Places | None = None) -> Partitioning:
+    """Merge partitions of one target that read each other or run one after the other, if no path leads around.
+
+    Args:
+        graph: The graph.
+        partitioning: Its partitions.
+        places: Where each node runs; partitions at two places are not merged.
+    """
+    kinds: list[tuple[Target, Hashable]] = []
+    labels = [0] * len(graph.nodes)
+    for label, partition in enumerate(partitioning.partitions):
+        kinds.append((partition.target, None if places is None else places[partition.nodes[0]]))
+        for id_ in partition.nodes:
+            labels[graph.node(id_).index] = label
+    while True:
+        count = len(kinds)
+        labels, kinds = _merged(labels, kinds, _neighbours(graph, labels, kinds))
+        labels, kinds = _merged(labels, kinds, _runs(graph, labels, kinds))
+        if len(kinds) == count:
+            return _assemble(graph, labels, [target for target, _ in kinds])
+
+
+def _neighbours(graph: Graph, labels: Sequence[int], kinds: Sequence[object]) -> list[int]:
+    contraction = Contraction(edges(graph, labels))
+    contraction.contract(kinds)
+    return contraction.labels()
+
+
+def _runs(graph: Graph, labels: Sequence[int], kinds: Sequence[object]) -> list[int]:
+    order = runnable_order(edges(graph, labels))
+    # Nothing stands between two that follow each other in a runnable order, so no path can lead around.
+    return join(len(order), (pair for pair in pairwise(order) if kinds[pair[0]] == kinds[pair[1]]))
+
+
+def _merged(labels: Sequence[int], kinds: Sequence[T], into: Sequence[int]) -> tuple[list[int], list[T]]:
+    """Labels by node and kinds by label, numbered by first node, after each part went into another."""
+    parts = [into[label] for label in labels]
+    numbers = renumber(parts)
+    kind_of = {number: kinds[label] for number, label in zip(numbers, labels, strict=True)}
+    return numbers, [kind_of[number] for number in range(len(kind_of))]
+
+
+def _assemble(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) -> Partitioning:
+    labels, targets = _merged(labels, targets, range(len(targets)))
+    parts = members(labels)
+    return Partitioning(
+        partitions=tuple(
+            Partition(target=targets[part], nodes=tuple(graph.nodes[index].id for index in parts[part]))
+            for part in runnable_order(edges(graph, labels))
+        )
+    )
+
+
+def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> list[int]:
+    """The part of each node."""
+    index_of = {node.id: node.index for node in graph.nodes}
+    holder: dict[str, str] = {}
+    labels = [-1] * len(graph.nodes)
+    for number, (target, ids) in enumerate(parts, start=1):
+        title = f"partition {number} ({target})"
+        if not ids:
+            raise PlanError(f"{title} holds no node: remove it")
+        for id_ in ids:
+            if id_ not in index_of:
+                near = difflib.get_close_matches(id_, index_of, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ": take it out"
+                raise PlanError(f"{title} holds {id_!r}, which is no node of the model{hint}")
+            if id_ in holder:
+                raise PlanError(f"node {id_!r} is held by {holder[id_]} and by {title}: leave it in one, once")
+            holder[id_] = title
+            labels[index_of[id_]] = number - 1
+    missing = [node.id for node in graph.nodes if labels[node.index] < 0]
+    if missing:
+        them = counted(len(labels), "node is", "nodes are")
+        raise PlanError(f"{len(missing)} of {them} in no partition: {listing(missing)}; add them")
+    return labels
+
+
+def _check_places(
+    parts: Sequence[tuple[Target, tuple[str, ...]]], titles: Sequence[str], places: Places | None
+) -> None:
+    for title, (_, ids) in zip(titles, parts, strict=True):
+        other = None if places is None else next((id_ for id_ in ids if places[id_] != places[ids[0]]), None)
+        if places is not None and other is not None:
+            raise PlanError(
+                f"{title} spans two devices: {ids[0]!r} is planned on {places[ids[0]]}, and {other!r} on "
+                f"{places[other]}; split it there"
+            )
+
+
+def _check_runnable(graph: Graph, labels: Sequence[int], titles: Sequence[str]) -> None:
+    after = edges(graph, labels)
+    components = members(strong_components(after))
+    cycle = next((set(component) for component in components if len(component) > 1), None)
+    if cycle is None:
+        return
+    first = min(cycle)
+    second = min(after[first] & cycle)
+    value = _crossing(graph, labels, first, second)
+    raise PlanError(
+        f"{titles[first]} and {titles[second]} wait for each other: the second reads {value!r} of the first, and the "
+        "first reads, at once or through others, what the second computes; move nodes, or split one of the partitions"
+    )
+
+
+def _crossing(graph: Graph, labels: Sequence[int], first: int, second: int) -> str:
+    """A value that the first part computes and the second reads; there must be one."""
+    return next(
+        value.name
+        for value in graph.values.values()
+        if value.producer is not None
+        and labels[value.producer] == first
+        and any(labels[consumer] == second for consumer in value.consumers)
+    )
+
+
+def _check_groups(graph: Graph, labels: Sequence[int], titles: Sequence[str]) -> None:
+    for group in fused_groups(graph):
+        ids = sorted(group, key=lambda id_: graph.node(id_).index)
+        parts = sorted({labels[graph.node(id_).index] for id_ in ids})
+        if len(parts) > 1:
+            raise PlanError(
+                f"{titles[parts[0]]} and {titles[parts[1]]} cut a quantised group; keep these nodes together: "
+                f"{listing(ids)}"
+            )
+
+
+def _check_crossings(
+    graph: Graph, labels: Sequence[int], titles: Sequence[str], crossing_ok: CrossingOk | None
+) -> None:
+    for value in graph.values.values():
+        if value.producer is None or may_cross(value, crossing_ok):
+            continue
+        source = labels[value.producer]
+        other = next((labels[consumer] for consumer in value.consumers if labels[consumer] != source), None)
+        if other is not None:
+            raise PlanError(
+                f"value {value.name!r} would pass from {titles[source]} to {titles[other]}, but it is no tensor whose "
+                "rank is known before it runs: keep what computes and what reads it in one partition"
+            )
+
+
+def listing(names: Sequence[str]) -> str:
+    """The first few names, and the number of the others."""
+    rest = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

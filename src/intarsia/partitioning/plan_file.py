@@ -1,0 +1,318 @@
+"""Plan files: a partitioning and its run settings as YAML that a person can read, edit and replay.
+
+Says where a file is wrong, by line; whether its nodes cover a model is left to `Partitioning.of`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import yaml
+
+from intarsia.config.precision import Precision, Range, Scheme
+from intarsia.config.settings import Pipeline, RunSettings, Spin
+from intarsia.errors import PlanError, SpecError
+from intarsia.partitioning.partitioning import Partition, Partitioning
+from intarsia.spec.documents import TextError
+from intarsia.spec.problems import nearest
+from intarsia.spec.yaml_text import NULL, compose
+from intarsia.target import Target
+
+VERSION = 1
+
+_SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline", "max_error")
+
+_HEADER = """\
+# A plan of Intarsia: which target runs which nodes.
+# Change a target, or move node ids from one partition to another, and replay it:
+#   intarsia compile MODEL --partition manual --plan THIS_FILE
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFile:
+    """What a plan file says.
+
+    Attributes:
+        partitions: As listed: not yet checked against a model.
+        model: Fingerprint of the graph that the plan was made for.
+        threads: Threads that compute at one time.
+        spin: What idle threads may do.
+        embed: Whether partitions run inside one engine's session.
+        parallel: Whether partitions that do not depend on each other run at one time.
+        pipeline: How a stream of requests is driven.
+        max_error: What outputs may be off by where partitions compute in less than fp32.
+        devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
+    """
+
+    partitions: tuple[Partition, ...]
+    model: str | None = None
+    threads: int | None = None
+    spin: Spin | None = None
+    embed: bool | None = None
+    parallel: bool | None = None
+    pipeline: Pipeline | None = None
+    max_error: float | None = None
+    devices: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def dump_plan(
+    partitioning: Partitioning,
+    settings: RunSettings,
+    *,
+    model: str | None = None,
+    devices: Mapping[str, str] | None = None,
+) -> str:
+    """The text of a plan file; equal plans have equal text.
+
+    Args:
+        partitioning: The plan.
+        settings: The run settings that it was made for.
+        model: Fingerprint of its graph.
+        devices: The device of each node, by id, where devices were planned; each partition has one.
+    """
+    document = {
+        "version": VERSION,
+        **({} if model is None else {"model": model}),
+        "threads": settings.threads,
+        "spin": settings.spin.value,
+        **({"embed": True} if settings.embed else {}),
+        **({"parallel": True} if settings.parallel else {}),
+        **({} if settings.pipeline is None else {"pipeline": _pipeline_rows(settings.pipeline)}),
+        **({} if settings.max_error is None else {"max_error": settings.max_error}),
+        "partitions": [
+            {
+                "target": str(partition.target),
+                **({} if devices is None else {"device": devices[partition.nodes[0]]}),
+                "nodes": list(partition.nodes),
+                **({} if partition.precision is None else {"precision": precision_rows(partition.precision)}),
+            }
+            for partition in partitioning.partitions
+        ],
+    }
+    # Node ids may be long; a folded line would be hard to move about.
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100_000)
+    return _HEADER + text
+
+
+def parse_plan(text: str, source: str = "plan") -> PlanFile:
+    """Read a plan file.
+
+    Args:
+        text: Its contents.
+        source: What messages call it, such as its path.
+
+    Raises:
+        PlanError: The text is no YAML, or says what a plan file cannot say.
+    """
+    return _Reader(source).plan(text)
+
+
+class _Reader:
+    """Walks the YAML nodes, not the values they stand for: the nodes know their lines, and ``1e3`` stays a name."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._text_read = ""
+
+    def plan(self, text: str) -> PlanFile:
+        self._text_read = text
+        try:
+            root = compose(text)
+        except TextError as fault:
+            raise PlanError(fault.told(self._source)) from None
+        fields = self._fields(root, "a plan", ("version", "partitions"), _SETTINGS)
+        self._version(fields["version"])
+        devices: dict[str, str] = {}
+        partitions = tuple(self._partitions(fields["partitions"], devices))
+        threads = self._count(fields["threads"], "'threads'") if "threads" in fields else None
+        pipeline = self._pipeline(fields["pipeline"], len(partitions), threads) if "pipeline" in fields else None
+        embed = self._flag(fields["embed"], "'embed'") if "embed" in fields else None
+        parallel = self._flag(fields["parallel"], "'parallel'") if "parallel" in fields else None
+        max_error = self._fraction(fields["max_error"], "'max_error'") if "max_error" in fields else None
+        if max_error is None and any(partition.precision for partition in partitions):
+            self._fail(
+                "partitions with 'precision' need 'max_error', what outputs may be off by",
+                fields["partitions"].start_mark,
+            )
+        against = "parallel" if parallel else "pipeline"
+        if embed and (parallel or pipeline):
+            self._fail(f"'embed' puts all inside one session, which leaves no {against!r}", fields[against].start_mark)
+        return PlanFile(
+            partitions=partitions,
+            model=self._text(fields["model"], "'model'") if "model" in fields else None,
+            threads=threads,
+            spin=self._spin(fields["spin"]) if "spin" in fields else None,
+            embed=embed,
+            parallel=parallel,
+            pipeline=pipeline,
+            max_error=max_error,
+            devices=MappingProxyType(devices),
+        )
+
+    def _version(self, node: yaml.Node) -> None:
+        version = self._count(node, "'version'")
+        if version != VERSION:
+            self._fail(f"version {version} of the plan format is not known here, only {VERSION}", node.start_mark)
+
+    def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
+        """The partitions; what they say of devices goes to ``devices``."""
+        for item in self._items(node, "'partitions'"):
+            fields = self._fields(item, "a partition", ("target", "nodes"), ("device", "precision"))
+            text = self._text(fields["target"], "'target'")
+            try:
+                target = Target(text)
+            except SpecError as error:
+                raise PlanError(self._fault(str(error), fields["target"].start_mark)) from error
+            ids = self._items(fields["nodes"], "'nodes'")
+            nodes = tuple(self._text(id_, "a node id") for id_ in ids)
+            if "device" in fields:
+                devices.update(dict.fromkeys(nodes, self._text(fields["device"], "'device'")))
+            precision = self._precision(fields["precision"], nodes) if "precision" in fields else None
+            yield Partition(target=target, nodes=nodes, precision=precision)
+
+    def _precision(self, node: yaml.Node, nodes: Collection[str]) -> Precision:
+        fields = self._fields(node, "a precision", (), (*(scheme.value for scheme in Scheme), "ranges"))
+        schemes: dict[str, Scheme] = {}
+        own = frozenset(nodes)
+        for scheme in Scheme:
+            for item in self._items(fields[scheme.value], f"{scheme.value!r}") if scheme.value in fields else ():
+                id_ = self._text(item, "a node id")
+                if id_ not in own or id_ in schemes:
+                    why = "twice in this precision" if id_ in schemes else "no node of this partition"
+                    self._fail(f"{id_!r} is {why}", item.start_mark)
+                schemes[id_] = scheme
+        ranges = self._ranges(fields["ranges"]) if "ranges" in fields else {}
+        return Precision.of(schemes, ranges)
+
+    def _ranges(self, node: yaml.Node) -> dict[str, Range]:
+        if not isinstance(node, yaml.MappingNode):
+            self._fail(f"'ranges' is a mapping of values to [low, high]; this is {_kind(node)}", node.start_mark)
+        ranges: dict[str, Range] = {}
+        for key, value in node.value:
+            ends = [self._number(item, "an end of a range") for item in self._items(value, "a range")]
+            if len(ends) != 2 or not ends[0] <= ends[1]:
+                self._fail("a range is [low, high]", value.start_mark)
+            ranges[self._text(key, "a value's name")] = (ends[0], ends[1])
+        return ranges
+
+    def _fraction(self, node: yaml.Node, what: str) -> float:
+        number = self._number(node, what)
+        if not 0.0 < number < 1.0:
+            self._fail(f"{what} is between 0 and 1, not {number:g}", node.start_mark)
+        return number
+
+    def _number(self, node: yaml.Node, what: str) -> float:
+        text = self._text(node, what)
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self._fail(f"{what} is a number, not {text!r}", node.start_mark)
+        return number
+
+    def _spin(self, node: yaml.Node) -> Spin:
+        text = self._text(node, "'spin'")
+        known = [spin.value for spin in Spin]
+        if text not in known:
+            hint = nearest(text, known, f"it has {', '.join(known)}")
+            self._fail(f"'spin' cannot be {text!r}{hint}", node.start_mark)
+        return Spin(text)
+
+    def _pipeline(self, node: yaml.Node, steps: int, budget: int | None) -> Pipeline:
+        fields = self._fields(node, "a pipeline", ("stages", "threads", "depth"), ("lanes",))
+        pipeline = Pipeline(
+            stages=self._counts(fields["stages"], "'stages'"),
+            threads=self._counts(fields["threads"], "'threads'"),
+            lanes=self._count(fields["lanes"], "'lanes'") if "lanes" in fields else 1,
+            depth=self._count(fields["depth"], "'depth'"),
+        )
+        fault = pipeline.fault(steps, budget)
+        if fault is not None:
+            self._fail(f"this pipeline does not fit the plan: {fault}", node.start_mark)
+        return pipeline
+
+    def _counts(self, node: yaml.Node, what: str) -> tuple[int, ...]:
+        return tuple(self._count(item, f"each of {what}") for item in self._items(node, what))
+
+    def _flag(self, node: yaml.Node, what: str) -> bool:
+        text = self._text(node, what)
+        if text not in ("true", "false"):
+            self._fail(f"{what} is true or false, not {text!r}", node.start_mark)
+        return text == "true"
+
+    def _fields(
+        self, node: yaml.Node | None, what: str, required: Collection[str], optional: Collection[str]
+    ) -> Mapping[str, yaml.Node]:
+        legal = (*required, *optional)
+        known = ", ".join(legal)
+        if not isinstance(node, yaml.MappingNode):
+            self._fail(
+                f"{what} is a mapping with the keys {known}; this is {_kind(node)}", getattr(node, "start_mark", None)
+            )
+        fields: dict[str, yaml.Node] = {}
+        for key_node, value in node.value:
+            key = self._text(key_node, "a key")
+            if key not in legal:
+                hint = nearest(key, legal, f"it has {known}")
+                self._fail(f"{what} has no key {key!r}{hint}", key_node.start_mark)
+            fields[key] = value
+        missing = [key for key in required if key not in fields]
+        if missing:
+            self._fail(f"{what} needs {' and '.join(map(repr, missing))}", node.start_mark)
+        return fields
+
+    def _items(self, node: yaml.Node, what: str) -> list[yaml.Node]:
+        if not isinstance(node, yaml.SequenceNode):
+            self._fail(f"{what} is a list; this is {_kind(node)}", node.start_mark)
+        if not node.value:
+            self._fail(f"{what} is empty", node.start_mark)
+        items: list[yaml.Node] = node.value
+        return items
+
+    def _text(self, node: yaml.Node, what: str) -> str:
+        if not isinstance(node, yaml.ScalarNode) or node.tag == NULL:
+            self._fail(f"{what} is text; this is {_kind(node)}", node.start_mark)
+        text: str = node.value
+        return text
+
+    def _count(self, node: yaml.Node, what: str) -> int:
+        text = self._text(node, what)
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
+            self._fail(f"{what} is a whole number above zero, not {text!r}", node.start_mark)
+        return int(text)
+
+    def _fail(self, problem: str, mark: yaml.Mark | None) -> NoReturn:
+        raise PlanError(self._fault(problem, mark))
+
+    def _fault(self, problem: str, mark: yaml.Mark | None) -> str:
+        return TextError(problem, self._text_read, None if mark is None else mark.index).told(self._source)
+
+
+def _pipeline_rows(pipeline: Pipeline) -> dict[str, int | list[int]]:
+    return {
+        "stages": list(pipeline.stages),
+        "threads": list(pipeline.threads),
+        "lanes": pipeline.lanes,
+        "depth": pipeline.depth,
+    }
+
+
+def precision_rows(precision: Precision) -> dict[str, Any]:
+    """A precision as JSON-able rows: node ids by scheme, and ranges by value."""
+    schemes = {scheme.value: list(nodes) for scheme in Scheme if (nodes := precision.nodes(scheme))}
+    ranges = {name: list(span) for name, span in precision.ranges}
+    return {**schemes, **({"ranges": ranges} if ranges else {})}
+
+
+def _kind(node: yaml.Node | None) -> str:
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping"
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    return "nothing" if node is None or not node.value else f"{node.value!r}"

@@ -1,0 +1,137 @@
+"""Segments: the linear order of the graph, cut at narrow places into stretches of like work, equal blocks alike.
+
+They are the atoms of the search, which tries each run of consecutive segments on each engine. How stretches are merged
+is left to `intarsia.partitioning.chain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from intarsia.partitioning.chain import Chain, Stretch
+from intarsia.partitioning.groups import ACTIVATIONS
+from intarsia.partitioning.linear import Cut, cuts, line
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph, Node
+    from intarsia.partitioning.groups import CrossingOk
+
+CHARACTERS = {
+    "conv": "Conv ConvTranspose ConvInteger QLinearConv DeformConv FusedConv MaxPool AveragePool LpPool "
+    "GlobalAveragePool GlobalMaxPool",
+    "matmul": "MatMul Gemm Einsum MatMulInteger QLinearMatMul MatMulNBits FusedMatMul FusedGemm Attention "
+    "MultiHeadAttention GroupQueryAttention QAttention",
+    "recurrent": "LSTM GRU RNN Scan Loop",
+    "resample": "Resize Upsample GridSample AffineGrid RoiAlign MaxRoiPool MaxUnpool DepthToSpace SpaceToDepth",
+    "normalise": "InstanceNormalization LayerNormalization GroupNormalization RMSNormalization "
+    "MeanVarianceNormalization SimplifiedLayerNormalization SkipLayerNormalization LpNormalization LRN Softmax "
+    "LogSoftmax Hardmax",
+}
+"""Operator types by the kind of kernel that dominates them: engines differ between kinds more than within one."""
+
+_CHARACTER_OF = {op_type: name for name, op_types in CHARACTERS.items() for op_type in op_types.split()}
+OTHER = "other"
+"""Kernels that go along with any."""
+
+FOLLOWERS = ACTIVATIONS | {
+    *("Add", "Sub", "Mul", "Div", "Sum", "Pow", "Sqrt", "Erf", "Gelu", "Softplus", "Mish", "Swish", "Celu", "Selu"),
+    *("ThresholdedRelu", "BatchNormalization"),
+}
+"""Elementwise operators, which engines compute in the kernel of what comes before, if it is one of `KERNELS`."""
+KERNELS = frozenset({"conv", "matmul"})
+
+NODE_SHARE = 1e-3
+"""Work of a node that does none, as a share of the mean: keeps long stretches of such nodes from counting nothing."""
+
+REPEATS = 3
+"""Segments in all may be this many times the greatest number of unlike ones: repeated blocks are measured once."""
+
+
+def character(node: Node) -> str:
+    """The kind of kernel that the node needs: a key of `CHARACTERS`, or `OTHER`."""
+    return _CHARACTER_OF.get(node.op_type, OTHER)
+
+
+def segments(
+    graph: Graph, limit: int, weight: Callable[[Node], float], crossing_ok: CrossingOk | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """Split the linear order into at most ``limit`` unlike stretches of like work, at narrow cuts.
+
+    Starts from every narrow cut, but those between a kernel and what is computed along with it, and merges; see
+    `Chain`. Equal stretches are cut alike, so that of a network of equal blocks one is measured; with them there may
+    be `REPEATS` times as many stretches.
+
+    Args:
+        graph: The graph.
+        limit: Greatest number of unlike segments, at least 1.
+        weight: Work of a node, in any unit: expected time where it is known.
+        crossing_ok: See `cuts`.
+    """
+    order, narrow = line(graph, crossing_ok)
+    if not order:
+        return ()
+    follows = _following([graph.node(id_) for id_ in order])
+    boundaries = [cut for cut in narrow if not follows[cut.position]]
+    ends = [*(cut.position for cut in boundaries), len(order)]
+    pieces = [order[start:end] for start, end in pairwise((0, *ends))]
+    chain = Chain(_stretches(graph, pieces, weight), boundaries)
+    left = chain.coalesced(limit, REPEATS * limit)
+    return tuple(order[start:end] for start, end in pairwise((0, *(ends[place - 1] for place in left))))
+
+
+def coarser(
+    graph: Graph, pieces: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
+) -> list[tuple[int, ...]]:
+    """For each limit, which segments begin a stretch of a coarser division, merged as `segments` does; the first is 0.
+
+    A smaller limit gives some of the places that a larger one gives.
+
+    Args:
+        graph: The graph.
+        pieces: Its segments, in linear order.
+        limits: Greatest numbers of unlike stretches, at least 1.
+        weight: Work of a node, in any unit.
+    """
+    if not pieces:
+        return [() for _ in limits]
+    at = {cut.position: cut for cut in cuts(graph, crossing_ok=lambda _: True)}
+    ends = list(accumulate(map(len, pieces)))
+    boundaries = [at.get(end) or Cut(position=end, crossing=(), nbytes=0) for end in ends[:-1]]
+    stretches = _stretches(graph, pieces, weight)
+    return [(0, *Chain(stretches, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
+
+
+def _stretches(graph: Graph, pieces: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Stretch]:
+    parts = [[graph.node(id_) for id_ in piece] for piece in pieces]
+    amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
+    least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE
+    return [
+        Stretch(
+            work=sum(amount) + least * len(part),
+            by_character=_by_character(part, amount),
+            likeness=(graph.fingerprint_of(node.id for node in part), *amount),
+        )
+        for part, amount in zip(parts, amounts, strict=True)
+    ]
+
+
+def _following(nodes: Sequence[Node]) -> list[bool]:
+    """For each node of the order whether it is computed along with the one before."""
+    follows = [False]
+    for before, node in pairwise(nodes):
+        reads = not set(before.outputs).isdisjoint(node.reads)
+        fusing = follows[-1] or character(before) in KERNELS
+        follows.append(reads and fusing and node.op_type in FOLLOWERS)
+    return follows
+
+
+def _by_character(nodes: Sequence[Node], work: Sequence[float]) -> dict[str, float]:
+    """Work of each character but `OTHER`."""
+    total: dict[str, float] = {}
+    for node, amount in zip(nodes, work, strict=True):
+        name = character(node)
+        if name != OTHER:
+            total[name] = total.get(name, 0.0) + amount
+    return total

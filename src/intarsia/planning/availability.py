@@ -1,0 +1,47 @@
+"""What keeps a plan from being compiled on this machine, one sentence each: stages and engines that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from intarsia.config import CompilationConfig
+from intarsia.devices import DevicePlan, serves
+from intarsia.partitioning import PlanFile
+from intarsia.planning.engine_set import Engine, absence, leaves
+
+_EXECUTORS = ("graph", "pipeline", "vm")
+_RUNTIMES = ("python",)
+
+
+def missing_stages(config: CompilationConfig) -> Iterator[str]:
+    """What no stage does yet of how a configuration, or one inside it, is to be driven."""
+    executor, runtime = config.executor, config.runtime
+    if executor.kind.name not in _EXECUTORS:
+        yield f"no stage drives a model by the executor {str(executor)!r} yet; {' and '.join(_EXECUTORS)} run"
+    elif executor.options.get("link-params"):
+        yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
+    if runtime.kind.name not in _RUNTIMES:
+        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join(_RUNTIMES)} runs"
+    for member in config.targets:
+        if isinstance(member, CompilationConfig):
+            yield from missing_stages(member)
+
+
+def missing_engines(described: Iterable[Engine], plan: PlanFile | None, devices: DevicePlan | None) -> Iterator[str]:
+    """Why the machine's engines that can be used here do not do: none is, or none on a device that is planned on."""
+    named = leaves(described)
+    if plan is not None:
+        wanted = dict.fromkeys(partition.target for partition in plan.partitions)
+        yield from filter(None, map(absence, wanted))
+        return
+    here = [target for target in named if absence(target) is None]
+    if not here:
+        yield from filter(None, map(absence, named))
+    for device in devices.devices if devices else ():
+        if device.index and device.device not in (None, "cpu"):
+            yield f"engines run on the first device of a type so far, and {str(device)!r} is another one"
+        serving = [target for target in named if serves(target, device)]
+        if not any(target in here for target in serving):
+            yield from filter(None, map(absence, serving))
+            if not serving:
+                yield f"no engine of the configuration serves {str(device)!r}"

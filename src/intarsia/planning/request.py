@@ -1,0 +1,372 @@
+"""From what the user said to what is searched: one configuration, a device for each node, engines, and a partitioning.
+
+Nothing is measured here. What keeps the plan from being compiled on this machine is noted, and raised by the driver.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from intarsia.backends import registry
+from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
+from intarsia.config.precision import Precision
+from intarsia.cost.reference.custom_ops import foreign_types
+from intarsia.cost.worker.repro import Origin
+from intarsia.devices import (
+    MODEL_KEY,
+    Constraint,
+    DevicePlan,
+    dump_constraints,
+    model_constraints,
+    plan_devices,
+    serves,
+)
+from intarsia.errors import ConfigError, NoCoverError, PlanError
+from intarsia.graph import Graph, SizeRange, load_model
+from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.custom_ops import foreign_values
+from intarsia.graph.sizes import estimated
+from intarsia.graph.work import work
+from intarsia.numbers import MOST_THREADS
+from intarsia.partitioning import (
+    Divided,
+    Partition,
+    Partitioning,
+    PlanFile,
+    cuts,
+    divide,
+    dump_plan,
+    fused_groups,
+    linear_order,
+    segments,
+    split_at_places,
+    with_precision,
+)
+from intarsia.planning.availability import missing_engines, missing_stages
+from intarsia.planning.engine_set import Engine, Team, absence, leaves, present, tells, with_custom_ops, without
+from intarsia.planning.problem import Problem
+from intarsia.runtime import thread_budget
+from intarsia.target import Target, VirtualDevice
+
+MAX_ATOMS = 64
+_VM = "vm"
+"""The executor of models whose shapes are not fixed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user said.
+
+    Attributes:
+        model: Whatever `load_model` takes.
+        target: Any form of a configuration, or ``None``.
+        search: How the plan is searched.
+        constraints: Where things run.
+        plan: The plan file, for ``manual``.
+        threads: Threads that compute at one time.
+        shapes: What binds the model's symbolic dimensions. One with a range stays open; it is planned at the middle.
+        custom_ops: Paths of libraries with operators of their own, for every target that takes such.
+        barred: Names of engines that take no part, with the reason: each failed at a size that it had to serve.
+    """
+
+    model: Any
+    target: Any = None
+    search: SearchSettings = field(default_factory=SearchSettings)
+    constraints: tuple[Constraint, ...] = ()
+    plan: PlanFile | None = None
+    threads: int | None = None
+    shapes: Shapes | None = None
+    custom_ops: tuple[str, ...] = ()
+    barred: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compilation:
+    """What a compile works on once everything the user said was read and checked.
+
+    Attributes:
+        graph: The normalised graph, which carries the configuration and the constraints.
+        team: Who takes part.
+        problem: What is searched.
+        run: Threads and spinning.
+        given: The plan by priority, or the one of the plan file.
+        ways: How the given plan may be run; which one is left to measuring.
+        origin: Where the model came from.
+        devices: Where each node runs; ``None`` where nobody asked.
+        absent: Targets of the configuration that take no part here, with the reason.
+        missing: Why the plan cannot be compiled here, one sentence each.
+        teller: The target that tells what operators compute that ONNX does not define, where the model has some.
+    """
+
+    graph: Graph
+    team: Team
+    problem: Problem
+    run: RunSettings
+    given: Divided
+    ways: tuple[RunSettings, ...]
+    origin: Origin
+    devices: DevicePlan | None
+    absent: Mapping[str, str]
+    missing: tuple[str, ...]
+    teller: Target | None
+
+    @property
+    def plan_text(self) -> str:
+        """The plan file of the given plan."""
+        return dump_plan(self.given.partitioning, self.run, devices=self._device_names)
+
+    def device_of(self, partition: Partition) -> str | None:
+        """The label or text of the device that a partition runs on; ``None`` where nobody asked."""
+        names = self._device_names
+        return None if names is None else names[partition.nodes[0]]
+
+    def config_of(self, partition: Partition) -> CompilationConfig:
+        """The innermost configuration that a partition came from."""
+        path = self.given.paths.get(partition.nodes[0])
+        if path is None or partition not in self.given.partitioning.partitions:
+            return self.team.config_of(partition.target)
+        return path[-1].config if path else self.team.config
+
+    @property
+    def _device_names(self) -> Mapping[str, str] | None:
+        if self.devices is None:
+            return None
+        labels: dict[VirtualDevice, str] = {}
+        for label, device in self.team.config.devices.items():
+            labels.setdefault(device, label)
+        return {id_: labels.get(device) or str(device) for id_, device in self.devices.nodes.items()}
+
+
+def plan_compilation(request: Request) -> Compilation:
+    """Plan as far as that goes without measuring.
+
+    Raises:
+        InputError: The model, configuration, constraints, plan or a setting is wrong.
+        NoCoverError: No engine of the configuration takes some node.
+    """
+    graph = load_model(request.model, request.shapes)
+    run = _run_settings(request)
+    config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
+    stated = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
+    described = without(stated, request.barred)
+    graph, teller = _typed(graph, request, described)
+    wishes = _wishes(graph, request)
+    devices = _device_plan(graph, config, wishes)
+    graph = _carrying(graph, config, wishes)
+    missing = (*missing_stages(config), *missing_engines(described, request.plan, devices))
+    team, given, missing = _divided(graph, config, described, missing, request, devices)
+    return Compilation(
+        graph=graph,
+        team=team,
+        problem=_problem(graph, team, request.search, run, devices),
+        run=run,
+        given=given,
+        ways=_ways(run, request.plan),
+        origin=_origin(request),
+        devices=devices,
+        absent={str(target): why for target in leaves(stated) if (why := _absence(target, request)) is not None},
+        missing=tuple(dict.fromkeys(missing)),
+        teller=teller,
+    )
+
+
+def _absence(target: Target, request: Request) -> str | None:
+    """Why a target takes no part."""
+    barred = request.barred and request.barred.get(registry.engine_of(target))
+    return barred or absence(target)
+
+
+def atoms_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]:
+    """The pieces that the search never cuts: balanced by work, cut where little crosses, or everywhere."""
+    if not prune:
+        order = linear_order(graph)
+        ends = (0, *(cut.position for cut in cuts(graph)), len(order))
+        return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
+    sized = estimated(graph)
+    return segments(sized, MAX_ATOMS, partial(work, sized))
+
+
+def _typed(graph: Graph, request: Request, described: Iterable[Engine]) -> tuple[Graph, Target | None]:
+    """The graph with the types of what ONNX does not define, and who told them."""
+    if not foreign_values(graph):
+        return graph, None
+    teller = next((target for target in leaves(present(described)) if tells(target)), None)
+    if teller is None:
+        return graph, None
+    types = foreign_types(graph, teller)
+    untyped = any(graph.values[name].dtype is None or graph.values[name].shape is None for name in types)
+    return (load_model(request.model, request.shapes, types) if untyped else graph), teller
+
+
+def _driven(config: CompilationConfig, shapes: Shapes) -> CompilationConfig:
+    """The configuration, with the executor ``vm`` where dimensions have ranges and nobody states another one."""
+    ranges = ranges_of(shapes)
+    if not ranges or config.executor.kind.name == _VM:
+        return config
+    if "executor" in config.options:
+        raise ConfigError(
+            f"sizes of {', '.join(ranges)} may vary, which needs the executor {_VM}, and the configuration states "
+            f"{str(config.executor)!r}: state {_VM}, or one size instead of a range"
+        )
+    return CompilationConfig.of({**config.export(), "executor": _VM})
+
+
+def _run_settings(request: Request) -> RunSettings:
+    plan = request.plan
+    stated = request.threads if request.threads is not None or plan is None else plan.threads
+    count = thread_budget() if stated is None else stated
+    if not 1 <= count <= MOST_THREADS:
+        raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
+    max_error = _max_error(request)
+    if plan is None:
+        return RunSettings(threads=count)
+    fault = plan.pipeline and plan.pipeline.fault(len(plan.partitions), count)
+    if fault:
+        raise PlanError(f"the pipeline does not fit the plan: {fault}")
+    return RunSettings(
+        threads=count,
+        spin=plan.spin or Spin.CALL,
+        embed=bool(plan.embed),
+        parallel=bool(plan.parallel),
+        pipeline=plan.pipeline,
+        max_error=max_error if any(partition.precisions for partition in plan.partitions) else None,
+    )
+
+
+def _max_error(request: Request) -> float | None:
+    """What was said on the command line, else what the plan file says."""
+    stated = request.search.max_error
+    if stated is None:
+        return request.plan.max_error if request.plan else None
+    if not 0.0 < stated < 1.0:
+        raise ConfigError(f"a largest error of {stated:g}: give a share between 0 and 1, such as 0.01")
+    return stated
+
+
+def _ways(run: RunSettings, plan: PlanFile | None) -> tuple[RunSettings, ...]:
+    """Each setting that the plan file leaves open. Inside one session there is one pool of threads, which may spin."""
+    embeds = (False, True) if plan is None or plan.embed is None else (plan.embed,)
+    parallels = (False, True) if plan is None or plan.parallel is None else (plan.parallel,)
+    spins = (run.spin,) if plan is not None and plan.spin is not None else (run.spin, Spin.FREE)
+    return tuple(
+        replace(run, embed=embed, parallel=parallel, spin=spin, pipeline=None)
+        for embed in embeds
+        for parallel in parallels
+        for spin in spins
+        if (embed or spin is run.spin) and not (embed and parallel)
+    )
+
+
+def _wishes(graph: Graph, request: Request) -> tuple[Constraint, ...]:
+    placed = request.plan.devices if request.plan else {}
+    planned = (Constraint.node(id_, device, source="the plan file") for id_, device in placed.items())
+    return (*model_constraints(graph), *request.constraints, *planned)
+
+
+def _device_plan(graph: Graph, config: CompilationConfig, wishes: tuple[Constraint, ...]) -> DevicePlan | None:
+    """Where each node runs, if anybody asked: without that, who takes a node decides where it runs."""
+    if not wishes and "default_device" not in config.options:
+        return None
+    return plan_devices(graph, config, wishes, together=fused_groups(graph))
+
+
+def _carrying(graph: Graph, config: CompilationConfig, wishes: tuple[Constraint, ...]) -> Graph:
+    """The graph with its configuration and constraints as metadata, so that it can be saved and handed back."""
+    once = dict.fromkeys(replace(wish, source="") for wish in wishes)
+    return graph.with_metadata({**to_metadata(config), **({MODEL_KEY: dump_constraints(once)} if once else {})})
+
+
+def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine, ...]:
+    """The engines, and those that only a plan file names."""
+    found = tuple(several)
+    known = leaves(found)
+    named = dict.fromkeys(partition.target for partition in plan.partitions) if plan else {}
+    return (*found, *(target for target in named if target not in known))
+
+
+def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings, devices: DevicePlan | None) -> Problem:
+    atoms = atoms_of(graph, prune=search.prune)
+    kinds = {target.kind.name for target in team.config.flatten()}
+    return Problem(
+        graph=graph,
+        targets=team.targets,
+        capabilities={target: team.capabilities[target] for target in team.targets},
+        settings=search,
+        threads=run.threads,
+        named=frozenset(target for target in team.targets if target.kind.name in kinds),
+        atoms=atoms if devices is None else split_at_places(atoms, devices),
+        places=None if devices is None else devices.places,
+    )
+
+
+def _divided(
+    graph: Graph,
+    config: CompilationConfig,
+    described: tuple[Engine, ...],
+    missing: tuple[str, ...],
+    request: Request,
+    devices: DevicePlan | None,
+) -> tuple[Team, Divided, tuple[str, ...]]:
+    """The engines that are here and their plan. Where they do not do, all that are described, and what is missing."""
+
+    def divided(several: tuple[Engine, ...]) -> tuple[Team, Divided]:
+        team = Team.of(graph, config, _with_plan(several, request.plan), devices)
+        return team, _given(graph, team, request, devices)
+
+    if missing:
+        return *divided(described), missing
+    try:
+        return *divided(present(described)), ()
+    except NoCoverError as error:
+        absent = tuple(filter(None, map(absence, leaves(described))))
+        if not absent:
+            raise
+        try:
+            team, given = divided(described)
+        except NoCoverError:
+            raise error from None
+        return team, given, (*absent, f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}")
+
+
+def _given(graph: Graph, team: Team, request: Request, devices: DevicePlan | None) -> Divided:
+    places = None if devices is None else devices.places
+    if request.plan is not None:
+        parts: list[tuple[Target, tuple[str, ...]]] = [(p.target, p.nodes) for p in request.plan.partitions]
+        if devices is not None:
+            _check_devices(parts, devices)
+        checked = Partitioning.of(graph, parts, places=places)
+        return Divided(partitioning=_with_precision(graph, checked, request.plan), paths={})
+    search = request.search
+    return divide(graph, team.engines, team.capabilities, search.min_nodes, search.min_flops, places=places)
+
+
+def _with_precision(graph: Graph, partitioning: Partitioning, plan: PlanFile) -> Partitioning:
+    """The partitioning in its runnable order, with the precisions that the plan file states."""
+    stated = [partition.precision for partition in plan.partitions if partition.precision is not None]
+    if not stated:
+        return partitioning
+    schemes = dict(pair for precision in stated for pair in precision.schemes)
+    ranges = dict(pair for precision in stated for pair in precision.ranges)
+    return with_precision(graph, partitioning, Precision.of(schemes, ranges))
+
+
+def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: DevicePlan) -> None:
+    for number, (target, ids) in enumerate(parts, start=1):
+        wrong = next((id_ for id_ in ids if id_ in devices.nodes and not serves(target, devices.nodes[id_])), None)
+        if wrong is not None:
+            raise PlanError(
+                f"partition {number} ({target}) holds {wrong!r}, which is planned on {str(devices.nodes[wrong])!r} "
+                f"({devices.reasons[wrong]}), and its target does not serve that device; give it another"
+            )
+
+
+def _origin(request: Request) -> Origin:
+    path = str(Path(request.model).resolve()) if isinstance(request.model, str | os.PathLike) else None
+    shapes = {name: str(size) if isinstance(size, SizeRange) else size for name, size in (request.shapes or {}).items()}
+    return Origin(model=path, shapes=tuple(sorted(shapes.items())))

@@ -1,0 +1,364 @@
+"""Every number and name of a manifest, checked before anything is made of it: against the file, and against the graph.
+
+A manifest may come from anybody, and the digest of the file says nothing about who wrote it. Engines, and our own code,
+take memory to be as large as a shape says; so nothing of a manifest becomes a pointer, a length or a count unchecked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import isfinite, prod
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from intarsia.backends import registry
+from intarsia.errors import ArtifactError, SpecError
+from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.target import Target
+
+if TYPE_CHECKING:
+    from intarsia.config.settings import RunSettings
+    from intarsia.graph import Graph
+    from intarsia.runtime.artifact.artifact import Border, Manifest, StoredBucket, StoredStep, StoredWeight
+    from intarsia.runtime.plan import Plan
+
+MOST_THREADS = 1024
+"""No engine of one machine is asked for more; each is a thread that is made when the plan is loaded."""
+MOST_REQUESTS = 4096
+"""In flight at one time in a stream; each has memory of its own."""
+MOST_BYTES = 2**46
+"""Of one value: 64 TiB, which no machine has, and 64 bits hold every sum of."""
+MOST_DIMS = 64
+"""As many as numpy's arrays may have."""
+WEIGHTS, GRAPH, PLAN = "weights.bin", "graph.onnx", "plan.yaml"
+_ALIGNMENT = 64
+_UNTYPED = "unknown"
+"""The dtype of a value of which nobody knows it; its shape is not known either."""
+_STRING = "string"
+
+Fault = tuple[str, str]
+"""Where in the manifest, as a JSON path, and what is wrong there."""
+
+
+def check_manifest(manifest: Manifest, sizes: Mapping[str, int]) -> None:
+    """Check what a manifest says against the entries of its file and against itself.
+
+    Args:
+        manifest: As it was read.
+        sizes: The entries of the file, and how many bytes each has.
+
+    Raises:
+        ArtifactError: Naming the first place where it cannot be right.
+    """
+    raise_first(_faults(manifest, sizes))
+
+
+def raise_first(faults: Iterable[Fault]) -> None:
+    """Raise the first of these faults, if there is one.
+
+    Raises:
+        ArtifactError: It.
+    """
+    for where, what in faults:
+        raise ArtifactError(f"{f'$.{where}' if where else '$'}: {what}")
+
+
+def reasons(error: ValidationError, root: str = "$") -> str:
+    """What a value of the wrong type or form is, and where: the first three such places."""
+    found = [f"{json_path(each['loc'], root)}: {each['msg']}" for each in error.errors(include_url=False)]
+    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+    return "; ".join(found[:3]) + more
+
+
+def json_path(place: Sequence[int | str], root: str = "$") -> str:
+    """As ``$.steps[0].target``."""
+    return root + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+
+
+def check_meta(step: StoredStep, at: str, type_: type[BaseModel] | None, plan: Plan) -> None:
+    """Check what an engine kept for itself: its types, and that its borders are those of its step.
+
+    Args:
+        step: The step that has it.
+        at: Where the step stands in the manifest.
+        type_: What the engine says that it keeps; ``None`` if it does not say.
+        plan: The one that the step is part of.
+
+    Raises:
+        ArtifactError: Naming the first place where it cannot be right.
+    """
+    if not step.meta and plan.settings.embed:  # another step's session holds it
+        return
+    try:
+        if type_ is not None:
+            type_.model_validate(step.meta)
+    except ValidationError as error:
+        raise ArtifactError(reasons(error, f"$.{at}.meta")) from error
+    raise_first(_meta_faults(step, at, plan))
+
+
+def check_graph(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> None:
+    """Check what a manifest says against the graph in its file.
+
+    Raises:
+        ArtifactError: Naming the first place where the two do not agree.
+    """
+    raise_first(_graph_faults(manifest, graph, plans))
+
+
+def _faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
+    for entry in (WEIGHTS, GRAPH, PLAN):
+        if entry not in sizes:
+            yield "", f"the file has no {entry}"
+    if manifest.machine.cores < 1:
+        yield "machine.cores", f"{manifest.machine.cores} is no number of cores"
+    yield from _border_faults("inputs", manifest.inputs)
+    yield from _border_faults("outputs", manifest.outputs)
+    yield from _weight_faults(manifest.weights, sizes.get(WEIGHTS, 0))
+    for name, same in manifest.same.items():
+        if same not in sizes or same in manifest.same:
+            yield f"same.{name}", f"the file has no entry {same!r}"
+    if not manifest.steps:
+        yield "steps", "there are none"
+    for number, step in enumerate(manifest.steps):
+        yield from _step_faults(f"steps[{number}]", number, step, manifest, sizes)
+    yield from _engine_faults(manifest)
+    if manifest.buckets:
+        yield from _bucket_faults(manifest)
+    else:
+        yield from _plan_faults("steps", manifest, range(len(manifest.steps)), manifest.settings, "settings")
+
+
+def _border_faults(where: str, borders: Sequence[Border]) -> Iterator[Fault]:
+    for place, border in enumerate(borders):
+        at = f"{where}[{place}]"
+        if not border.name:
+            yield f"{at}.name", "it is empty"
+        if border.dtype == _UNTYPED and border.shape is None:
+            continue
+        itemsize = _itemsize(border.dtype)
+        if itemsize is None:
+            yield f"{at}.dtype", f"there is no type {border.dtype!r}"
+        elif border.shape is not None:
+            yield from _shape_faults(f"{at}.shape", border.shape, itemsize)
+    names = [border.name for border in borders]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            yield f"{where}[{place}].name", f"{name!r} was there before"
+
+
+def _shape_faults(at: str, shape: Sequence[int], itemsize: int) -> Iterator[Fault]:
+    if len(shape) > MOST_DIMS:
+        yield at, f"a rank of {len(shape)} is more than {MOST_DIMS}"
+    for axis, size in enumerate(shape):
+        if not 0 <= size <= MOST_BYTES:
+            yield f"{at}[{axis}]", f"{size} is no size of a dimension"
+    if prod(max(size, 1) for size in shape) * max(itemsize, 1) > MOST_BYTES:
+        yield at, f"{list(shape)} has more elements than any machine can hold"
+
+
+def _itemsize(dtype: str) -> int | None:
+    """Bytes of one element; ``None`` if there is no such type."""
+    try:
+        found = numpy_dtype(dtype)
+    except (AttributeError, TypeError, ValueError):
+        return None
+    # numpy takes many spellings, and records; only the canonical name is ever written.
+    return found.itemsize if dtype == _STRING or (found.name == dtype and not found.hasobject) else None
+
+
+def _weight_faults(weights: Mapping[str, StoredWeight], size: int) -> Iterator[Fault]:
+    for name, weight in weights.items():
+        at = f"weights.{name}"
+        itemsize = None if weight.dtype == _STRING else _itemsize(weight.dtype)
+        if itemsize is None:
+            yield f"{at}.dtype", f"there is no type {weight.dtype!r} of weights"
+            continue
+        yield from _shape_faults(f"{at}.shape", weight.shape, itemsize)
+        if weight.nbytes != prod(weight.shape) * itemsize:
+            yield f"{at}.nbytes", f"{weight.dtype}{list(weight.shape)} does not have {weight.nbytes} bytes"
+        if weight.offset < 0 or weight.offset + weight.nbytes > size:
+            yield (
+                f"{at}.offset",
+                f"{weight.nbytes} bytes from {weight.offset} on are not inside {WEIGHTS} ({size} bytes)",
+            )
+        if weight.offset % _ALIGNMENT:
+            yield f"{at}.offset", f"{weight.offset} is no multiple of {_ALIGNMENT}"
+    spans = sorted({(each.offset, each.nbytes) for each in weights.values() if each.nbytes > 0})
+    for (start, nbytes), (other, _) in pairwise(spans):
+        if other < start + nbytes:
+            name = next(name for name, each in weights.items() if each.offset == other)
+            yield f"weights.{name}.offset", f"what is at {other} overlaps the {nbytes} bytes from {start} on"
+
+
+def _step_faults(
+    at: str, number: int, step: StoredStep, manifest: Manifest, sizes: Mapping[str, int]
+) -> Iterator[Fault]:
+    yield from _border_faults(f"{at}.inputs", step.inputs)
+    yield from _border_faults(f"{at}.outputs", step.outputs)
+    if not step.outputs:
+        yield f"{at}.outputs", "there are none"
+    if not step.nodes or len(set(step.nodes)) < len(step.nodes):
+        yield f"{at}.nodes", "there are none, or one twice"
+    for place, name in enumerate(step.files):
+        entry = f"steps/{number}/{name}"
+        if manifest.same.get(entry, entry) not in sizes:
+            yield f"{at}.files[{place}]", f"the file has no entry {entry!r}"
+    for place, name in enumerate(step.weights):
+        if name not in manifest.weights:
+            yield f"{at}.weights[{place}]", f"there is no weight {name!r}"
+
+
+def _engine_faults(manifest: Manifest) -> Iterator[Fault]:
+    used = set()
+    for number, step in enumerate(manifest.steps):
+        try:
+            used.add(registry.engine_of(Target(step.target)))
+        except SpecError as error:
+            yield f"steps[{number}].target", str(error)
+    for name in sorted(used ^ manifest.engines.keys()):
+        yield "engines", f"{name!r} is only {'here' if name in manifest.engines else 'among the targets of the steps'}"
+
+
+def _bucket_faults(manifest: Manifest) -> Iterator[Fault]:
+    names = {border.name for border in manifest.inputs}
+    dims = {dim for row in manifest.dims.values() for dim in row if isinstance(dim, str)}
+    for name, row in manifest.dims.items():
+        if name not in names:
+            yield f"dims.{name}", "there is no such input"
+        for axis, dim in enumerate(row):
+            if isinstance(dim, int) and not 0 <= dim <= MOST_BYTES:
+                yield f"dims.{name}[{axis}]", f"{dim} is no size of a dimension"
+    for place, bucket in enumerate(manifest.buckets):
+        at = f"buckets[{place}]"
+        yield from _size_faults(at, bucket, dims)
+        lost = next((step for step in bucket.steps if not 0 <= step < len(manifest.steps)), None)
+        if lost is not None or len(set(bucket.steps)) < len(bucket.steps) or not bucket.steps:
+            yield f"{at}.steps", "there are none, or one twice" if lost is None else f"there is no step {lost}"
+            continue
+        yield from _plan_faults(f"{at}.steps", manifest, bucket.steps, bucket.settings, f"{at}.settings")
+
+
+def _size_faults(at: str, bucket: StoredBucket, dims: set[str]) -> Iterator[Fault]:
+    for where, found in (("ranges", bucket.ranges.keys()), ("sizes", bucket.sizes.keys())):
+        if found != dims:
+            yield f"{at}.{where}", f"the open dimensions are {', '.join(sorted(dims)) or 'none'}"
+    for name, (low, high) in bucket.ranges.items():
+        if not 1 <= low <= high <= MOST_BYTES:
+            yield f"{at}.ranges.{name}", f"{low}..{high} is no range of sizes"
+        elif not low <= bucket.sizes.get(name, low) <= high:
+            yield f"{at}.sizes.{name}", f"{bucket.sizes[name]} is not among {low}..{high}"
+
+
+def _plan_faults(
+    at: str, manifest: Manifest, places: Sequence[int], settings: RunSettings, settings_at: str
+) -> Iterator[Fault]:
+    """Each step reads what is there before it; a name means one value; nothing is written twice."""
+    yield from _settings_faults(settings_at, settings, len(places))
+    known = {border.name: border for border in manifest.inputs}
+    for place in places:
+        step, where = manifest.steps[place], f"steps[{place}]"
+        for number, border in enumerate(step.inputs):
+            if known.get(border.name) != border:
+                yield f"{where}.inputs[{number}]", f"nothing before it makes {border.name!r} of such a type and shape"
+        for number, border in enumerate(step.outputs):
+            if border.name in known:
+                yield f"{where}.outputs[{number}]", f"{border.name!r} is there already"
+            known[border.name] = border
+    for number, border in enumerate(manifest.outputs):
+        if known.get(border.name) != border:
+            yield f"outputs[{number}]", f"no step in {at} makes {border.name!r} of such a type and shape"
+
+
+def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fault]:
+    if not 1 <= settings.threads <= MOST_THREADS:
+        yield f"{at}.threads", f"{settings.threads} is no number of threads from 1 to {MOST_THREADS}"
+    if settings.max_error is not None and not (isfinite(settings.max_error) and settings.max_error >= 0):
+        yield f"{at}.max_error", f"{settings.max_error} is no error"
+    pipeline = settings.pipeline
+    if pipeline is None:
+        return
+    numbers = (*pipeline.stages, *pipeline.threads, pipeline.lanes)
+    if not pipeline.stages or not all(1 <= number <= MOST_THREADS for number in numbers):
+        yield f"{at}.pipeline", f"its numbers are not from 1 to {MOST_THREADS}"
+    elif not 1 <= pipeline.depth <= MOST_REQUESTS:
+        yield f"{at}.pipeline.depth", f"{pipeline.depth} is not from 1 to {MOST_REQUESTS}"
+    elif settings.embed:
+        yield f"{at}.pipeline", "partitions inside one engine's session run one request after another"
+    elif (fault := pipeline.fault(steps, settings.threads)) is not None:
+        yield f"{at}.pipeline", fault
+
+
+def _meta_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
+    holds_others = "pieces" in step.meta
+    sides = (("inputs", step.inputs, plan.inputs), ("outputs", step.outputs, plan.outputs))
+    for side, own, whole in sides:
+        borders = whole if holds_others else own
+        kept = step.meta.get(side)
+        if kept is None:
+            continue
+        wanted = [(each.name, each.dtype, None if each.shape is None else tuple(each.shape)) for each in borders]
+        if list(map(_kept_border, kept)) != wanted:
+            yield f"{at}.meta.{side}", f"these are not the {side} of the {'plan' if holds_others else 'step'}"
+    if holds_others:
+        yield from _piece_faults(step, at, plan)
+
+
+def _kept_border(row: Any) -> tuple[str, str, tuple[int, ...] | None]:
+    if isinstance(row, Mapping):  # ncnn's, which are all of one type
+        return row["name"], "float32", tuple(row["shape"])
+    name, dtype, shape = row
+    return name, dtype, None if shape is None else tuple(shape)
+
+
+def _piece_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
+    """How many values each piece takes, and which of them come in blocks: its kernel hands over that many pointers."""
+    pieces = [each for each in plan.steps if each.target != Target(step.target)]
+    counts = [[len(piece.inputs), len(piece.outputs)] for piece in pieces]
+    if [list(pair) for pair in step.meta["pieces"]] != counts:
+        yield f"{at}.meta.pieces", f"of inputs and outputs, the other steps have {counts}"
+        return
+    block = step.meta["block"]
+    for number, sides in step.meta["borders"].items():
+        where = f"{at}.meta.borders.{number}"
+        if not number.isdecimal() or int(number) >= len(pieces):
+            yield where, "there is no such piece"
+            continue
+        piece = pieces[int(number)]
+        for values, blocked in zip((piece.inputs, piece.outputs), sides, strict=True):
+            for place in blocked:
+                shape = values[place].shape if 0 <= place < len(values) else None
+                if shape is None or len(shape) != 4 or shape[0] != 1 or block < 1 or shape[1] % block:
+                    yield where, f"its value {place} cannot be handed over in blocks of {block} channels"
+
+
+def _graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> Iterator[Fault]:
+    for name, weight in manifest.weights.items():
+        known = graph.weights.get(name)
+        if known is None or (known.dtype, known.shape) != (weight.dtype, weight.shape):
+            yield f"weights.{name}", "the graph has no weight of such a name, type and shape"
+    ids = {node.id for node in graph.nodes}
+    for number, step in enumerate(manifest.steps):
+        for place, node in enumerate(step.nodes):
+            if node not in ids:
+                yield f"steps[{number}].nodes[{place}]", f"the graph has no node {node!r}"
+    for plan in plans:
+        covered = [node for step in plan.steps for node in step.nodes]
+        if len(covered) != len(set(covered)):
+            yield "steps", "a node of the graph is in two of them"
+    for plan in plans:
+        yield from _unlike(plan, graph)
+
+
+def _unlike(plan: Plan, graph: Graph) -> Iterator[Fault]:
+    """Where the borders of a plan are not those that its partitions have in the graph."""
+    from intarsia.runtime.plan import plan_of
+
+    found = plan_of(graph, plan.partitions, plan.settings)
+    steps = enumerate(zip(plan.steps, found.steps, strict=True))
+    for at, stored, true in [("", plan, found), *((f"steps[{number}].", *pair) for number, pair in steps)]:
+        for side in ("inputs", "outputs"):
+            if getattr(stored, side) != getattr(true, side):
+                yield f"{at}{side}", "the graph has others there"

@@ -1,0 +1,223 @@
+"""What a caller lets an artifact do: which code it may name, whether it may hold any, and who must have signed it.
+
+An artifact says by itself which libraries and interpreters its engines load, and engines that ship machine code load
+what it holds. Whoever made the file would so run what they like, so each is asked for here, before any engine is.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from intarsia.backends import registry
+from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError
+from intarsia.runtime.artifact.container import Reader
+from intarsia.runtime.artifact.signature import fingerprint, fits, public_keys, signature_of
+from intarsia.spec.problems import shown_name
+from intarsia.target import Target
+
+POLICY = "INTARSIA_SIGNED_BY"
+"""Files of public keys, as in ``PATH``: only what one of these has signed is opened. No call overrules it."""
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCode:
+    """A library or interpreter that an artifact names, and does not hold.
+
+    Attributes:
+        path: As it is named.
+        where: Who names it, in words.
+    """
+
+    path: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCode:
+    """Machine code that an artifact holds.
+
+    Attributes:
+        file: Its entry.
+        engine: Whose loader loads it.
+        nbytes: Its size.
+        sha256: Of its content.
+    """
+
+    file: str
+    engine: str
+    nbytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What an artifact may do. Made by `of`.
+
+    Attributes:
+        allow: Libraries and interpreters that it may name, as absolute paths.
+        machine_code: Whether it may hold machine code.
+        signed_by: Files of public keys; empty for whoever made it.
+        trusted: It is loaded in this process at once, wherever it comes from.
+        is_own: It was made by this very compile, from what its user said: nothing is asked.
+        is_read: It is shown, and never loaded: only its signature is asked for.
+    """
+
+    allow: tuple[str, ...] = ()
+    machine_code: bool = True
+    signed_by: tuple[str, ...] = ()
+    trusted: bool = False
+    is_own: bool = False
+    is_read: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        allow: AnyPath | Iterable[AnyPath] = (),
+        *,
+        machine_code: bool = True,
+        signed_by: AnyPath | Iterable[AnyPath] = (),
+        trusted: bool = False,
+        is_read: bool = False,
+    ) -> Trust:
+        """What the arguments of `intarsia.load` and the flags of the same names say.
+
+        Raises:
+            ConfigError: A path that is allowed is relative.
+        """
+        allowed = _paths(allow)
+        for path in allowed:
+            if not os.path.isabs(path):
+                raise ConfigError(f"{path!r} is a relative path; what may be run is named in full: {_absolute(path)}")
+        return cls(
+            allow=allowed, machine_code=machine_code, signed_by=_paths(signed_by), trusted=trusted, is_read=is_read
+        )
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the caller, or who signed it, answers for what was opened: it is loaded in this process at once."""
+        return self.is_own or self.trusted or bool(list(self._asked()))
+
+    def check_signature(self, reader: Reader) -> str | None:
+        """The fingerprint of who signed it, which is only claimed unless some signature is asked for.
+
+        Raises:
+            ArtifactError: It is not signed by one of the keys that the caller names and one of those of `POLICY`.
+            ConfigError: A key cannot be read.
+        """
+        signed = signature_of(reader)
+        asked = [] if self.is_own else list(self._asked())
+        for name, files in asked:
+            keys = {key: file for file in files for key in public_keys(Path(file))}
+            wanted = ", ".join(fingerprint(key) for key in keys)
+            if signed is None:
+                raise ArtifactError(
+                    f"{reader.path}: it is not signed, and {name} asks for a signature by {wanted}; take one that is "
+                    "signed, or sign it, if you made it: intarsia sign ARTIFACT --key FILE"
+                )
+            if signed.key not in keys:
+                raise ArtifactError(
+                    f"{reader.path}: it is signed by {signed.fingerprint}, and {name} asks for {wanted}"
+                )
+        if asked and signed is not None and not fits(reader, signed):
+            raise ArtifactError(
+                f"{reader.path}: changed after it was signed by {signed.fingerprint}; take it again from who signed it"
+            )
+        return None if signed is None else signed.fingerprint
+
+    def check_code(self, path: Path, named: Iterable[NamedCode], held: Sequence[str]) -> None:
+        """Ask for all that loading would run beside the engines that are installed.
+
+        Args:
+            path: The artifact, for messages.
+            named: What it names.
+            held: Entries that hold machine code.
+
+        Raises:
+            ArtifactError: Something is not allowed; the message says what, and how to allow it.
+        """
+        if self.is_own:
+            return
+        if self.is_read:
+            raise ArtifactError(f"{path}: was opened to be shown, not to be loaded; open it with intarsia.load")
+        allowed = {_place(each) for each in self.allow}
+        for code in named:
+            if not os.path.isabs(code.path) or "\0" in code.path:
+                raise ArtifactError(
+                    f"{path}: {code.where} names {code.path!r}, which loading would run; "
+                    "a relative path is never taken: compile it anew, with the path in full"
+                )
+            if _place(code.path) not in allowed:
+                raise ArtifactError(
+                    f"{path}: {code.where} names {code.path!r}, which loading would run; if you trust that file, say "
+                    f"--allow {shlex.quote(code.path)}, or in Python allow=[{code.path!r}]"
+                )
+        if held and not self.machine_code:
+            files = ", ".join(map(shown_name, held))
+            raise ArtifactError(
+                f"{path}: it holds machine code, which was refused: {files}; compile it for engines whose artifacts "
+                "hold none (the page 'What loading trusts' lists them), or leave the refusal out"
+            )
+
+    def _asked(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Who asks for a signature, and the files of the keys that do."""
+        if self.signed_by:
+            yield "signed_by", self.signed_by
+        policy = os.environ.get(POLICY)
+        if policy is None:
+            return
+        files = tuple(policy.split(os.pathsep))
+        for file in files:
+            if not os.path.isabs(file):
+                raise ConfigError(f"{POLICY} names {file!r}: give absolute paths of public keys, or unset it")
+        yield POLICY, files
+
+
+UNSTATED = Trust()
+"""Of what nobody said anything about: it may name no code, and is asked for a signature where `POLICY` is set."""
+OWN = Trust(is_own=True)
+"""Of what this very compile made."""
+READ = Trust(is_read=True)
+"""Of what is only shown."""
+
+
+def code_of(target: Target, where: str) -> Iterator[NamedCode]:
+    """What a target has loaded or run, by the options that its kinds declare so."""
+    for option, path in target.executed():
+        yield NamedCode(path=path, where=f"{where} (-{option} of {target.kind.name})")
+
+
+def code_of_engine(name: str) -> Iterator[NamedCode]:
+    """The interpreter that the name of an engine has, as a manifest lists it."""
+    kind, away, python = name.partition(registry.AWAY)
+    if away:
+        yield NamedCode(path=python, where=f"the list of engines, for {shown_name(kind)},")
+
+
+def holds_code(engine: str, file: str) -> bool:
+    """Whether an engine's loader may run a file as machine code; of an engine that is not here, nobody knows."""
+    try:
+        patterns: Sequence[str] = registry.get(engine).machine_code
+    except BackendUnavailableError:
+        patterns = ("*",)
+    return any(fnmatchcase(file, pattern) for pattern in patterns)
+
+
+def _place(path: str) -> str:
+    """A path without links on the way. The last name stays: an interpreter knows its packages by the link it is."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _paths(given: AnyPath | Iterable[AnyPath]) -> tuple[str, ...]:
+    several = (given,) if isinstance(given, str | os.PathLike) else given
+    return tuple(os.fspath(path) for path in several)
+
+
+def _absolute(path: str) -> str:
+    return shlex.quote(os.path.abspath(path))

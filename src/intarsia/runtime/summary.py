@@ -1,0 +1,92 @@
+"""A compiled model at a glance: one text for a prompt, one table for a notebook."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from intarsia.backends.contract.backend import Signature
+from intarsia.errors import ArtifactError
+from intarsia.wording import counted
+
+if TYPE_CHECKING:
+    from intarsia.runtime.model import CompiledModel
+
+_MOST_VALUES = 6
+"""Inputs or outputs that are listed; a language model with its caches has a hundred."""
+_STYLE = "border-collapse:collapse;text-align:left;vertical-align:top"
+_CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;white-space:normal"
+
+
+def as_text(model: CompiledModel) -> str:
+    """``CompiledModel(net.onnx: 3 nodes on openvino; 2 threads; 1.2 ms; data float32[1,3] → y float32[1,9])``."""
+    facts = _facts(model)
+    values = " → ".join(", ".join(_listed(model, side)) for side in (model.inputs, model.outputs))
+    parts = (counted(model.plan.settings.threads, "thread"), facts.get("latency", ""), values)
+    return f"CompiledModel({facts['model']}: {'; '.join(filter(None, (facts['engines'], *parts)))})"
+
+
+def as_html(model: CompiledModel) -> str:
+    """A table that stands by itself: no script, no style sheet, nothing fetched. What is told comes from the report."""
+    facts = _facts(model)
+    rows = [
+        *((what, escape(facts[what])) for what in ("engines", "threads", "latency", "gain", "error") if what in facts),
+        *((what, "<br>".join(map(escape, _listed(model, getattr(model, what))))) for what in ("inputs", "outputs")),
+        *((what, escape(facts[what])) for what in ("why",) if what in facts),
+    ]
+    body = "".join(
+        f'<tr><th scope="row" style="{_CELL}">{what}</th><td style="{_CELL}">{cell}</td></tr>' for what, cell in rows
+    )
+    caption = f'<caption style="text-align:left"><b>CompiledModel</b> {escape(facts["model"])}</caption>'
+    return f'<table style="{_STYLE}">{caption}{body}</table>'
+
+
+def _facts(model: CompiledModel) -> dict[str, str]:
+    """What is known of it; an artifact without a report tells less."""
+    try:
+        report = model.report
+    except ArtifactError:
+        report = {}
+    return {
+        "model": PurePath(report.get("model", "a model")).name,
+        "engines": _engines(model),
+        "threads": str(model.plan.settings.threads),
+        **dict(_figures(report)),
+    }
+
+
+def _engines(model: CompiledModel) -> str:
+    partitions = model.plan.partitions
+    nodes: Counter[str] = Counter()
+    for partition in partitions:
+        nodes[partition.target.kind.name] += len(partition.nodes)
+    told = ", ".join(f"{count} node{'s' * (count != 1)} on {engine}" for engine, count in nodes.most_common())
+    parts = f" in {counted(len(partitions), 'partition')}" if len(partitions) > 1 else ""
+    sizes = f", for sizes of {model.buckets[-1]}" if model.buckets else ""
+    return f"{told or 'no nodes'}{parts}{sizes}"
+
+
+def _figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    latency, gain, error = (report.get(name) for name in ("latency_ms", "speedup_vs_best_single", "max_rel_error"))
+    if latency:
+        yield "latency", f"{latency['median']:.3g} ms"
+    if gain and report.get("chosen") != report.get("best_single"):
+        spread = f"{gain['low']:.2f} to {gain['high']:.2f}"
+        yield "gain", f"{gain['median']:.2f} x the speed of {report['best_single']}, the best single engine ({spread})"
+    if error is not None:
+        yield "error", f"{error:.2g}, the largest relative to the reference"
+    if "reason" in report:
+        yield "why", str(report["reason"])
+
+
+def _listed(model: CompiledModel, values: tuple[Signature, ...]) -> list[str]:
+    dims = model.artifact.door.dims if model.buckets else {}
+    told = []
+    for value in values[:_MOST_VALUES]:
+        shape = dims.get(value.name, value.shape)
+        told.append(f"{value.name} {value.dtype}[{','.join(map(str, shape)) if shape is not None else '?'}]")
+    more = len(values) - len(told)
+    return [*told, f"and {more} more"] if more > 0 else told

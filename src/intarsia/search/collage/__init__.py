@@ -1,0 +1,1 @@
+"""The search proper: segments, transition costs, and the cheapest path over the engines."""

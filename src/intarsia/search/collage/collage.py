@@ -1,0 +1,262 @@
+"""The measured optimum over the ways to cut the model into runs of atoms, from coarse to fine.
+
+The best path on what is known of the pieces is built and measured as a whole, in each way it can be run. That corrects
+what the sum of the pieces promised, and the search goes again; and again on smaller cells, while time is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count, pairwise
+from types import MappingProxyType
+
+from intarsia.backends import registry
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Outcome
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.errors import BackendError, MismatchError
+from intarsia.graph.work import work
+from intarsia.partitioning import Capability, Partition, coarser
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.collage.cost_attribution import shared_out, total_work
+from intarsia.search.collage.edge_costs import HOPELESS, EdgeCosts, Known
+from intarsia.search.collage.lazy_shortest_path import LazyPaths
+from intarsia.search.collage.refinement import finer
+from intarsia.search.collage.run_modes import measured_ways, ways
+from intarsia.search.collage.shortest_path import Edge, Path
+from intarsia.search.decision.prediction import NoTimeError, predict
+from intarsia.search.single.profiles import profiles
+from intarsia.target import Target
+
+CORRECTIONS = 3
+WORTH_BUILDING = 1.03
+"""A mix is built and measured as a whole if its prediction is at most this many times the best single engine."""
+HOST_WITHIN = 1.5
+"""An engine holds pieces of others only if it is no slower than so many times the best single engine."""
+EARLY = 0.3
+"""Share of the time that is left for what can be found without measuring cells."""
+LEVELS = (16, 32)
+"""Greatest numbers of unlike cells, from coarse to fine; the finest level is the atoms."""
+RACED = 2
+"""Mixes that may take part in the final decision, so that their parts are predicted as they run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """A mixed plan that was measured as a whole, outside the final decision, in the fastest of its ways."""
+
+    candidate: Candidate
+    measured_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollageResult:
+    """What the search found.
+
+    Attributes:
+        mixes: Mixed plans, the fastest first.
+        atoms: Number of atoms.
+        rounds: How often the shortest path was computed.
+        is_finished: Whether it came to its end before its time was over.
+        known: Every piece that was measured.
+        shares: For each target what each atom adds to the whole model, as far as that is known; else infinite.
+        candidates: Number of pieces that there were to choose from: runs of atoms, on each target that takes them.
+        is_replayed: Whether an earlier compile searched, and the store tells.
+    """
+
+    mixes: tuple[Mix, ...]
+    atoms: int
+    rounds: int
+    is_finished: bool
+    known: tuple[Known, ...] = ()
+    shares: Mapping[Target, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    candidates: int = 0
+    is_replayed: bool = False
+
+
+class CollageSearch:
+    """One search. All costs come from ``measurer``, so the same store gives the same plans."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        measurer: Measurer,
+        capabilities: Mapping[Target, Capability],
+        wholes: Mapping[Target, Outcome],
+        watch: Watcher,
+    ) -> None:
+        prune = problem.settings.prune
+        self._problem = problem
+        self._measurer = measurer
+        self._watch = watch
+        self._best_single = min((outcome.cost_ms for outcome in wholes.values()), default=math.inf)
+        self._settings = RunSettings(threads=problem.threads, spin=Spin.CALL)
+        self._costs = EdgeCosts(
+            measurer,
+            problem.atoms,
+            capabilities,
+            wholes,
+            self._settings,
+            problem.places,
+            weights=[total_work(problem.graph, atom) for atom in problem.atoms],
+            profiles=profiles(problem, measurer, wholes, self._settings),
+            hopeless=HOPELESS if prune else None,
+        )
+        self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
+        self._paths = LazyPaths(
+            self._costs,
+            tuple(capabilities),
+            _seams(problem),
+            most=WORTH_BUILDING * self._best_single if prune else math.inf,
+            measure=self._measure,
+        )
+        self._levels = _levels(problem)
+        self._stops = self._levels[0 if prune else -1]
+        self._mixes: dict[tuple[Partition, ...], Mix] = {}
+        self._tried: set[tuple[Target | None, tuple[Partition, ...]]] = set()
+        self._switches: set[int] = set()
+
+    def run(self, deadline: Deadline) -> CollageResult:
+        """Search until no cell is worth splitting and the best mix is measured throughout, or the time is over."""
+        while True:
+            # First on what engines tell themselves, before anything is measured of the others.
+            self._solve_all(deadline.part(EARLY * deadline.left))
+            if self._measure_cells(deadline):
+                self._solve_all(deadline)
+            stops = self._finer()
+            if stops == self._stops or deadline.is_over():
+                return self._result(is_finished=not deadline.is_over())
+            self._stops = stops
+
+    def _measure_cells(self, deadline: Deadline) -> bool:
+        """Measure cells alone that were not yet, the most costly first, while there is time; whether any was."""
+        before = self._costs.cells
+        bounds = list(pairwise((*self._stops, len(self._problem.atoms))))
+        bounds.sort(key=lambda cell: (-min(self._costs.shares_ms(*cell), default=0.0), cell))
+        for number, (start, end) in enumerate(bounds):
+            if deadline.is_over():
+                break
+            self._costs.measure_cell(start, end)
+            self._tell("atoms", number + 1, len(bounds), f"atoms {start}-{end - 1}")
+        self._costs.calibrate(self._stops)
+        return self._costs.cells > before
+
+    def _hosts(self) -> list[Target]:
+        """Targets that can hold pieces of others in their session, and whose share of each atom is known for it."""
+        near = (target for target in self._wholes if self._wholes[target] <= HOST_WITHIN * self._best_single)
+        return [t for t in near if t in self._costs.profiled and registry.of(t).embedding() is not None]
+
+    def _solve_all(self, deadline: Deadline) -> None:
+        for host in (None, *self._hosts()):
+            if not deadline.is_over() or host is None:
+                self._solve(host, deadline)
+
+    def _solve(self, host: Target | None, deadline: Deadline) -> None:
+        """Build the best plans as wholes, called in turn or inside the session of ``host``, and learn from each."""
+        for _ in range(CORRECTIONS):
+            path = self._paths.best(self._stops, deadline, host)
+            if path is None:
+                return
+            partitions = self._costs.partitions(path.edges)
+            if (host, partitions) in self._tried:
+                return
+            self._tried.add((host, partitions))
+            self._switches.update(edge.start for edge in path.edges[1:])
+            found = self._measure_whole(path, partitions, host)
+            if found is None or deadline.is_over():
+                return
+            self._costs.correct(path.cost, found, len(path.edges) - 1, host)
+
+    def _measure_whole(
+        self, path: Path[Target], partitions: tuple[Partition, ...], host: Target | None
+    ) -> float | None:
+        """What the plan takes in the best of the ways of this kind; the best of all ways is kept as a mix."""
+        known = self._mixes.get(partitions)
+        several = ways(self._problem.graph, partitions, self._problem.threads)
+        if host is not None:
+            several = tuple(way for way in several if way.embed)
+        best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
+        found = measured_ways(self._measurer, partitions, several, best_ms)
+        if not found:
+            return None
+        fastest = min(found, key=found.__getitem__)
+        if known is None or found[fastest] < known.measured_ms:
+            predicted = tuple(self._costs.measured_ms(edge) for edge in path.edges)
+            candidate = Candidate(
+                name="collage", label="collage", partitions=partitions, settings=fastest, predicted_ms=predicted
+            )
+            self._mixes[partitions] = Mix(candidate=candidate, measured_ms=found[fastest])
+        return min((ms for way, ms in found.items() if way.embed == (host is not None)), default=None)
+
+    def _measure(self, edge: Edge[Target]) -> None:
+        self._costs.measure(edge)
+        self._tell(
+            "pieces", self._measurer.measured, None, f"atoms {edge.start}-{edge.end - 1} on {edge.target.kind.name}"
+        )
+
+    def _finer(self) -> tuple[int, ...]:
+        best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
+        atoms = len(self._problem.atoms)
+        return finer(self._stops, self._levels, atoms, self._costs.shares_ms, self._switches, best_ms)
+
+    def _tell(self, stage: str, done: int, total: int | None, note: str) -> None:
+        self._watch(Progress(stage=stage, done=done, total=total, best_ms=self._best_single, note=note))
+
+    def _result(self, *, is_finished: bool) -> CollageResult:
+        ranked = sorted(self._mixes.values(), key=lambda mix: mix.measured_ms)
+        raced = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[:RACED]]
+        return CollageResult(
+            mixes=tuple(
+                replace(mix, candidate=replace(mix.candidate, name=name, label=name))
+                for mix, name in zip((*raced, *ranked[RACED:]), _names(), strict=False)
+            ),
+            atoms=len(self._problem.atoms),
+            rounds=self._paths.rounds,
+            is_finished=is_finished,
+            known=self._costs.known,
+            shares=self._costs.shares,
+            candidates=self._costs.candidates(self._stops),
+        )
+
+    def _predicted(self, mix: Mix) -> Candidate:
+        """With what its parts cost as they run in it, corrected by what all of them took together."""
+        candidate, settings = mix.candidate, mix.candidate.settings
+        costs = candidate.predicted_ms
+        if settings.embed or settings.parallel:
+            # If a part fails alone: it ran in the whole, so it may race, and stays predicted as it runs in turn.
+            with suppress(BackendError, MismatchError, NoTimeError):
+                costs = predict(self._measurer, candidate.partitions, settings)
+        known = [ms for ms in costs if ms is not None]
+        if len(known) < len(costs):
+            return candidate
+        return replace(candidate, predicted_ms=shared_out(mix.measured_ms, known))
+
+
+def _names() -> Iterator[str]:
+    yield "collage"
+    yield from (f"collage-{rank}" for rank in count(2))
+
+
+def _levels(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """Atoms at which cells may begin, from coarse to fine."""
+    weights = partial(work, problem.graph)
+    coarse = coarser(problem.graph, problem.atoms, LEVELS, weights)
+    seams = _seams(problem)
+    found = (*(tuple(sorted({*stops, *seams})) for stops in coarse), tuple(range(len(problem.atoms))))
+    return tuple(dict.fromkeys(found))
+
+
+def _seams(problem: Problem) -> frozenset[int]:
+    """The atoms that are on another device than the one before them."""
+    places, atoms = problem.places, problem.atoms
+    if places is None:
+        return frozenset()
+    return frozenset(
+        number for number in range(1, len(atoms)) if places[atoms[number][0]] != places[atoms[number - 1][-1]]
+    )

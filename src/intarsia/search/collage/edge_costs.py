@@ -1,0 +1,310 @@
+"""What an edge of the search costs: measured if it was, else an estimate from what is known of its atoms."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from types import MappingProxyType
+
+from intarsia.config.settings import RunSettings
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Failure, Outcome
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.timing.statistics import Interval, median
+from intarsia.cost.timing.timetable import NO_TIME
+from intarsia.partitioning import Capability, Intervals, Partition
+from intarsia.partitioning.partitioning import Places
+from intarsia.search.collage.shortest_path import Edge
+from intarsia.target import Target
+
+CELL_EFFORT = Effort(seconds=0.1, min_runs=5, max_runs=60)
+PIECE_EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
+HOPELESS = 3.0
+MAX_FAILURES = 3
+"""A target that fails on so many cells is not asked again; one that hangs is not asked a second time."""
+_Typical = Callable[[Sequence[float]], float]
+_NEVER = Interval(median=math.inf, low=math.inf, high=math.inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A piece that was measured: atoms ``start`` … ``end - 1`` on ``target``, right behind ``after``.
+
+    Attributes:
+        start: Its first atom.
+        end: The atom after its last.
+        target: Who ran it.
+        after: Who ran right ahead of it; ``None`` if nobody did.
+        ms: What it took, infinite if it failed.
+    """
+
+    start: int
+    end: int
+    target: Target
+    after: Target | None
+    ms: float
+
+
+class EdgeCosts:
+    """Costs of runs of atoms, in milliseconds; infinite where an engine refuses or fails.
+
+    Each atom has a share of what its engine needs for the whole model: by the engine's own profile of a run, or else
+    by measuring cells (short runs of atoms) alone. An estimate is the sum of the shares, plus the median of what
+    pieces of this engine were seen to cost beyond theirs, since a border ends layouts and fusions, plus the median of
+    what a switch between the two engines (or, at first, between any two) was seen to cost.
+    """
+
+    def __init__(
+        self,
+        measurer: Measurer,
+        atoms: Sequence[tuple[str, ...]],
+        capabilities: Mapping[Target, Capability],
+        wholes: Mapping[Target, Outcome],
+        settings: RunSettings,
+        places: Places | None = None,
+        *,
+        weights: Sequence[float] | None = None,
+        profiles: Mapping[Target, Mapping[str, float]] | None = None,
+        hopeless: float | None = HOPELESS,
+    ) -> None:
+        """Start from the whole models.
+
+        Args:
+            measurer: Who measures.
+            atoms: In linear order.
+            capabilities: What each target takes.
+            wholes: What the whole model costs on each target.
+            settings: How pieces run.
+            places: The device of each node, where devices were planned.
+            weights: Work of each atom, by which a cell's cost is put down to its atoms; equal if left out.
+            profiles: Milliseconds of nodes by id, for targets whose engine told; scaled to the whole model's cost.
+            hopeless: A cell is given up at so many times the best that is known of it; ``None`` for never.
+        """
+        self.atoms = tuple(atoms)
+        self._measurer = measurer
+        self._settings = settings
+        self._hopeless = hopeless
+        self._weights = list(weights or [1.0] * len(self.atoms))
+        self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
+        self._runs = {target: Intervals.of(atoms, capability, places) for target, capability in capabilities.items()}
+        self._shares = {target: [math.inf] * len(self.atoms) for target in capabilities}
+        self._profiled = self._learned(profiles or {})
+        self._sums: dict[Target, list[float]] = {}
+        self._borders: dict[Target, list[float]] = {target: [] for target in capabilities}
+        self._edges: dict[Edge[Target], Interval] = {}
+        self._alone: dict[tuple[int, int, Target], Interval] = {}
+        self._switches: dict[tuple[Target, Target], list[float]] = defaultdict(list)
+        self._correction: dict[Target | None, float] = defaultdict(float)
+        self._failures: Counter[Target] = Counter()
+        self._is_out_of_time = False
+        for target, outcome in wholes.items():
+            self._count_failure(target, outcome)
+        self._sum_up()
+
+    @property
+    def profiled(self) -> frozenset[Target]:
+        """Targets whose shares are known without measuring cells."""
+        return self._profiled
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether there was no time any more for something that was to be measured."""
+        return self._is_out_of_time
+
+    @property
+    def cells(self) -> int:
+        """How many pieces were measured alone."""
+        return len(self._alone)
+
+    @property
+    def shares(self) -> Mapping[Target, tuple[float, ...]]:
+        """For each target what each atom adds to the whole model; infinite where that is not known."""
+        return MappingProxyType({target: tuple(shares) for target, shares in self._shares.items()})
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """Every piece that was measured, in order."""
+        alone = [Known(start=s, end=e, target=t, after=None, ms=i.median) for (s, e, t), i in self._alone.items()]
+        behind = [
+            Known(start=edge.start, end=edge.end, target=edge.target, after=edge.after, ms=interval.median)
+            for edge, interval in self._edges.items()
+            if edge.after is not None
+        ]
+        return tuple(sorted((*alone, *behind), key=lambda k: (k.start, k.end, str(k.target), str(k.after or ""))))
+
+    def candidates(self, stops: Sequence[int]) -> int:
+        """How many pieces there are to choose from: runs between these atoms, on each target that takes them."""
+        bounds = (*stops, len(self.atoms))
+        return sum(
+            runs.accepts(start, end)
+            for runs in self._runs.values()
+            for place, start in enumerate(bounds)
+            for end in bounds[place + 1 :]
+        )
+
+    def measure_cell(self, start: int, end: int) -> None:
+        """Measure a short run of atoms alone, on each target that takes it and gave no profile, best promise first."""
+        best = min((self._own(start, end, target) for target in self._profiled), default=math.inf)
+        for target in sorted(self._runs, key=lambda t: self._wholes[t]):
+            cell = (start, end, target)
+            if target in self._profiled or cell in self._alone or self._failures[target] >= MAX_FAILURES:
+                continue
+            if not self._runs[target].accepts(start, end):
+                continue
+            hopeless = None if best == math.inf or self._hopeless is None else self._hopeless * best
+            effort = replace(CELL_EFFORT, hopeless_ms=hopeless)
+            outcome = self._measurer.cost(self._piece(start, end, target), self._settings, effort=effort)
+            if self._is_refused(outcome):
+                continue
+            self._count_failure(target, outcome)
+            self._alone[cell] = _interval(outcome)
+            best = min(best, outcome.cost_ms)
+
+    def calibrate(self, stops: Sequence[int]) -> None:
+        """Learn shares from the cells between these atoms, and from them what borders cost."""
+        bounds = list(pairwise((*stops, len(self.atoms))))
+        for target in self._runs.keys() - self._profiled:
+            cells = [self._alone.get((*cell, target), _NEVER).median for cell in bounds]
+            total, whole = sum(cells), self._wholes[target]
+            kept = min(1.0, whole / total) if total < math.inf and whole < math.inf and total > 0 else 1.0
+            for (start, end), ms in zip(bounds, cells, strict=True):
+                weight = sum(self._weights[start:end]) or 1.0
+                self._shares[target][start:end] = [ms * kept * part / weight for part in self._weights[start:end]]
+        self._sum_up()
+        self._learn_borders()
+
+    def cost(self, edge: Edge[Target], host: Target | None = None) -> float:
+        """The best that is known about an edge.
+
+        Args:
+            edge: The edge.
+            host: The target that holds the other pieces in its session, so that its own have no borders; ``None`` if
+                pieces are called in turn.
+        """
+        if not self._runs[edge.target].accepts(edge.start, edge.end):
+            return math.inf
+        if self._is_whole(edge):
+            return self._wholes[edge.target]
+        correction = 0.0 if edge.after is None else self._correction[host]
+        if host is not None and edge.target == host:
+            return self._own(edge.start, edge.end, host) + correction
+        known = self._edges.get(edge)
+        return (self._estimate(edge) if known is None else known.median) + correction
+
+    def low(self, edge: Edge[Target], host: Target | None = None) -> float:
+        """The least an edge may cost: by its samples, or for an estimate by the least borders and switches seen."""
+        known = self._edges.get(edge)
+        if edge.target == host:
+            return self._own(edge.start, edge.end, host)
+        return min(self._estimate(edge, min) if known is None else known.low, self.cost(edge, host))
+
+    def shares_ms(self, start: int, end: int) -> list[float]:
+        """What a run of atoms adds to the whole model on each target; infinite where it refuses or it is unknown."""
+        return [
+            self._own(start, end, target) if runs.accepts(start, end) else math.inf
+            for target, runs in self._runs.items()
+        ]
+
+    def is_measured(self, edge: Edge[Target], host: Target | None = None) -> bool:
+        """Whether its cost is measured rather than estimated; what a host does is only measured with its whole plan."""
+        return edge in self._edges or self._is_whole(edge) or edge.target == host
+
+    def measured_ms(self, edge: Edge[Target]) -> float | None:
+        """What measuring it gave, without what whole plans taught."""
+        known = self._edges.get(edge)
+        return None if known is None else known.median
+
+    def measured_cost(self, edge: Edge[Target], host: Target | None = None) -> float:
+        """What is known about an edge, infinite if it was not measured."""
+        return self.cost(edge, host) if edge in self._edges or edge.target == host else math.inf
+
+    def measure(self, edge: Edge[Target]) -> None:
+        """Measure an edge in its place: the atom before it, on the engine before it, runs right ahead."""
+        after = None if edge.after is None else self._piece(edge.start - 1, edge.start, edge.after)
+        piece = self._piece(edge.start, edge.end, edge.target)
+        outcome = self._measurer.cost(piece, self._settings, after=after, effort=PIECE_EFFORT)
+        if self._is_refused(outcome):
+            return
+        found = _interval(outcome)
+        if edge.after is None:
+            self._alone[edge.start, edge.end, edge.target] = found
+            self._learn_borders()
+        elif not isinstance(outcome, Failure):
+            beyond = found.median - self._apart(edge.start, edge.end, edge.target)
+            self._switches[edge.after, edge.target].append(max(0.0, beyond))
+        self._edges[edge] = found
+
+    def correct(self, predicted_ms: float, measured_ms: float, switches: int, host: Target | None = None) -> None:
+        """Spread what a whole plan cost beyond its prediction over its switches, for the next round."""
+        self._correction[host] = max(0.0, self._correction[host] + (measured_ms - predicted_ms) / max(switches, 1))
+
+    def partitions(self, edges: Sequence[Edge[Target]]) -> tuple[Partition, ...]:
+        """The pieces of a path."""
+        return tuple(self._piece(edge.start, edge.end, edge.target) for edge in edges)
+
+    def _learned(self, profiles: Mapping[Target, Mapping[str, float]]) -> frozenset[Target]:
+        """Fill in the shares of targets that gave a profile, and return these."""
+        found = []
+        for target, nodes in profiles.items():
+            told = [sum(nodes.get(id_, 0.0) for id_ in atom) for atom in self.atoms]
+            if sum(told) > 0 and self._wholes[target] < math.inf:
+                self._shares[target] = [self._wholes[target] * ms / sum(told) for ms in told]
+                found.append(target)
+        return frozenset(found)
+
+    def _sum_up(self) -> None:
+        self._sums = {target: list(accumulate(shares, initial=0.0)) for target, shares in self._shares.items()}
+
+    def _learn_borders(self) -> None:
+        for target in self._runs:
+            self._borders[target] = [
+                max(0.0, interval.median - self._own(start, end, target))
+                for (start, end, piece_target), interval in self._alone.items()
+                if piece_target == target and interval.median < math.inf
+            ]
+
+    def _own(self, start: int, end: int, target: Target) -> float:
+        sums = self._sums[target]
+        if sums[end] < math.inf:
+            return sums[end] - sums[start]
+        return sum(self._shares[target][start:end])
+
+    def _apart(self, start: int, end: int, target: Target, typical: _Typical = median) -> float:
+        """What a piece costs by itself: measured, or its share and a typical border."""
+        alone = self._alone.get((start, end, target))
+        if alone is not None:
+            return alone.low if typical is min else alone.median
+        borders = self._borders[target]
+        return self._own(start, end, target) + (typical(borders) if borders else 0.0)
+
+    def _estimate(self, edge: Edge[Target], typical: _Typical = median) -> float:
+        seen = [] if edge.after is None else self._seen_switches(edge.after, edge.target)
+        return self._apart(edge.start, edge.end, edge.target, typical) + (typical(seen) if seen else 0.0)
+
+    def _seen_switches(self, after: Target, target: Target) -> list[float]:
+        """What switches of this pair were seen to cost; those of all pairs, while this one was never seen."""
+        return self._switches.get((after, target)) or [ms for seen in self._switches.values() for ms in seen]
+
+    def _is_whole(self, edge: Edge[Target]) -> bool:
+        return edge.end - edge.start == len(self.atoms)
+
+    def _is_refused(self, outcome: Outcome) -> bool:
+        """Whether there was no time to measure something; nothing is known of it then."""
+        if isinstance(outcome, Failure) and outcome.stage == NO_TIME:
+            self._is_out_of_time = True
+            return True
+        return False
+
+    def _count_failure(self, target: Target, outcome: Outcome) -> None:
+        if isinstance(outcome, Failure) and outcome.stage != "capability":
+            self._failures[target] += MAX_FAILURES if outcome.stage == "timeout" else 1
+
+    def _piece(self, start: int, end: int, target: Target) -> Partition:
+        return Partition(target=target, nodes=tuple(node for atom in self.atoms[start:end] for node in atom))
+
+
+def _interval(outcome: Outcome) -> Interval:
+    return _NEVER if isinstance(outcome, Failure) else outcome.interval

@@ -1,0 +1,1 @@
+"""Which of the finished candidates ships, and the sentence that says why."""

@@ -1,0 +1,105 @@
+"""Candidates as finished artifacts: written where their pieces were measured, and opened in fresh processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from intarsia.backends import registry
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Failure
+from intarsia.cost.reference.evaluate import failure_of
+from intarsia.cost.worker.client import WorkerClient, ask_twice
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.cost.worker.protocol import Open, Opened
+from intarsia.graph import Graph
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate
+from intarsia.runtime.artifact.trust import OWN
+from intarsia.runtime.environment import load_environment
+from intarsia.search.decision.prediction import failure_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """An artifact, and the seconds that its engines took to compile it."""
+
+    path: Path
+    compile_s: float
+
+
+class Builder:
+    """Writes candidates' artifacts, each once, in the processes that measured: their engines are loaded.
+
+    Nothing is timed here, so a compile that measured nothing does not wait for another one.
+    """
+
+    def __init__(self, measurer: Measurer, watch: Watcher, prefix: str = "finalist") -> None:
+        self._measurer = measurer
+        self._watch = watch
+        self._prefix = prefix
+        self._built: dict[str, Built | Failure] = {}
+
+    def build(self, candidate: Candidate) -> Built | Failure:
+        """The artifact, or why there is none."""
+        if candidate.name not in self._built:
+            self._watch(Progress(stage="build", done=len(self._built), note=candidate.name))
+            with self._measurer.turn():
+                self._built[candidate.name] = self._write(candidate)
+        return self._built[candidate.name]
+
+    def checked(self, candidate: Candidate) -> Path | None:
+        """The artifact, if it was built here for a race, where a fresh process loaded and checked it."""
+        built = self._built.get(candidate.name)
+        return built.path if isinstance(built, Built) else None
+
+    def written(self, candidate: Candidate) -> Path:
+        """The artifact, unopened.
+
+        Raises:
+            BackendError: It cannot be built.
+        """
+        built = self.build(candidate)
+        if isinstance(built, Failure):
+            raise failure_error(candidate.partitions[0], built)
+        return built.path
+
+    def opened(self, candidate: Candidate) -> tuple[Path, Opened]:
+        """The artifact, and what a fresh process finds that loads and checks it.
+
+        Raises:
+            CompileError, LoadError, ExecutionError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
+        """
+        engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
+        environment = load_environment(engines, candidate.settings)
+        with self._measurer.turn(), WorkerClient(self._measurer.folder, environment) as worker:
+            worker.start()  # while it starts, the artifact is built
+            built = self.build(candidate)
+            if isinstance(built, Failure):
+                raise failure_error(candidate.partitions[0], built)
+            answer = ask_twice(worker, Open(path=str(built.path), trust=OWN), 2 * self._measurer.timeout_s)
+        if not isinstance(answer, Opened):
+            raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
+        return built.path, answer
+
+    def _write(self, candidate: Candidate) -> Built | Failure:
+        path = self._measurer.folder / f"{self._prefix}-{len(self._built)}.intarsia"
+        written = self._measurer.write(candidate.partitions, candidate.settings, path)
+        return written if isinstance(written, Failure) else Built(path=path, compile_s=written)
+
+
+def _piece(partition: Partition, place: Mapping[str, int]) -> list[Any]:
+    row: list[Any] = [partition.target.key, sorted(place[node] for node in partition.nodes)]
+    return row if partition.precision is None else [*row, partition.precision.facts()]
+
+
+def plan_facts(graph: Graph, candidate: Candidate) -> Mapping[str, Any]:
+    """What a record of a plan depends on, beside the graph and the machine."""
+    place = {node.id: node.index for node in graph.nodes}
+    return {
+        "name": candidate.name,
+        "pieces": [_piece(part, place) for part in candidate.partitions],
+        "settings": candidate.settings.facts(),
+    }

@@ -1,0 +1,100 @@
+"""Engines told to compute in a type of less than fp32: a whole plan, or one end of the model where that is too much."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+
+from intarsia.cost.records.record import Failure
+from intarsia.graph import Graph
+from intarsia.partitioning import Partition, Partitioning
+from intarsia.runtime.artifact.machine import this_machine
+from intarsia.search.collage.cost_attribution import total_work
+from intarsia.target import Target
+from intarsia.target.reduced_precision import rough_targets
+
+TRIES = 3
+"""Cuts that are looked at from the better end; each is compiled anew."""
+MOST_CHANGE = 1e3
+"""By which an error is taken to be off at most: all of the model is within reach of that."""
+
+
+def in_rough_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
+    """The plan with each engine in less than fp32 that has such a type here; with several types, in each of them."""
+    isa = this_machine().isa
+    choices = [rough_targets(partition.target, isa) for partition in partitions]
+    for place in range(max(map(len, choices), default=0)):
+        yield tuple(
+            replace(partition, target=own[min(place, len(own) - 1)]) if own else partition
+            for partition, own in zip(partitions, choices, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A model of which one end computes in less than fp32."""
+
+    graph: Graph
+    atoms: Sequence[Sequence[str]]
+    exact: Target
+    rough: Target
+
+    def parts(self, count: int, *, is_head: bool) -> tuple[Partition, ...]:
+        """So many atoms from the beginning, or from the end, in less than fp32."""
+        at = count if is_head else len(self.atoms) - count
+        targets = (self.rough, self.exact) if is_head else (self.exact, self.rough)
+        ends = zip(targets, (self.atoms[:at], self.atoms[at:]), strict=True)
+        pieces = [(target, tuple(chain.from_iterable(atoms))) for target, atoms in ends if atoms]
+        return Partitioning.of(self.graph, pieces).partitions
+
+    def within(self, share: float, *, is_head: bool) -> int:
+        """How many atoms from that end have this share of the model's work, at most."""
+        atoms = self.atoms if is_head else self.atoms[::-1]
+        done = list(accumulate(total_work(self.graph, atom) for atom in atoms))
+        return bisect_right(done, share * done[-1])
+
+
+def most_that_fits(
+    cut: Cut, error: float, allowed: float, error_of: Callable[[tuple[Partition, ...]], float | Failure]
+) -> tuple[Partition, ...] | Failure | None:
+    """The plan with the longest end in less than fp32 that stays within an error.
+
+    Errors of layers are about independent, so the square of the error goes with the share of the work; both ends are
+    tried there, and the one with the smaller error is cut again.
+
+    Args:
+        cut: The model.
+        error: Of all of it in less than fp32.
+        allowed: What an end may be off by.
+        error_of: Measures a plan.
+
+    Returns:
+        ``None`` if no end was found to fit.
+    """
+    ends: list[tuple[float, bool, int]] = []
+    for is_head in (True, False):
+        count = cut.within((allowed / error) ** 2, is_head=is_head)
+        if not 0 < count < len(cut.atoms):
+            continue
+        found = error_of(cut.parts(count, is_head=is_head))
+        if isinstance(found, Failure):
+            return found
+        ends.append((found, is_head, count))
+    if not ends:
+        return None
+    found, is_head, count = min(ends)
+    fits, fails = (count, len(cut.atoms)) if found <= allowed else (0, count)
+    share = (allowed / error) ** 2
+    for _ in range(TRIES):
+        share = min(1.0, share * (min(allowed / found, MOST_CHANGE) if found else MOST_CHANGE) ** 2)
+        count = min(max(cut.within(share, is_head=is_head), fits + 1), fails - 1)
+        if not fits < count < fails:
+            break
+        again = error_of(cut.parts(count, is_head=is_head))
+        if isinstance(again, Failure):
+            return again
+        found = again
+        fits, fails = (count, fails) if found <= allowed else (fits, count)
+    return cut.parts(fits, is_head=is_head) if fits else None

@@ -1,0 +1,218 @@
+"""Which layers compute in 8 bits: as many as an error allows, those first that cost least for what they save.
+
+Each layer's error is measured at the model's outputs, in a graph that computes every layer both ways. Errors of layers
+are about independent, so their squares add up; what a sum promises is measured before it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+
+from intarsia.backends.contract.failures import CauseError
+from intarsia.config.precision import Precision, Range, Scheme
+from intarsia.cost.records.record import Failure
+from intarsia.cost.reference.evaluate import Answers, Oracle
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
+from intarsia.errors import ExecutionError
+from intarsia.graph import Graph
+from intarsia.graph.quantise import GATES, Layer, gated, layers_of, ranged, trimmed, with_sums
+from intarsia.runtime.verify import distance
+from intarsia.target import Target
+
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+"""Of a value's range: what is cut off is lost, and what is left is told apart the finer."""
+ONE_BY_ONE = 1
+"""Calibration inputs by which layers are compared; all of them by which a choice is judged."""
+
+
+FINE_SHARE = 0.37
+"""Of what a layer saves in 8 bits, what it saves with weights of two terms: about what OpenVINO showed on vit_b16."""
+Schemes = Mapping[str, Scheme]
+"""By id of a layer's node how it computes; all others in fp32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Layers in 8 bits, and the error of the model's worst output with them on the calibration inputs."""
+
+    layers: tuple[tuple[Layer, Scheme], ...]
+    ranges: tuple[tuple[str, Range], ...]
+    error: float
+
+    def precision(self, *, dynamic: bool) -> Precision:
+        """All of them, by ranges from calibration, or by those found while the model runs where a layer can."""
+        ways = [(layer, scheme.dynamic if dynamic else scheme, scheme) for layer, scheme in self.layers]
+        schemes = {layer.node.id: way if way in layer.schemes else scheme for layer, way, scheme in ways}
+        static = [layer for layer, _ in self.layers if not schemes[layer.node.id].is_dynamic]
+        known = dict(self.ranges)
+        return Precision.of(schemes, {name: known[name] for layer in static for name in layer.reads})
+
+
+class Chooser:
+    """Learns on the calibration inputs what each layer costs, and chooses."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        folder: Path,
+        inputs: Sequence[Path],
+        patience_s: float,
+        watch: Watcher = unwatched,
+        has_time: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._has_time = has_time
+        self.layers = layers_of(graph, graph.nodes)
+        self._inputs = tuple(inputs)
+        self._watch = watch
+        self._ranges = _ranges(graph, target, folder, self.layers, inputs, patience_s)
+        self._gates = [(layer, way) for layer in self.layers for way in layer.schemes if not way.is_dynamic]
+        self._oracle = Oracle(gated(graph, self._gates, self._ranges), target, folder, patience_s)
+        self.exact = self._answers({}, self._inputs)
+        self._steps: tuple[_Step, ...] | None = None
+        self._known: dict[frozenset[tuple[str, Scheme]], float] = {}
+
+    def choose(self, allowed: float) -> Choice:
+        """The most that stays within an error on the calibration inputs, perhaps nothing.
+
+        Raises:
+            ExecutionError: The engine that tells failed.
+        """
+        products = [layer for layer in self.layers if not layer.sources]
+        everything = {layer.node.id: Scheme.STATIC for layer in products}
+        if self._error(everything) <= allowed:
+            return self._choice(everything)
+        steps = self._ordered(products)
+        fits, fails = 0, len(steps)
+        guess = _promised(steps, allowed)
+        while fits + 1 < fails and self._has_time():
+            count = min(max(guess, fits + 1), fails - 1)
+            if self._error(_taken(steps[:count])) <= allowed:
+                fits = count
+            else:
+                fails = count
+            guess = (fits + fails) // 2
+        return self._choice(_taken(steps[:fits]))
+
+    def close(self) -> None:
+        """End the process that tells."""
+        self._oracle.close()
+
+    def __enter__(self) -> Chooser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _choice(self, schemes: Schemes) -> Choice:
+        whole = self._with_sums(schemes)
+        layers = tuple((layer, whole[layer.node.id]) for layer in self.layers if layer.node.id in whole)
+        error = self._error(schemes) if schemes else 0.0
+        return Choice(layers=layers, ranges=tuple(sorted(self._ranges.items())), error=error)
+
+    def _with_sums(self, schemes: Schemes) -> Schemes:
+        return {layer.node.id: schemes.get(layer.node.id, Scheme.STATIC) for layer in with_sums(self.layers, schemes)}
+
+    def _ordered(self, products: Sequence[Layer]) -> tuple[_Step, ...]:
+        """The cheapest first, by squared error for what is saved."""
+        if self._steps is None:
+            steps: list[_Step] = []
+            for number, layer in enumerate(products):
+                if not self._has_time():  # what was not looked at stays as it is
+                    break
+                self._watch(Progress(stage="accuracy", done=number, total=len(products), note=layer.node.id))
+                coarse, fine = (
+                    self._error_of({layer.node.id: way}, self._inputs[:ONE_BY_ONE]) ** 2
+                    for way in (Scheme.STATIC, Scheme.STATIC_FINE)
+                )
+                steps += _steps(layer, coarse, fine)
+            self._steps = tuple(sorted(steps, key=lambda step: step.price))
+        return self._steps
+
+    def _error(self, schemes: Schemes) -> float:
+        """With the sums that follow, on all calibration inputs; measured once."""
+        key = frozenset(schemes.items())
+        if key not in self._known:
+            self._known[key] = self._error_of(self._with_sums(schemes), self._inputs)
+        return self._known[key]
+
+    def _error_of(self, schemes: Schemes, inputs: Sequence[Path]) -> float:
+        return worst(self._answers(schemes, inputs), self.exact)
+
+    def _answers(self, schemes: Schemes, inputs: Sequence[Path]) -> Sequence[Answers]:
+        gates = [float(schemes.get(layer.node.id) is way) for layer, way in self._gates]
+        return _told(self._oracle.answers(inputs, {GATES: gates}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One layer further from fp32: what that costs, squared, and that for each operation that it saves."""
+
+    layer: Layer
+    scheme: Scheme
+    square: float
+    price: float
+
+
+def _steps(layer: Layer, coarse: float, fine: float) -> list[_Step]:
+    """To 8 bits at one go, or by way of weights of two terms where what these save is cheaper."""
+    saved = float(max(layer.flops, 1))
+    if fine / FINE_SHARE >= coarse:
+        return [_Step(layer=layer, scheme=Scheme.STATIC, square=coarse, price=coarse / saved)]
+    rest = coarse - fine
+    return [
+        _Step(layer=layer, scheme=Scheme.STATIC_FINE, square=fine, price=fine / (FINE_SHARE * saved)),
+        _Step(layer=layer, scheme=Scheme.STATIC, square=rest, price=rest / ((1.0 - FINE_SHARE) * saved)),
+    ]
+
+
+def _taken(steps: Iterable[_Step]) -> Schemes:
+    """Where several steps take one layer, the last of them counts: its price is the highest."""
+    return {step.layer.node.id: step.scheme for step in steps}
+
+
+def _promised(steps: Sequence[_Step], allowed: float) -> int:
+    """How many steps stay within an error if squares add up."""
+    total = 0.0
+    for count, step in enumerate(steps):
+        total += step.square
+        if sqrt(total) > allowed:
+            return count
+    return len(steps)
+
+
+def worst(actual: Sequence[Answers], expected: Sequence[Answers]) -> float:
+    """The error of the worst output on the worst of these inputs."""
+    pairs = zip(actual, expected, strict=False)
+    return max((distance(y, r) for ys, rs in pairs for y, r in zip(ys, rs, strict=True)), default=0.0)
+
+
+def _ranges(
+    graph: Graph, target: Target, folder: Path, layers: Sequence[Layer], inputs: Sequence[Path], patience_s: float
+) -> dict[str, Range]:
+    """For each value that a layer reads the range that calibration saw, cut where that loses least."""
+
+    def told(graph: Graph) -> dict[str, list[float]]:
+        with Oracle(graph, target, folder, patience_s) as oracle:
+            runs = _told(oracle.answers(inputs))
+        columns = zip(*([float(value) for value in run] for run in runs), strict=True)
+        return {name: list(column) for name, column in zip(graph.outputs, columns, strict=True)}
+
+    names = list(dict.fromkeys(name for layer in layers for name in layer.reads))
+    asked, ends = ranged(graph, names)
+    found = told(asked)
+    seen = {name: (min(found[low]), max(found[high])) for name, (low, high) in ends.items()}
+    asked, errors = trimmed(graph, seen, SHARES)
+    found = told(asked)
+    best = {name: min(range(len(SHARES)), key=lambda at: sum(found[ends[at]])) for name, ends in errors.items()}
+    return {name: (SHARES[best[name]] * low, SHARES[best[name]] * high) for name, (low, high) in seen.items()}
+
+
+def _told(found: Sequence[Answers] | Failure) -> Sequence[Answers]:
+    if isinstance(found, Failure):
+        error = ExecutionError("the engine that tells how accurate layers are", found.reason)
+        raise error from (CauseError(found.cause) if found.cause.is_transient else None)
+    return found

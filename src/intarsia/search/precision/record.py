@@ -1,0 +1,98 @@
+"""Plans in less than fp32 and their errors, kept with the records: learning which layers can be so takes minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from intarsia.config.precision import Precision, Scheme
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.measure import run_facts
+from intarsia.cost.records.record import Key
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.decision.builder import plan_facts
+from intarsia.search.precision.reduced_precision import Rough, RoughPlans
+from intarsia.target import Target
+
+VERSION = 2
+"""Part of every key: raised when the search or the measure of an error changes."""
+
+
+def rough_key(problem: Problem, exact: Sequence[Candidate]) -> Key:
+    """All that the plans depend on; other than a time, an error depends on every weight. What they came to in so much
+    time says nothing of what more time would find.
+    """
+    facts = {"rough": VERSION, "allowed": problem.settings.max_error, "budget_s": problem.settings.budget_s}
+    return _key(problem, exact, facts)
+
+
+def accuracy_key(problem: Problem, plan: Candidate, exact: Candidate, allowed: float) -> Key:
+    """All that a plan's error on unseen inputs depends on."""
+    return _key(problem, (plan, exact), {"accuracy": VERSION, "allowed": allowed})
+
+
+def _key(problem: Problem, plans: Sequence[Candidate], facts: Mapping[str, Any]) -> Key:
+    return Key(
+        facts={
+            **facts,
+            "graph": problem.graph.content_hash(),
+            "seed": problem.settings.seed,
+            "plans": [plan_facts(problem.graph, plan) for plan in plans],
+            **run_facts((part.target for plan in plans for part in plan.partitions), plans[0].settings),
+        }
+    )
+
+
+def to_json(plans: RoughPlans) -> dict[str, Any]:
+    """The plans as a JSON object."""
+    return {
+        "found": [{"error": each.error, **_candidate_json(each.candidate)} for each in plans.found],
+        "dropped": [list(pair) for pair in plans.dropped],
+        "reason": plans.reason,
+    }
+
+
+def from_json(data: Mapping[str, Any], threads: int, max_error: float | None) -> RoughPlans:
+    """The plans that `to_json` wrote."""
+    return RoughPlans(
+        found=tuple(
+            Rough(candidate=_candidate(each, threads, max_error), error=each["error"]) for each in data["found"]
+        ),
+        dropped=tuple((plan, reason) for plan, reason in data["dropped"]),
+        reason=data["reason"],
+    )
+
+
+def _candidate_json(plan: Candidate) -> dict[str, Any]:
+    return {
+        "name": plan.name,
+        "label": plan.label,
+        "pieces": [
+            [str(part.target), list(part.nodes), None if part.precision is None else part.precision.facts()]
+            for part in plan.partitions
+        ],
+        "spin": plan.settings.spin.value,
+        "parallel": plan.settings.parallel,
+        "predicted_ms": list(plan.predicted_ms),
+    }
+
+
+def _candidate(data: Mapping[str, Any], threads: int, max_error: float | None) -> Candidate:
+    return Candidate(
+        name=data["name"],
+        label=data["label"],
+        partitions=tuple(
+            Partition(target=Target(target), nodes=tuple(nodes), precision=None if facts is None else _precision(facts))
+            for target, nodes, facts in data["pieces"]
+        ),
+        settings=RunSettings(threads=threads, spin=Spin(data["spin"]), parallel=data["parallel"], max_error=max_error),
+        predicted_ms=tuple(data["predicted_ms"]),
+    )
+
+
+def _precision(facts: Iterable[Sequence[Any]]) -> Precision:
+    schemes, ranges = facts
+    return Precision.of(
+        {node: Scheme(scheme) for node, scheme in schemes}, {name: (low, high) for name, low, high in ranges}
+    )

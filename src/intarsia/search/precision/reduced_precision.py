@@ -1,0 +1,314 @@
+"""Plans in less than fp32 that keep the whole within a stated error, made from the best plans in fp32.
+
+What decides (ranges, which layers, which plans) is measured on calibration inputs; what ships is checked on others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from intarsia.backends import registry
+from intarsia.backends.contract.failures import cause_of
+from intarsia.config import RunSettings
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Failure
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.errors import ExecutionError, PlanError
+from intarsia.graph.quantise import layers_of, quantised
+from intarsia.partitioning import Partition, Partitioning, with_precision
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.collage.cost_attribution import shared_out, total_work
+from intarsia.search.precision.candidates import Cut, in_rough_types, most_that_fits
+from intarsia.search.precision.layer_choice import Chooser, worst
+from intarsia.search.precision.validation_set import Samples
+from intarsia.target import Target
+
+MARGIN = 0.93
+"""Share of the error that is given away on the calibration inputs: others may do worse."""
+MOST = 3
+"""Plans in less than fp32 that race, at most."""
+REACH = 3.0
+"""An engine that is this many times slower than the best in fp32 will not be the fastest in 8 bits."""
+ROUGH_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
+SLOWER = 1.25
+"""A plan that takes so many times as long as the one in fp32 it was made of is dropped; less may be noise."""
+LEAST_REST = 0.05
+"""Share of an error that is left beside a part of it which is as large."""
+TELLING = 4.0
+"""Of the time that the whole model takes, what it takes to find out what each layer costs, at least."""
+SHARE = 0.7
+"""Share of the time behind which nothing more is looked for."""
+OUT_OF_TIME = "there was no time to look for plans in less than fp32"
+_TRIES = 3
+_IN_TYPES = "its engines in less than fp32"
+_KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rough:
+    """A plan in less than fp32, and its error on the calibration inputs."""
+
+    candidate: Candidate
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoughPlans:
+    """What came of looking for plans in less than fp32.
+
+    Attributes:
+        found: The fastest first.
+        dropped: What was tried and will not race, and why.
+        reason: Why there is none.
+    """
+
+    found: tuple[Rough, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The plans."""
+        return tuple(rough.candidate for rough in self.found)
+
+
+NO_ROUGH = RoughPlans()
+"""Where nobody allowed an error."""
+
+
+class RoughSearch:
+    """Makes plans in less than fp32 of plans in fp32."""
+
+    def __init__(self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher) -> None:
+        self._problem = problem
+        self._measurer = measurer
+        self._samples = samples
+        self._watch = watch
+        self._allowed = problem.settings.max_error or 0.0
+        self._found: list[Rough] = []
+        self._dropped: list[tuple[str, str]] = []
+        self._tried: set[tuple[Partition, ...]] = set()
+        self._errors: dict[tuple[tuple[Partition, ...], RunSettings], float | Failure] = {}
+
+    def run(self, exact: Sequence[Candidate]) -> RoughPlans:
+        """The fastest plans that stay within the error on the calibration inputs.
+
+        Args:
+            exact: Plans in fp32, of each engine the best settings, and mixes.
+        """
+        if not layers_of(self._problem.graph, self._problem.graph.nodes):
+            return RoughPlans(reason="no layer of the model computes faster in less than fp32")
+        with self._measurer.machine():
+            return self._told(exact)
+
+    def _told(self, exact: Sequence[Candidate]) -> RoughPlans:
+        """With the first engine that tells what layers cost."""
+        reason = ""
+        for target in self._tellers(exact):
+            if not self._fits_time(TELLING * self._whole_s([target])):
+                return RoughPlans(reason=reason or OUT_OF_TIME)
+            try:
+                with self._chooser(target) as chooser:
+                    return self._searched(exact, chooser)
+            except ExecutionError as error:
+                reason = str(error) if self._fits_time(0.0) else OUT_OF_TIME
+                failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
+                self._measurer.noted((Partition(target=target, nodes=()),), failure)
+        return RoughPlans(reason=reason)
+
+    def _fits_time(self, seconds: float) -> bool:
+        """Whether something that takes so long may begin; asked of the time alone, since all of this is kept as one."""
+        return self._measurer.time.fits(seconds, SHARE)
+
+    def _whole_s(self, targets: Iterable[Target]) -> float:
+        return self._measurer.time.whole_s({registry.engine_of(target) for target in targets})
+
+    def _chooser(self, target: Target) -> Chooser:
+        graph, folder = self._problem.graph, self._measurer.folder
+        inputs, time = self._samples.calibration, self._measurer.time
+        patience_s = self._measurer.timeout_s
+        if not time.is_endless:
+            patience_s = min(patience_s, time.left / (1 + len(inputs)))
+        return Chooser(graph, target, folder, inputs, patience_s, self._watch, lambda: self._fits_time(0.0))
+
+    def _tellers(self, exact: Sequence[Candidate]) -> list[Target]:
+        """Engines that run the whole model, the fastest first; of those with two levels one."""
+        singles = [plan.partitions[0].target for plan in exact if len(plan.partitions) == 1]
+        found = {target.kind.name: target for target in reversed(singles)}
+        return list(reversed(found.values())) or [Target("reference")]
+
+    def _searched(self, exact: Sequence[Candidate], chooser: Chooser) -> RoughPlans:
+        self._watch(Progress(stage="accuracy", note="what layers cost"))
+        self._found.clear()
+        self._dropped.clear()
+        self._tried.clear()
+        self._errors.clear()
+        for plan in exact:
+            if not self._fits_time(self._plan_s(plan)):
+                self._dropped.append((plan.label, OUT_OF_TIME))
+                continue
+            self._try_types(plan, chooser)
+            for is_dynamic in (False, True):
+                self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
+        found = sorted(self._found, key=lambda rough: rough.candidate.total_ms or math.inf)
+        late = ((rough.candidate.label, f"{MOST} others were faster when they were tried") for rough in found[MOST:])
+        dropped = (*self._dropped, *late)
+        reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
+        return RoughPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
+
+    def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
+        """With its engines in less than fp32; then also layers in 8 bits, or only one end of the model in that type."""
+        for partitions in in_rough_types(plan.partitions):
+            error = self._error(partitions, self._settings(plan), chooser)
+            if isinstance(error, Failure):
+                self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
+            elif not self._fits(error):
+                self._kept(self._cut(plan, partitions, error, chooser), plan, _IN_TYPES)
+            elif self._kept(self._rough(plan, partitions, chooser), plan, _IN_TYPES):
+                self._try_layers(plan, partitions, chooser, is_dynamic=False, base=error)
+
+    def _try_layers(
+        self,
+        plan: Candidate,
+        partitions: tuple[Partition, ...],
+        chooser: Chooser,
+        *,
+        is_dynamic: bool,
+        base: float = 0.0,
+    ) -> None:
+        """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
+        kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
+        allowed = _rest(MARGIN * self._allowed, base)
+        choice = chooser.choose(allowed)
+        for _ in range(_TRIES):
+            if not self._fits_time(self._plan_s(plan)):
+                self._dropped.append((f"{plan.label}, {kind}", OUT_OF_TIME))
+                return
+            if not choice.layers:
+                why = "no layer fits the error" if self._fits_time(0.0) else OUT_OF_TIME
+                self._dropped.append((f"{plan.label}, {kind}", why))
+                return
+            precision = choice.precision(dynamic=is_dynamic)
+            cover = with_precision(self._problem.graph, Partitioning(partitions=partitions), precision)
+            if cover.partitions in self._tried:  # where no layer can find its ranges while the model runs
+                return
+            self._tried.add(cover.partitions)
+            rough = self._rough(plan, cover.partitions, chooser)
+            if isinstance(rough, str) or self._fits(rough.error):
+                self._kept(rough, plan, kind)
+                return
+            # This engine rounds in other places than the one that told.
+            choice = chooser.choose(allowed * allowed / _rest(rough.error, base))
+        self._dropped.append((f"{plan.label}, {kind}", "its error stayed too large with fewer layers"))
+
+    def _plan_s(self, plan: Candidate) -> float:
+        """Seconds that a plan in less than fp32 takes until it is known."""
+        return 2 * self._whole_s(part.target for part in plan.partitions)
+
+    def _fits(self, error: float) -> bool:
+        return error <= self._allowed * (1 + MARGIN) / 2
+
+    def _kept(self, rough: Rough | str, plan: Candidate, kind: str) -> bool:
+        """Take it down among those found, or why it is not."""
+        if isinstance(rough, str):
+            self._dropped.append((f"{plan.label}, {kind}", rough))
+            return False
+        self._found.append(rough)
+        return True
+
+    def _cut(self, plan: Candidate, partitions: tuple[Partition, ...], error: float, chooser: Chooser) -> Rough | str:
+        """As much of one end of the model in that type as fits the error."""
+        if len(partitions) > 1:
+            return f"it is off by {error:.2g}"
+        exact, rough = plan.partitions[0].target, partitions[0].target
+        cut = Cut(graph=self._problem.graph, atoms=self._problem.atoms, exact=exact, rough=rough)
+        settings = self._settings(plan)
+        found = most_that_fits(cut, error, MARGIN * self._allowed, lambda parts: self._error(parts, settings, chooser))
+        if isinstance(found, Failure):
+            return f"failed at {found.stage}: {found.reason}"
+        return f"it is off by {error:.2g}, and so is each end" if found is None else self._rough(plan, found, chooser)
+
+    def _settings(self, plan: Candidate) -> RunSettings:
+        return replace(plan.settings, embed=False, max_error=self._allowed)
+
+    def _error(self, partitions: tuple[Partition, ...], settings: RunSettings, chooser: Chooser) -> float | Failure:
+        """Of a plan on the calibration inputs; asked once, since its engines compile it for that."""
+        key = (partitions, settings)
+        if key not in self._errors:
+            if not self._fits_time(self._whole_s(part.target for part in partitions)):
+                return self._measurer.time.refusal()
+            told = self._measurer.answers(partitions, settings, self._samples.calibration)
+            self._errors[key] = told if isinstance(told, Failure) else worst(told, chooser.exact)
+        return self._errors[key]
+
+    def _rough(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> Rough | str:
+        """A plan in less than fp32 with its error, or why it is none."""
+        refusal = next(filter(None, (self._refusal(part) for part in partitions)), None)
+        if refusal is not None:
+            return refusal
+        settings = self._settings(plan)
+        hopeless = min((2 * (rough.candidate.total_ms or math.inf) for rough in self._found), default=None)
+        outcome = self._measurer.cost_of_plan(partitions, settings, replace(ROUGH_EFFORT, hopeless_ms=hopeless))
+        if isinstance(outcome, Failure):
+            return f"failed at {outcome.stage}: {outcome.reason}"
+        if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf):
+            return f"it takes {outcome.cost_ms:.3g} ms, in fp32 {plan.total_ms:.3g}"
+        if hopeless and outcome.cost_ms > hopeless:
+            return "another plan in reduced precision takes less than half as long"
+        error = self._error(partitions, settings, chooser)
+        if isinstance(error, Failure):
+            return f"failed at {error.stage}: {error.reason}"
+        works = [total_work(self._problem.graph, part.nodes) for part in partitions]
+        candidate = Candidate(
+            name=plan.name,
+            label=plan.label,
+            partitions=partitions,
+            settings=settings,
+            predicted_ms=shared_out(outcome.cost_ms, works),
+        )
+        names = " + ".join(candidate.precisions)
+        several = "" if len(partitions) == len(plan.partitions) else " in part"
+        return Rough(
+            candidate=replace(
+                candidate, name=f"{plan.name}, {names}{several}", label=f"{plan.label} in {names}{several}"
+            ),
+            error=error,
+        )
+
+    def _refusal(self, partition: Partition) -> str | None:
+        """Why an engine does not take what becomes of its partition."""
+        if partition.precision is None:
+            return None
+        graph = self._problem.graph
+        try:
+            model = quantised(graph.extract(partition.nodes), partition.precision)
+        except PlanError as error:
+            return str(error)
+        backend = registry.of(partition.target)
+        refusals = (backend.refusal(node, model.graph, partition.target) for node in model.nodes)
+        return next(filter(None, refusals), None)
+
+
+def _first(dropped: Sequence[tuple[str, str]]) -> str:
+    if not dropped:
+        return "nothing was tried"
+    plan, why = dropped[0]
+    return f"{plan.partition(',')[0]}: {why}"
+
+
+def _rest(error: float, part: float) -> float:
+    """What is left of an error beside an independent part of it; a little at least."""
+    return math.sqrt(max(error**2 - part**2, (LEAST_REST * error) ** 2))
+
+
+def starting_points(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
+    """Of each engine within reach its best settings, the fastest first, and the best mix that is called in turn."""
+    best: dict[str, Candidate] = {}
+    ranked = sorted(singles, key=lambda plan: plan.total_ms or math.inf)
+    for single in ranked:
+        if (single.total_ms or math.inf) <= REACH * (ranked[0].total_ms or math.inf):
+            best.setdefault(single.label, single)
+    return [*best.values(), *[mix for mix in mixes if not mix.settings.embed][:1]]

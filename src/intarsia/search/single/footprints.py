@@ -1,0 +1,103 @@
+"""What the engines that did not race start with and hold: a comparison tells it of all, not of the fastest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+
+from pydantic import TypeAdapter
+
+from intarsia.backends import registry
+from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.records.record import Failure, Key
+from intarsia.cost.timing.footprint import Footprint
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.errors import BackendError, MismatchError
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.decision.builder import Builder, plan_facts
+from intarsia.search.single.single_engine import Single
+
+SURVEY = 1
+"""Part of every key: raised when what is recorded changes."""
+_FOOTPRINT = TypeAdapter(Footprint)
+
+
+def survey(
+    problem: Problem, measurer: Measurer, singles: Sequence[Single], known: Collection[str], watch: Watcher
+) -> dict[str, Footprint]:
+    """Load each engine once with its best settings, in a fresh process that has the machine to itself.
+
+    Args:
+        problem: What was planned.
+        measurer: Whose store keeps it.
+        singles: Every engine. Left out are those that failed, and those that were given up after a first look.
+        known: Plans whose footprint is known; their engines are left out too.
+        watch: Told of each.
+
+    Returns:
+        By the name of the plan; nothing of one that fails at this, or that there is no time for.
+    """
+    measurer.time.keep_last(0.0)
+    builder = Builder(measurer, watch, prefix="surveyed")
+    found: dict[str, Footprint] = {}
+    due = [single.candidates[0] for single in singles if _is_due(single, known)]
+    for number, candidate in enumerate(due):
+        watch(Progress(stage="survey", done=number, total=len(due), note=candidate.label))
+        key = _key(problem, candidate)
+        stored = measurer.store.get(key, "footprint")
+        if stored is not None:
+            measurer.cached += 1
+            found[candidate.name] = _FOOTPRINT.validate_python(stored)
+            continue
+        if not measurer.time.may_race({"survey": candidate.name}, _expected_s(measurer, candidate)):
+            continue
+        with measurer.machine():
+            try:
+                found[candidate.name] = _weighed(builder, candidate)
+            except (BackendError, MismatchError):
+                continue
+            measurer.measured += 1
+            measurer.store.put("footprint", key, asdict(found[candidate.name]), measurer.provenance)
+    return found
+
+
+def held_against(chosen: Candidate, singles: Sequence[Single]) -> tuple[Single, ...]:
+    """The engine alone whose memory is told beside that of a plan with kernels of our own, which need much of it.
+
+    Of our engine alone it is the one that it is made of; of a mix, the fastest that is not ours.
+    """
+    hosts = {registry.of(partition.target).extends for partition in chosen.partitions} - {None}
+    if not hosts:
+        return ()
+    if len({partition.target for partition in chosen.partitions}) == 1:
+        return tuple(single for single in singles if registry.engine_of(single.target) in hosts)
+    plain = [single for single in singles if single.candidates and registry.of(single.target).extends is None]
+    return tuple(sorted(plain, key=lambda single: single.outcome.cost_ms)[:1])
+
+
+def _is_due(single: Single, known: Collection[str]) -> bool:
+    if isinstance(single.outcome, Failure) or not single.outcome.is_complete:
+        return False
+    return not any(candidate.name in known for candidate in single.candidates)
+
+
+def _expected_s(measurer: Measurer, candidate: Candidate) -> float:
+    engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
+    return measurer.time.process_s + measurer.time.whole_s(engines)
+
+
+def _weighed(builder: Builder, candidate: Candidate) -> Footprint:
+    builder.build(candidate)  # first, so that opening it has the machine to itself
+    _, opened = builder.opened(candidate)
+    return Footprint(cold_s=(opened.cold_s,), memory=(opened.memory,))
+
+
+def _key(problem: Problem, candidate: Candidate) -> Key:
+    return Key(
+        facts={
+            "survey": SURVEY,
+            "graph": problem.graph.fingerprint,
+            "plan": plan_facts(problem.graph, candidate),
+            **run_facts((partition.target for partition in candidate.partitions), candidate.settings),
+        }
+    )

@@ -1,0 +1,106 @@
+"""A first look at engines that take seconds to compile anything: on the model's heaviest part, beside the best so far.
+
+What is far behind there is not measured further, so that more engines do not make planning longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from intarsia.backends import registry
+from intarsia.backends.contract.failures import Cause
+from intarsia.config.settings import RunSettings
+from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.records.record import Failure, Key, Measurement
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Problem
+from intarsia.search.collage.cost_attribution import total_work
+from intarsia.target import Target
+
+STAGE: Final = "first look"
+"""Of a `Failure` that says why an engine was not measured further."""
+BEHIND = 1.5
+"""An engine so many times slower on the heaviest part is not measured further."""
+SHARE = 0.3
+"""Share of the budget after which no more engines are looked at."""
+EFFORT = Effort(seconds=0.2, min_runs=3, max_runs=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstLook:
+    """Looks at engines of one problem.
+
+    Attributes:
+        problem: The problem.
+        measurer: Measures parts of it.
+        deadline: Of the compile.
+    """
+
+    problem: Problem
+    measurer: Measurer
+    deadline: Deadline
+
+    def wants(self, target: Target) -> bool:
+        """Whether a target is looked at first: one whose engine compiles slowly, and that nobody named."""
+        slow = registry.of(target).traits.compiles_slowly
+        return slow and self.problem.settings.prune and target not in self.problem.named
+
+    def verdict(self, target: Target, best: Target | None) -> Failure | None:
+        """Why a target is not to be measured further; ``None`` if it is.
+
+        Args:
+            target: The target.
+            best: The fastest so far on the whole model; ``None`` if none runs it.
+        """
+        late = self._too_late(target)
+        if late is not None:
+            return Failure(stage=STAGE, reason=late, cause=Cause.NOT_ASKED)
+        part = self._heaviest(target)
+        if not part or best is None:
+            return None
+        ours, theirs = self._ms(target, part), self._ms(best, part)
+        if isinstance(ours, Failure):
+            return ours
+        if isinstance(theirs, Failure) or ours.cost_ms <= BEHIND * theirs.cost_ms:
+            return None
+        slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"
+        reason = f"takes {slower} on the heaviest part, so nothing else was measured"
+        return Failure(stage=STAGE, reason=reason, cause=Cause.NOT_ASKED)
+
+    def _too_late(self, target: Target) -> str | None:
+        """Why there is no time for a target. It is kept: the same question, asked again, has the same answer."""
+        if math.isinf(self.deadline.seconds):
+            return None
+        key = Key(
+            facts={
+                "first look": 1,
+                "graph": self.problem.graph.fingerprint,
+                "target": target.key,
+                "budget_s": self.deadline.seconds,
+                **run_facts([target], RunSettings(threads=self.problem.threads)),
+            }
+        )
+        stored = self.measurer.store.get(key, STAGE)
+        if stored is not None:
+            return str(stored["reason"])
+        if self.deadline.spent <= SHARE * self.deadline.seconds:
+            return None
+        spent = f"measuring the others took {self.deadline.spent:.0f} s of the {self.deadline.seconds:.0f} s"
+        reason = f"not measured: {spent} of the budget; name it as a target to have it"
+        self.measurer.store.put(STAGE, key, {"reason": reason}, self.measurer.provenance)
+        return reason
+
+    def _heaviest(self, target: Target) -> Sequence[str]:
+        """Of the parts that the search never cuts, the one with the most work that the target takes whole."""
+        refused = self.problem.refused(target)
+        taken = [atom for atom in self.problem.atoms if not any(id_ in refused for id_ in atom)]
+        return max(taken, key=lambda atom: total_work(self.problem.graph, atom), default=())
+
+    def _ms(self, target: Target, part: Sequence[str]) -> Measurement | Failure:
+        piece = Partition(target=target, nodes=tuple(part))
+        return self.measurer.cost(piece, RunSettings(threads=self.problem.threads), effort=EFFORT)

@@ -1,0 +1,54 @@
+"""Which engines take part in the search for a mix: not those that the measured whole model speaks against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from intarsia.backends import registry
+from intarsia.cost.records.record import Failure
+from intarsia.cost.timing.timetable import NO_TIME
+from intarsia.planning.problem import Problem
+from intarsia.search.single.prefilter import STAGE
+from intarsia.search.single.single_engine import Single
+from intarsia.target import Target
+
+BEHIND = 1.75
+"""An engine that takes so many times as long as the best for the whole model is left out of the search for a mix.
+
+It would have to be the best on some part in spite of that, and measuring its parts takes as long as another's. One
+whose profiler tells what each part takes stays: it may be behind for one operator's sake, and telling costs nothing.
+"""
+
+
+def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str]:
+    """The targets that take no part, each with the reason; none if the search is not to prune, but for wrong ones.
+
+    An engine that does not take the whole model stays: nothing is known of its parts. One that rounds wrongly at some
+    stage of the model would do so in a mix too, where less can be seen of it.
+    """
+    found = {
+        single.target: f"left out of the search: {single.stages.fault}"
+        for single in singles
+        if single.stages is not None and single.stages.fault is not None
+    }
+    if not problem.settings.prune:
+        return found
+    best_ms = min((single.outcome.cost_ms for single in singles), default=math.inf)
+    for single in singles:
+        if isinstance(single.outcome, Failure):
+            if single.outcome.stage in (STAGE, NO_TIME):
+                found[single.target] = f"left out of the search: {single.outcome.reason}"
+            continue
+        ms = single.outcome.cost_ms
+        heirs = (other for other in singles if _extends(other, single) and other.outcome.cost_ms <= ms)
+        heir = next(heirs, None)
+        if heir is not None:
+            found[single.target] = f"left out of the search, since {heir.target} is the same engine, and faster"
+        elif ms > BEHIND * best_ms and not registry.of(single.target).tells_kernel_times:
+            found[single.target] = f"left out of the search: the whole model takes {ms / best_ms:.1f} times as long"
+    return found
+
+
+def _extends(one: Single, other: Single) -> bool:
+    return registry.of(one.target).extends == registry.engine_of(other.target)

@@ -1,0 +1,277 @@
+"""Every engine alone, each tuned alike: its options that matter, times its spin policies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from intarsia.backends import registry
+from intarsia.backends.contract.failures import Cause
+from intarsia.config.settings import RunSettings, Spin
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.record import Failure, Outcome
+from intarsia.cost.reference.stage_check import StageCheck
+from intarsia.cost.timing.sampling import Effort
+from intarsia.cost.worker.deadline import NO_END, Deadline
+from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.graph.reference.stages import has_stages
+from intarsia.partitioning.capability import refusal_text
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.collage.cost_attribution import shared_out, total_work
+from intarsia.search.single.prefilter import FirstLook
+from intarsia.target import Target
+
+if TYPE_CHECKING:
+    from intarsia.partitioning import Partition
+
+EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
+HOPELESS = 3.0
+"""A first look that is this many times slower than the best so far ends the measurement: it cannot win."""
+TOLERATED = 2.0
+"""Where no engine could be shown to be right: those ship whose error is within so many times the smallest."""
+OUT_OF_REACH = 1.5
+"""Options that are this many times slower than others of their engine are not tried with its other spin policy."""
+FIRST_SHARE = 0.65
+"""Share of the time behind which no more engines are measured."""
+MORE_SHARE = 0.45
+"""Share of the time behind which no more settings of an engine are tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Single:
+    """The whole model on one engine.
+
+    Attributes:
+        target: The target as the user gave it.
+        outcome: What the best of its settings costs, or why none works.
+        candidates: A plan for each of its settings that works, the fastest first.
+        stages: Whether each rounding stage of the model rounds rightly on it; ``None`` where there is none to check.
+    """
+
+    target: Target
+    outcome: Outcome
+    candidates: tuple[Candidate, ...] = ()
+    stages: StageCheck | None = None
+
+    @property
+    def tuned(self) -> Target:
+        """The target with the options it did best with."""
+        return self.candidates[0].partitions[0].target if self.candidates else self.target
+
+
+def tune_singles(
+    problem: Problem, measurer: Measurer, watch: Watcher, deadline: Deadline = NO_END
+) -> tuple[Single, ...]:
+    """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
+
+    First each with its first settings, so that where time is short all are known a little; then with the others, the
+    fastest first. Those that compile slowly come last, and what a first look speaks against is not measured; see
+    `first_look`. The first engine that works is measured even if there is no time for it: something has to ship.
+    """
+    look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
+    order = sorted(problem.targets, key=look.wants)
+    tunings = [_Tuning(problem, measurer, target) for target in order]
+    count = len(tunings)
+    against: dict[Target, Failure] = {}
+
+    def best_ms() -> float:
+        return min((tuning.best_ms for tuning in tunings), default=math.inf)
+
+    def tell(stage: str, done: int, total: int, note: str = "") -> None:
+        known_ms = best_ms() if best_ms() < math.inf else None
+        watch(Progress(stage=stage, done=done, total=total, best_ms=known_ms, note=note))
+
+    quick = [tuning for tuning in tunings if not look.wants(tuning.target)]
+    for number, tuning in enumerate(quick):
+        tell("engines", number, count, str(tuning.target))
+        is_needed = best_ms() == math.inf
+        tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=FIRST_SHARE, is_needed=is_needed))
+        if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
+            measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
+    by_speed = [tuning for tuning in sorted(quick, key=lambda each: each.best_ms) if tuning.has_more]
+    total = sum(tuning.more for tuning in by_speed)
+    for tuning in by_speed:
+        while tuning.has_more:
+            tell("settings", total - sum(each.more for each in by_speed), total, str(tuning.target))
+            tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=MORE_SHARE))
+    for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
+        tell("engines", number, count, str(tuning.target))
+        found = look.verdict(tuning.target, _best(each.single() for each in tunings[:number]))
+        if found is not None:
+            against[tuning.target] = found
+            continue
+        while tuning.has_more:
+            is_needed = best_ms() == math.inf
+            tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=FIRST_SHARE, is_needed=is_needed))
+    tell("engines", count, count)
+    return tuple(
+        Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
+        for tuning in tunings
+    )
+
+
+def first_settings(problem: Problem, measurer: Measurer) -> tuple[RunSettings, ...]:
+    """Those with which engines will be measured first: processes with them can be started ahead. None for records."""
+    takers = (target for target in problem.targets if not problem.refused(target))
+    firsts = (next(iter(_settings(problem, target))) for target in takers)
+    unknown = (settings for target, settings in firsts if not measurer.knows(problem.whole(target), settings))
+    return tuple(dict.fromkeys(unknown))
+
+
+def _best(singles: Iterable[Single]) -> Target | None:
+    working = [single for single in singles if single.candidates]
+    return min(working, key=lambda single: single.outcome.cost_ms).tuned if working else None
+
+
+def tune_unverified(
+    problem: Problem, measurer: Measurer, singles: Sequence[Single], watch: Watcher
+) -> tuple[Single, ...]:
+    """The same engines, where those that only failed because they answer wrongly are measured all the same.
+
+    Of these, those stay as failures whose error is more than twice the smallest.
+    """
+    found = []
+    for single in singles:
+        if not answers_wrongly(single):
+            found.append(single)
+            continue
+        watch(Progress(stage="engines", note=f"{single.target}, unverified"))
+        tuning = _Tuning(problem, measurer, single.target, verified=False)
+        while tuning.has_more:
+            is_needed = tuning.best_ms == math.inf
+            tuning.measure(math.inf, replace(EFFORT, until=MORE_SHARE, is_needed=is_needed))
+        found.append(tuning.single())
+    errors = [single.outcome.error for single in found if not isinstance(single.outcome, Failure)]
+    known = [error for error in errors if error is not None]
+    most = TOLERATED * min(known, default=math.inf)
+    return tuple(
+        before if not isinstance(now.outcome, Failure) and (now.outcome.error or 0.0) > most else now
+        for before, now in zip(singles, found, strict=True)
+    )
+
+
+def answers_wrongly(single: Single) -> bool:
+    """Whether an engine runs the whole model, and was refused for what it answers alone."""
+    return isinstance(single.outcome, Failure) and single.outcome.stage == "verify"
+
+
+class _Tuning:
+    """One engine: what was measured with which of its settings, and which are left."""
+
+    def __init__(self, problem: Problem, measurer: Measurer, target: Target, *, verified: bool = True) -> None:
+        self.target = target
+        self._verified = verified
+        self._problem = problem
+        self._measurer = measurer
+        self._found: list[tuple[Outcome, Candidate]] = []
+        self._behind: set[Target] = set()
+        refused = problem.refused(target)
+        self._left = [] if refused else list(_settings(problem, target))
+        self._refusal: Failure | None = None
+        if refused:
+            reason = refusal_text(refused, len(problem.graph.nodes))
+            self._refusal = Failure(stage="capability", reason=reason, cause=Cause.NOT_ASKED)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are settings that were not measured."""
+        return bool(self._left)
+
+    @property
+    def more(self) -> int:
+        """How many there are."""
+        return len(self._left)
+
+    @property
+    def best_ms(self) -> float:
+        """What the best settings cost; infinite if none worked."""
+        return min((outcome.cost_ms for outcome, _ in self._found), default=math.inf)
+
+    def measure(self, hopeless_ms: float, effort: Effort) -> None:
+        """Measure with the next settings, if there are some."""
+        if not self._left:
+            return
+        variant, stated = self._left.pop(0)
+        settings = stated if self._verified else replace(stated, verified=False)
+        effort = replace(effort, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
+        pieces = self._problem.whole(variant)
+        outcome = _cost(self._measurer, pieces, settings, effort)
+        allowed = self._problem.settings.max_error
+        if allowed is not None and isinstance(outcome, Failure) and outcome.stage == "verify":
+            # What the user allows at the outputs may be more than what rounding explains inside.
+            settings = replace(settings, max_error=allowed)
+            outcome = _cost(self._measurer, pieces, settings, effort)
+        if outcome.cost_ms > OUT_OF_REACH * self.best_ms:
+            self._behind.add(variant)
+        self._left = [(target, spin) for target, spin in self._left if target not in self._behind]
+        weights = [total_work(self._problem.graph, piece.nodes) for piece in pieces]
+        plan = Candidate(
+            name=f"{variant}, spin {settings.spin.value}",
+            label=str(self.target),
+            partitions=pieces,
+            settings=settings,
+            predicted_ms=shared_out(outcome.cost_ms, weights),
+        )
+        self._found.append((outcome, plan))
+
+    def single(self) -> Single:
+        """What is known of the engine."""
+        if self._refusal is not None:
+            return Single(target=self.target, outcome=self._refusal)
+        found, working = self._ranked()
+        return Single(target=self.target, outcome=found[0][0], candidates=tuple(plan for _, plan in working))
+
+    def checked(self) -> Single:
+        """What is known of the engine, less the settings with which it rounds wrongly."""
+        single = self.single()
+        if not single.candidates or not self._verified:
+            return single
+        return _with_right_stages(self._problem, self._measurer, single, self._ranked()[1])
+
+    def _ranked(self) -> tuple[list[tuple[Outcome, Candidate]], list[tuple[Outcome, Candidate]]]:
+        """All that was measured, the fastest first, and of these what works."""
+        found = sorted(self._found, key=lambda pair: pair[0].cost_ms)
+        return found, [pair for pair in found if not isinstance(pair[0], Failure)]
+
+
+def _cost(measurer: Measurer, pieces: tuple[Partition, ...], settings: RunSettings, effort: Effort) -> Outcome:
+    """The whole model is one piece but for a device plan that parts it."""
+    if len(pieces) == 1:
+        return measurer.cost(pieces[0], settings, effort=effort)
+    return measurer.cost_of_plan(pieces, settings, effort)
+
+
+def _with_right_stages(
+    problem: Problem, measurer: Measurer, single: Single, working: Sequence[tuple[Outcome, Candidate]]
+) -> Single:
+    """An engine whose best settings round rightly at each stage of the model; those that do not are left out.
+
+    What the user allows an error at the outputs, nobody holds to its stages.
+    """
+    if not has_stages(problem.graph):
+        return single
+    left, fault = list(working), None
+    while left:
+        outcome, best = left[0]
+        if best.settings.max_error is not None:
+            break
+        found = measurer.stages(best.partitions, best.settings)
+        if found.fault is None:
+            candidates = tuple(candidate for _, candidate in left)
+            return replace(single, outcome=outcome, candidates=candidates, stages=found)
+        fault = fault or found
+        left = [(cost, each) for cost, each in left if each.partitions != best.partitions]
+    if left or fault is None:
+        return single
+    wrong = Failure(stage="verify", reason=str(fault.fault), cause=Cause.ENGINE)
+    return Single(target=single.target, outcome=wrong, stages=fault)
+
+
+def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSettings]]:
+    backend = registry.of(target)
+    policies = (Spin.FREE, Spin.CALL) if backend.traits.spins else (Spin.CALL,)
+    for variant in backend.variants(target):
+        for spin in policies:
+            yield variant, RunSettings(threads=problem.threads, spin=spin)

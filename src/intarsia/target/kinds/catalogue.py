@@ -1,0 +1,152 @@
+"""The table of target kinds: what can be described. Whether an engine is installed is never asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from intarsia.errors import SpecError
+from intarsia.spec import Bool, Enum, ExecutedPath, Int, ListOf, Option, Registry, Str, list_of_specs, schema
+from intarsia.target.kinds.accelerators import ACCELERATORS
+from intarsia.target.kinds.declare import HOST, engine_kind
+from intarsia.target.kinds.devices import PROCESSORS
+from intarsia.target.kinds.gpus import GPUS
+from intarsia.target.kinds.kind import TargetKind
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+PLUGIN_GROUP = "intarsia.kinds"
+"""Entry points of this group name target kinds that other packages bring: kind name → `TargetKind`."""
+
+_ONNXRUNTIME = (
+    Option(
+        name="optimization-level",
+        type=Enum(("all", "extended", "basic", "disable")),
+        default="all",
+        meaning="which graph rewrites it may do",
+    ),
+    Option(
+        name="execution-mode",
+        type=Enum(("sequential", "parallel")),
+        default="sequential",
+        meaning="whether independent nodes run at once",
+    ),
+    Option(
+        name="custom-ops", type=ListOf(ExecutedPath()), meaning="libraries that bring operators of their own, by path"
+    ),
+)
+_OPENVINO = (
+    Option(
+        name="performance-hint",
+        type=Enum(("latency", "throughput")),
+        default="latency",
+        meaning="what its scheduling aims at",
+    ),
+    Option(
+        name="inference-precision",
+        type=Enum(("f32", "bf16", "f16")),
+        default="f32",
+        meaning="element type it computes in",
+    ),
+)
+_MNN = (
+    Option(
+        name="precision",
+        type=Enum(("normal", "high", "low")),
+        default="high",
+        meaning="whether it may compute in less than float32",
+    ),
+    Option(name="memory", type=Enum(("normal", "high", "low")), default="normal", meaning="memory it trades for speed"),
+    Option(name="power", type=Enum(("normal", "high", "low")), default="normal", meaning="which cores it prefers"),
+)
+_NCNN = (
+    Option(name="winograd", type=Bool(), default=True, meaning="Winograd convolution where it applies"),
+    Option(name="sgemm", type=Bool(), default=True, meaning="convolution by matrix product where it applies"),
+    Option(name="packing", type=Bool(), default=True, meaning="channels interleaved to the vector width"),
+    Option(name="fp16", type=Bool(), default=False, meaning="store and compute in float16"),
+)
+_TVM = (
+    Option(name="opt-level", type=Int(minimum=0), default=3, meaning="effort of its passes"),
+    Option(name="tuning-records", type=Str(), meaning="file of schedules found earlier"),
+)
+_IREE = (Option(name="opt-level", type=Enum(("O0", "O1", "O2", "O3")), default="O2", meaning="effort of its compiler"),)
+_INDUCTOR = (
+    Option(
+        name="mode",
+        type=Enum(("default", "reduce-overhead", "max-autotune")),
+        default="default",
+        meaning="what torch.compile aims at",
+    ),
+)
+
+ENGINES = (
+    engine_kind("onnxruntime", "ONNX Runtime", _ONNXRUNTIME, serves=("llvm", "cuda", "rocm", "webgpu")),
+    engine_kind("openvino", "OpenVINO", _OPENVINO, serves=("llvm", "opencl")),
+    engine_kind("mnn", "MNN", _MNN, serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
+    engine_kind("ncnn", "ncnn", _NCNN, serves=("llvm", "vulkan")),
+    engine_kind("winograd", "ONNX Runtime with our own Winograd convolution inside it", serves=("llvm",)),
+    engine_kind("iree", "IREE", _IREE, serves=("llvm", "cuda", "rocm", "vulkan", "metal", "webgpu")),
+    engine_kind(
+        "tvm",
+        "Apache TVM",
+        _TVM,
+        serves=("llvm", "c", "cuda", "nvptx", "rocm", "opencl", "vulkan", "metal", "webgpu", "hexagon"),
+    ),
+    engine_kind("inductor", "torch.compile", _INDUCTOR, serves=("llvm", "cuda", "rocm")),
+    engine_kind("torch", "PyTorch, operator by operator", serves=("llvm", "cuda", "rocm", "metal")),
+    engine_kind("xla", "XLA, by way of JAX", serves=("llvm", "cuda", "rocm")),
+    engine_kind("litert", "LiteRT, formerly TensorFlow Lite", serves=("llvm", "opencl", "metal")),
+    engine_kind("tinygrad", "tinygrad", serves=("llvm", "cuda", "rocm", "opencl", "metal", "webgpu")),
+    engine_kind("triton", "Triton", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "rocm")),
+    engine_kind("reference", "the evaluator of the onnx package: slow, and defines correct", is_reference=True),
+    *ACCELERATORS,
+)
+"""Those that generate code for devices, in the order in which they are named."""
+_COMPOSITE = TargetKind(
+    name="composite",
+    meaning="several targets of one machine, most preferred first",
+    level="syntax",
+    device_type="cpu",
+    options=schema(
+        (Option(name="devices", type=list_of_specs("target"), meaning="the targets, most preferred first"), HOST)
+    ),
+)
+
+
+def _with_engines(device: TargetKind) -> TargetKind:
+    serving = (engine for engine in ENGINES if device.name in engine.serves and not engine.brings_device)
+    return replace(device, engines=tuple(engine.name for engine in serving))
+
+
+_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *ENGINES)
+KINDS: Registry[TargetKind] = Registry("target kind", {kind.name: kind for kind in _BUILT_IN})
+"""Every kind that can be described, by name."""
+
+
+@cache
+def _offered() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and needed for unknown names only
+
+    return {point.name: point for point in entry_points(group=PLUGIN_GROUP)}
+
+
+def plugin_kind(name: str) -> TargetKind | None:
+    """The kind that an installed package offers under this name, registered from then on.
+
+    Raises:
+        SpecError: The package offers something else, or does not load.
+    """
+    point = _offered().get(name)
+    if point is None:
+        return None
+    try:
+        kind = point.load()
+    except Exception as foreign:
+        raise SpecError(f"target kind {name!r} of plug-in {point.value} does not load: {foreign}") from foreign
+    if not isinstance(kind, TargetKind) or kind.name != name:
+        raise SpecError(f"{point.value} is offered as target kind {name!r} and is none of that name")
+    KINDS.register(name, kind, override=True)
+    return kind

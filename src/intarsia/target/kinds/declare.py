@@ -1,0 +1,135 @@
+"""What every target kind declares, and how a device or engine kind is made. The kinds themselves are in `kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from intarsia.errors import SpecError
+from intarsia.spec import ExecutedPath, Int, ListOf, Option, Order, SpecOf, Str, schema
+from intarsia.spec.schema import Options, fill_nothing, find_no_fault
+from intarsia.target.kinds.kind import DEVICE_TYPES, Facts, TargetKind, imply_no_keys
+
+HOST = Option(
+    name="host",
+    type=SpecOf("target"),
+    meaning="the target of the code that drives the device; any kind, in any form",
+    older=("target_host",),
+)
+THREADS = Option(name="threads", type=Int(minimum=1), unit="threads", meaning="cap on the threads of the plan")
+BASE = Option(name="base", type=SpecOf("target"), meaning="the device target it generates code for")
+COMPILER = Option(
+    name="compiler",
+    type=SpecOf("target"),
+    meaning="the engine that generates the code: older spelling of that engine's target with this one as its base",
+)
+PYTHON = Option(
+    name="python",
+    type=ExecutedPath(),
+    meaning="path of another interpreter that the engine is installed for: it compiles and runs there",
+)
+COMMON = (
+    Option(name="keys", type=ListOf(Str()), meaning="strategy families, first match wins; replaces the kind's own"),
+    Option(name="device", type=Str(), meaning="device family; put before the kind's own keys"),
+    Option(name="model", type=Str(), meaning="product name, for tables and reports"),
+    Option(name="libs", type=ListOf(Str(), Order.FREE), meaning="libraries that generated code may call"),
+    Option(name="target_device_type", type=Int(), meaning="DLPack number of the device, where it is not the kind's"),
+    HOST,
+)
+"""Options of every device and engine kind."""
+
+
+def device_kind(
+    name: str,
+    meaning: str,
+    options: Iterable[Option] = (),
+    *,
+    device_type: str = "cpu",
+    keys: tuple[str, ...] = (),
+    sure_keys: Callable[[Options], tuple[str, ...]] = imply_no_keys,
+    fill: Callable[[Options], Options] = fill_nothing,
+    check: Callable[[Options], Iterable[tuple[str, str]]] = find_no_fault,
+    facts: Callable[[Options], Facts] | None = None,
+    attrs: Mapping[str, object] = MappingProxyType({}),
+) -> TargetKind:
+    """A device kind: its own options and those that every device has.
+
+    Raises:
+        SpecError: An option is one that every device has already, or cannot be written.
+    """
+    return TargetKind(
+        name=name,
+        meaning=meaning,
+        level="device",
+        device_type=known_device_type(device_type),
+        default_keys=keys,
+        sure_keys=sure_keys,
+        options=_options(name, options, (THREADS, COMPILER)),
+        fill=fill,
+        check=check,
+        facts=facts,
+        attrs=MappingProxyType(dict(attrs)),
+    )
+
+
+def engine_kind(
+    name: str,
+    meaning: str,
+    options: Iterable[Option] = (),
+    *,
+    device_type: str = "cpu",
+    keys: tuple[str, ...] | None = None,
+    sure_keys: Callable[[Options], tuple[str, ...]] = imply_no_keys,
+    serves: tuple[str, ...] = (),
+    partial: bool = False,
+    brings_device: bool = False,
+    is_reference: bool = False,
+    fill: Callable[[Options], Options] = fill_nothing,
+    check: Callable[[Options], Iterable[tuple[str, str]]] = find_no_fault,
+    facts: Callable[[Options], Facts] | None = None,
+    attrs: Mapping[str, object] = MappingProxyType({}),
+) -> TargetKind:
+    """An engine kind: its own options and those that every engine has.
+
+    Raises:
+        SpecError: An option is one that every engine has already, or cannot be written.
+    """
+    return TargetKind(
+        name=name,
+        meaning=meaning,
+        level="engine",
+        device_type=known_device_type(device_type),
+        default_keys=(device_type,) if keys is None else keys,
+        sure_keys=sure_keys,
+        serves=serves,
+        partial=partial,
+        brings_device=brings_device,
+        is_reference=is_reference,
+        options=_options(name, options, (THREADS, BASE, PYTHON)),
+        fill=fill,
+        check=check,
+        facts=facts,
+        attrs=MappingProxyType(dict(attrs)),
+    )
+
+
+def known_device_type(name: str) -> str:
+    """The name of a device type.
+
+    Raises:
+        SpecError: There is none of that name.
+    """
+    if name not in DEVICE_TYPES:
+        raise SpecError(f"device type {name!r} is not known; known are {', '.join(DEVICE_TYPES)}")
+    return name
+
+
+def _options(name: str, own: Iterable[Option], usual: tuple[Option, ...]) -> Mapping[str, Option]:
+    own = tuple(own)
+    for option in own:
+        if option.name in {known.name for known in (*usual, *COMMON)}:
+            raise SpecError(f"target kind {name!r}: option {option.name!r} is already registered; every kind has it")
+    try:
+        return schema(own, usual, COMMON)
+    except ValueError as error:
+        raise SpecError(f"target kind {name!r}: {error}") from None

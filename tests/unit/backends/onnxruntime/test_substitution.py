@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from intarsia.backends.onnxruntime.substitution import HOST, OWN, fits, substitute
+from intarsia.errors import ModelError
+from tests.unit.graph.models import info, model
+
+BLOCK = 8
+PLAIN: Mapping[str, Any] = {"pads": [1, 1, 1, 1], "strides": [1, 1], "kernel_shape": [3, 3], "group": 1}
+
+
+def blocked(inputs: str = "x w b", weights: Sequence[int] = (16, 8, 3, 3), **attributes: Any) -> onnx.ModelProto:
+    """A model of one convolution in ONNX Runtime's layout, with a sum input ``s`` that is no constant."""
+    given = {name: value for name, value in {**PLAIN, **attributes}.items() if value is not None}
+    node = helper.make_node(HOST[1], [n.replace("-", "") for n in inputs.split()], ["y"], domain=HOST[0], **given)
+    constants = {"w": np.ones(weights, np.float32), "b": np.ones(weights[0], np.float32)}
+    feeds = [info("x", (1, weights[1], 28, 28)), info("s", (1, weights[0], 28, 28))]
+    return model([node], feeds, [info("y", None)], constants, domains={HOST[0]: 1})
+
+
+def replaced(proto: onnx.ModelProto) -> onnx.ModelProto | None:
+    """The model after the substitution, or ``None`` if it found nothing to do."""
+    done = substitute(proto.SerializeToString(), BLOCK)
+    after = onnx.load_model_from_string(done.content)
+    assert done.replaced == sum((node.domain, node.op_type) == OWN for node in after.graph.node)
+    assert (OWN[0] in {each.domain for each in after.opset_import}) == bool(done.replaced)
+    return after if done.replaced else None
+
+
+def limits(proto: onnx.ModelProto | None) -> dict[str, float]:
+    assert proto is not None
+    return {each.name: each.f for each in proto.graph.node[0].attribute}
+
+
+def test_a_convolution_that_fits_becomes_ours_and_reads_what_it_read() -> None:
+    after = replaced(blocked("x w b s"))
+    assert after is not None
+    node = after.graph.node[0]
+    assert (node.domain, node.op_type) == OWN
+    assert list(node.input) == ["x", "w", "b", "s"]
+    assert list(node.output) == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "low", "high"),
+    [
+        ({}, -math.inf, math.inf),
+        ({"activation": "Relu"}, 0.0, math.inf),
+        ({"activation": "Clip", "activation_params": [0.0, 6.0]}, 0.0, 6.0),
+        ({"pads": None, "auto_pad": "SAME_UPPER"}, -math.inf, math.inf),
+        ({"strides": None, "group": None, "dilations": [1, 1], "auto_pad": "NOTSET"}, -math.inf, math.inf),
+    ],
+)
+def test_activations_become_limits(attributes: Mapping[str, Any], low: float, high: float) -> None:
+    assert limits(replaced(blocked(**attributes))) == {"low": low, "high": high}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"activation": "Sigmoid"},
+        {"activation": "LeakyRelu", "activation_params": [0.1]},
+        {"pads": [0, 0, 0, 0]},
+        {"pads": [1, 1, 0, 0]},
+        {"pads": None},
+        {"auto_pad": "VALID"},
+        {"strides": [2, 2]},
+        {"strides": [1, 2]},
+        {"dilations": [2, 2]},
+        {"group": 2},
+        {"weights": (16, 8, 1, 1)},
+        {"weights": (16, 8, 3, 1)},
+        {"weights": (16, 4, 3, 3)},
+        {"weights": (12, 8, 3, 3)},
+        {"inputs": "x s"},
+        {"inputs": "x w s"},
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_stays(attributes: Mapping[str, Any]) -> None:
+    assert replaced(blocked(**attributes)) is None
+
+
+def test_the_same_operator_of_another_domain_stays() -> None:
+    proto = blocked()
+    proto.graph.node[0].domain = ""
+    assert replaced(proto) is None
+
+
+def test_a_sum_without_bias_gets_a_bias_of_zeros_of_a_new_name() -> None:
+    proto = blocked("x w - s")
+    proto.graph.initializer.append(helper.make_tensor("y/bias", TensorProto.FLOAT, [1], [5.0]))
+    after = replaced(proto)
+    assert after is not None
+    bias = {tensor.name: tensor for tensor in after.graph.initializer}[after.graph.node[0].input[2]]
+    assert bias.name != "y/bias"
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(bias), np.zeros(16, np.float32))
+
+
+def test_no_bias_is_added_where_no_sum_follows() -> None:
+    after = replaced(blocked("x w"))
+    assert after is not None
+    assert list(after.graph.node[0].input) == ["x", "w"]
+
+
+def test_the_standard_convolution_is_judged_by_the_same_rule() -> None:
+    attributes = {name: tuple(value) if isinstance(value, list) else value for name, value in PLAIN.items()}
+    assert fits((16, 8, 3, 3), attributes, BLOCK)
+    assert not fits((16, 8, 3, 3), attributes, 2 * BLOCK)
+    assert not fits((16, 8, 3, 3), {**attributes, "group": 2}, BLOCK)
+
+
+def test_bytes_that_are_no_model_are_refused() -> None:
+    with pytest.raises(ModelError, match="not an ONNX model"):
+        substitute(b"\xff\xff\xff", BLOCK)

@@ -1,0 +1,178 @@
+"""Records are kept whole, once, and survive a killed writer."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.records.record import Failure, Key, Measurement, from_json, to_json
+from intarsia.cost.records.store import Store, open_store
+from intarsia.errors import ConfigError
+
+MEASURED = Measurement(samples_ms=(1.5, 2.0, 1.75), compile_s=0.1, load_s=0.2, error=1e-6)
+
+
+def key(number: int) -> Key:
+    return Key(facts={"n": number, "engine": "x"})
+
+
+def test_a_record_comes_back(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new" / "records.sqlite")
+    assert store.get(key(1), "piece") is None
+    store.put("piece", key(1), to_json(MEASURED), {"model": "m"})
+    found = store.get(key(1), "piece")
+    assert found is not None
+    assert from_json(found) == MEASURED
+    assert Store(store.path).count() == 1
+
+
+def test_failures_are_records_too() -> None:
+    failure = Failure(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE, repro="x.py")
+    assert from_json(to_json(failure)) == failure
+    assert failure.cost_ms == float("inf")
+
+
+def test_the_first_record_of_a_key_stays(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.sqlite")
+    store.put("nodes", key(1), {"ms": [1]}, {})
+    store.put("nodes", key(1), {"ms": [2]}, {})
+    assert store.get(key(1), "nodes") == {"ms": [1]}
+
+
+def test_facts_in_any_order_are_one_key() -> None:
+    assert Key(facts={"a": 1, "b": 2}).digest == Key(facts={"b": 2, "a": 1}).digest
+    assert Key(facts={"a": 1}).digest != Key(facts={"a": 2}).digest
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(ConfigError, match="not a usable record store"):
+        Store(path)
+
+
+def test_a_store_of_the_future_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.sqlite")
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version=99")
+    db.close()
+    with pytest.raises(ConfigError, match="format 99"):
+        Store(store.path)
+
+
+PATIENCE_S = 300.0
+WRITER = """
+import sys
+from pathlib import Path
+from intarsia.cost.records.record import Key
+from intarsia.cost.records.store import Store, open_store
+store = Store(Path(sys.argv[1]))
+print("ready", flush=True)
+for n in range(100000):
+    store.put("nodes", Key(facts={"n": n}), {"ms": [n] * 200}, {})
+"""
+
+
+def waited_for(path: Path) -> None:
+    """Return once there is a record."""
+    end = time.monotonic() + PATIENCE_S
+    while not Store(path).count():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_writers_killed_at_any_moment_leave_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "r.sqlite"
+    rng = random.Random(0)
+    for _ in range(5):
+        writers = [
+            subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) for _ in range(2)
+        ]
+        for writer in writers:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+        waited_for(path)
+        time.sleep(rng.uniform(0.0, 0.1))
+        for writer in writers:
+            os.kill(writer.pid, signal.SIGKILL)
+            writer.communicate()
+    store = Store(path)
+    count = store.count()
+    assert count > 0
+    assert all(store.get(Key(facts={"n": n}), "nodes") == {"ms": [n] * 200} for n in range(count))
+
+
+def test_a_store_that_is_named_from_here_is_found_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compile links the reference's values into its folder of work: a link that led nowhere left them unchecked."""
+    monkeypatch.chdir(tmp_path)
+    store = Store(Path("r.sqlite"))
+    assert (store.path, store.folder) == (tmp_path / "r.sqlite", tmp_path / "r.files")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_the_user_s_store_is_taken_where_it_can_be_used(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert open_store().path == tmp_path / "cache" / "intarsia" / "records.sqlite"
+    assert open_store(tmp_path / "named.sqlite").path == tmp_path / "named.sqlite"
+    assert caplog.records == []
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("cause", ["no folder", "damaged", "full"])
+def test_without_a_usable_cache_there_is_a_temporary_store_and_a_remark(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, cause: str
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    match cause:
+        case "no folder":
+            cache.touch()
+        case "damaged":
+            (cache / "intarsia").mkdir(parents=True)
+            (cache / "intarsia" / "records.sqlite").write_text("no database" * 99)
+        case "full":
+            opened = sqlite3.connect
+
+            def full(path: Path, *args: Any, **settings: Any) -> Any:
+                if cache in Path(path).parents:
+                    raise sqlite3.OperationalError("database or disk is full")
+                return opened(path, *args, **settings)
+
+            monkeypatch.setattr(sqlite3, "connect", full)
+    store = open_store()
+    assert temporary in store.path.parents
+    store.put("piece", key(1), to_json(MEASURED), {})
+    assert store.count() == 1
+    [remark] = caplog.messages
+    assert str(cache / "intarsia") in remark
+    assert f"measurements are kept in {store.path} instead" in remark
+    assert remark.count("--store") == 1
+
+
+def test_a_store_that_somebody_named_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="not a usable record store"):
+        open_store(tmp_path / "file" / "records.sqlite")

@@ -1,0 +1,46 @@
+"""Graphs to learn by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from intarsia.config.precision import Precision, Scheme
+from intarsia.graph.quantise import GATES, gated, layers_of, quantised, ranged, trimmed
+from intarsia.graph.reference.reference import evaluate
+from tests.unit.graph.quantise.networks import PICTURE, loaded, residual
+
+FEEDS = {"picture": np.random.default_rng(5).standard_normal(PICTURE).astype(np.float32)}
+
+
+def test_ranges_of_values() -> None:
+    graph = loaded(residual())
+    told, ends = ranged(graph, ["picture", "r1"])
+    found = evaluate(told, FEEDS)
+    values = {**FEEDS, **evaluate(graph, FEEDS, keep=["r1"])}
+    for name, (low, high) in ends.items():
+        assert (found[low], found[high]) == (values[name].min(), values[name].max())
+
+
+def test_what_trimming_a_range_loses() -> None:
+    told, errors = trimmed(loaded(residual()), {"picture": (-4.0, 4.0)}, (1.0, 0.5, 0.01))
+    found = evaluate(told, FEEDS)
+    whole, half, hardly = (float(found[name]) for name in errors["picture"])
+    assert whole == pytest.approx((8 / 255) ** 2 / 12, rel=0.3)  # of rounding, evenly spread
+    assert whole < half < hardly
+
+
+def test_gates_choose_between_both_ways() -> None:
+    graph = loaded(residual())
+    layers = layers_of(graph, graph.nodes)
+    ranges = {name: (-20.0, 20.0) for layer in layers for name in layer.reads}
+    gates = gated(graph, [(layer, Scheme.STATIC) for layer in layers], ranges)
+
+    def opened(*ids: str) -> np.ndarray:
+        vector = np.array([layer.node.id in ids for layer in layers], np.float32)
+        return evaluate(gates, {**FEEDS, GATES: vector})["scores"]
+
+    assert opened() == pytest.approx(evaluate(graph, FEEDS)["scores"], rel=1e-5)
+    for ids in (["conv2"], ["conv1", "classify"], [layer.node.id for layer in layers]):
+        rough = quantised(graph.extract(graph.position), Precision.of(dict.fromkeys(ids, Scheme.STATIC), ranges))
+        assert opened(*ids) == pytest.approx(evaluate(rough, FEEDS)["scores"], rel=1e-3, abs=1e-3)

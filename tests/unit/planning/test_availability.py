@@ -1,0 +1,41 @@
+"""What is missing to drive a configuration: executors that are there leave nothing to say."""
+
+from __future__ import annotations
+
+import pytest
+
+from intarsia.config import CompilationConfig
+from intarsia.devices import Constraint, plan_devices
+from intarsia.planning.availability import missing_engines, missing_stages
+from tests.fakes import fake_dag
+
+
+@pytest.mark.parametrize(
+    ("executor", "missing"),
+    [
+        ("graph", False),
+        ("vm", False),
+        ("pipeline", False),
+        ({"kind": "pipeline", "depth": 3}, False),
+        ({"kind": "graph", "link-params": True}, True),
+        ("aot", True),
+    ],
+)
+def test_executors_that_are_there(executor: object, missing: bool) -> None:
+    config = CompilationConfig.of({"targets": ["reference"], "executor": executor})
+    assert bool(list(missing_stages(config))) is missing
+
+
+def test_the_executor_of_a_nested_configuration_counts() -> None:
+    nested = {"targets": ["reference"], "executor": "aot"}
+    config = CompilationConfig.of({"targets": [nested], "executor": "pipeline"})
+    assert [sentence for sentence in missing_stages(config) if "aot" in sentence]
+
+
+def test_a_device_that_no_engine_is_told_of_is_missing() -> None:
+    config = CompilationConfig.of("ncnn -base=vulkan, reference")
+    placed = [Constraint.node("n0", "vulkan:1"), Constraint.node("n1", "cpu:1")]
+    devices = plan_devices(fake_dag([[], []]), config, placed)
+    told = list(missing_engines(config.flatten(), None, devices))
+    assert "engines run on the first device of a type so far, and 'vulkan:1' is another one" in told
+    assert not any("cpu:1" in each for each in told)

@@ -1,0 +1,118 @@
+"""Who takes part, and why others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from intarsia.backends import registry
+from intarsia.backends.contract.backend import Availability
+from intarsia.config import CompilationConfig, NestedEngine, engines
+from intarsia.devices import Constraint, plan_devices
+from intarsia.errors import ConfigError
+from intarsia.graph import load_model
+from intarsia.planning.engine_set import Team, absence, leaves, present, tells, with_custom_ops, without
+from intarsia.target import Target
+from tests.unit.graph.models import two_layers
+
+REFERENCE = Target("reference")
+USABLE = ("reference",)
+GRAPH = load_model(two_layers())
+
+
+def described(form: object) -> tuple[CompilationConfig, tuple[Target | NestedEngine, ...]]:
+    config = CompilationConfig.of(form)
+    return config, engines(config, USABLE, stand_ins=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("reference", None),
+        ("ethos-u", "no backend drives 'ethos-u' yet"),
+        ("c", "no engine that is usable here generates code for 'c'"),
+        ("cuda", "generates code for 'cuda'; pip install 'intarsia[onnxruntime]'"),
+        ("reference -base='llvm -mtriple=mips-linux'", None),
+    ],
+)
+def test_absence(text: str, reason: str | None) -> None:
+    found = absence(Target(text))
+    assert found is None if reason is None else found is not None and reason in found
+
+
+def test_an_engine_is_absent_for_devices_and_architectures_that_it_does_not_run_on_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "require", lambda name: Availability(usable=True, devices=("cpu",)))
+    assert absence(Target("onnxruntime -base=cuda")) == "onnxruntime runs here on cpu, not on cuda"
+    assert absence(Target("onnxruntime")) is None
+    foreign = absence(Target("reference -base='llvm -mtriple=riscv64-linux-gnu'"))
+    assert foreign is not None
+    assert foreign.startswith("reference compiles here for ")
+    assert foreign.endswith(", not for riscv")
+
+
+def test_an_engine_is_absent_where_there_is_no_device_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "require", lambda name: Availability(usable=True, devices=("cpu", "vulkan")))
+    monkeypatch.setattr("intarsia.planning.engine_set.lack", lambda type_: f"no {type_} here")
+    assert absence(Target("ncnn -base=vulkan")) == "no vulkan here"
+    assert absence(Target("ncnn")) is None
+
+
+def test_a_nested_configuration_keeps_what_is_present() -> None:
+    inner = {"kind": "config", "targets": ["reference", "ethos-u", "c"]}
+    gone = {"kind": "config", "targets": ["ethos-u", "c"]}
+    _, found = described([inner, gone, "reference"])
+    here = present(found)
+    assert [str(target) for target in leaves(found)] == ["reference", "ethos-u", "c"]
+    (nested, last) = here
+    assert isinstance(nested, NestedEngine)
+    assert nested.engines == (REFERENCE,)
+    assert last == REFERENCE
+
+
+def test_the_configuration_of_a_target_is_the_one_that_names_it() -> None:
+    config, found = described([{"kind": "config", "targets": ["reference"]}, "c"])
+    team = Team.of(GRAPH, config, found, None)
+    assert str(team.config_of(REFERENCE)) == "reference"
+    assert team.config_of(Target("c")) is config
+    assert team.config_of(Target("openvino")) is config
+
+
+def test_what_is_planned_elsewhere_is_refused_at_every_level() -> None:
+    config, found = described({"targets": ["cuda", {"kind": "config", "targets": ["reference"]}, "llvm"]})
+    node = GRAPH.nodes[0].id
+    team = Team.of(GRAPH, config, found, plan_devices(GRAPH, config, [Constraint.node(node, "cuda")]))
+    (nested,) = (engine for engine in found if isinstance(engine, NestedEngine))
+    assert "the device plan puts it on 'cuda:0" in team.capabilities[REFERENCE].refusals[node]
+    assert not team.capabilities[nested].takes(node)
+    assert team.capabilities[Target("cuda")].takes(node)
+
+
+def test_libraries_go_to_the_targets_that_take_such_on_all_levels() -> None:
+    inner = {"kind": "config", "targets": ["onnxruntime -custom-ops=/a.so", "openvino"]}
+    config = CompilationConfig.of([inner, "onnxruntime -optimization-level=basic"])
+    found = with_custom_ops(engines(config, ("onnxruntime", "openvino")), ("/a.so", "/b.so"))
+    assert [target.options.get("custom-ops") for target in leaves(found)] == [
+        ("/a.so", "/b.so"),
+        None,
+        ("/a.so", "/b.so"),
+    ]
+
+
+def test_a_library_that_nobody_takes_is_an_error() -> None:
+    _, found = described("reference")
+    assert with_custom_ops(found, ()) == found
+    with pytest.raises(ConfigError, match="no target here takes one"):
+        with_custom_ops(found, ("/a.so",))
+
+
+def test_who_tells_what_onnx_does_not_define() -> None:
+    assert tells(Target("onnxruntime"))
+    assert not tells(REFERENCE)
+
+
+def test_barred_engines_are_left_out_on_every_level() -> None:
+    _, several = described(["onnxruntime", "reference"])
+    assert without(several, ()) == several
+    assert [str(engine) for engine in without(several, {"onnxruntime"})] == ["reference"]
+    assert without(several, {"onnxruntime", "reference"}) == ()

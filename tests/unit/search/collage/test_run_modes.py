@@ -1,0 +1,54 @@
+"""A mix is measured in each way it can be run, and hopeless ways are given up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from intarsia.backends.contract.failures import Cause
+from intarsia.config import RunSettings, Spin
+from intarsia.cost.records.record import Failure, Outcome
+from intarsia.cost.timing.sampling import Effort
+from intarsia.partitioning import Partition
+from intarsia.search.collage.run_modes import BEHIND, measured_ways, ways
+from intarsia.target import Target
+from tests.fakes import fake_dag
+from tests.unit.search.fakes import FakeMeasurer, measured
+
+ONE, TWO = Target("reference -threads=1"), Target("reference")
+PARTS = (Partition(target=ONE, nodes=("n0",)), Partition(target=TWO, nodes=("n1", "n2")))
+
+
+class Ways(FakeMeasurer):
+    """Takes 8, 4, ... ms from way to way, and fails where engines may spin freely."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.hopeless: list[float | None] = []
+
+    def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
+        self.hopeless.append(effort.hopeless_ms)
+        if settings.spin is Spin.FREE:
+            return Failure(stage="crash", reason="on purpose", cause=Cause.ENGINE)
+        return measured(8.0 / len(self.hopeless))
+
+
+@pytest.mark.parametrize("embeds", [False, True])
+def test_inside_a_session_only_where_that_can_be(monkeypatch: pytest.MonkeyPatch, embeds: bool) -> None:
+    monkeypatch.setattr("intarsia.search.collage.run_modes.can_embed", lambda plan: embeds and len(plan.steps) == 2)
+    found = ways(fake_dag([[], [0], [1]]), PARTS, threads=2)
+    assert [(way.spin, way.embed) for way in found[:2]] == [(Spin.CALL, False), (Spin.NEVER, False)]
+    assert [(way.spin, way.embed) for way in found[2:]] == [(Spin.CALL, True), (Spin.FREE, True)] * embeds
+    assert all(way.threads == 2 for way in found)
+
+
+def test_ways_that_fail_are_left_out_and_slow_ones_given_up() -> None:
+    fake = Ways()
+    several = [RunSettings(threads=1, spin=spin) for spin in (Spin.CALL, Spin.FREE, Spin.NEVER)]
+    found = measured_ways(fake.as_measurer(), PARTS, several)
+    assert list(found.values()) == [8.0, 8.0 / 3]
+    assert fake.hopeless == [None, BEHIND * 8.0, BEHIND * 8.0]
+    fake = Ways()
+    measured_ways(fake.as_measurer(), PARTS, several[:1], best_ms=2.0)
+    assert fake.hopeless == [BEHIND * 2.0]

@@ -1,0 +1,122 @@
+"""Without a stated error nothing but fp32 is looked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from intarsia.config.precision import Precision, Scheme
+from intarsia.cost.timing.timetable import Timetable
+from intarsia.cost.worker.progress import unwatched
+from intarsia.planning.problem import Candidate
+from intarsia.search.precision.accuracy_budget import Allowance
+from intarsia.search.precision.reduced_precision import Rough, RoughPlans
+from intarsia.search.precision.validation_set import UNSEEN
+from intarsia.target import Target
+from tests.unit.graph.quantise.networks import loaded, residual
+from tests.unit.search.fakes import MemoryStore, chain_problem
+
+TARGET = Target("reference")
+
+
+class Telling:
+    """Answers 1 for plans in fp32, and a little more or less for others; nothing else may be asked of it."""
+
+    def __init__(self, folder: Path, off: float) -> None:
+        self.folder = folder
+        self.graph = SimpleNamespace(outputs=("y", "z"))
+        self.store = MemoryStore(folder)
+        self.measured = self.cached = 0
+        self.may_conclude = True
+        self.time = Timetable()
+        self.provenance: dict[str, Any] = {}
+        self._off = off
+        self.asked = 0
+
+    def answers(self, partitions: Any, settings: Any, inputs: Any) -> list[tuple[np.ndarray, ...]]:
+        self.asked += 1
+        off = self._off if settings.max_error else 0.0
+        return [(np.full(4, 1.0 + off), np.full(2, 1.0)) for _ in inputs]
+
+
+def allowance(folder: Path, max_error: float | None, off: float = 0.0) -> tuple[Allowance, Candidate]:
+    return _allowance(Telling(folder, off), max_error)
+
+
+def _allowance(telling: Any, max_error: float | None) -> tuple[Allowance, Candidate]:
+    problem = chain_problem(2, [TARGET])
+    problem = replace(problem, settings=replace(problem.settings, max_error=max_error), graph=loaded(residual()))
+    plan = Candidate(
+        name="single",
+        label="single",
+        partitions=problem.whole(TARGET),
+        settings=_run(problem.threads),
+        predicted_ms=(1.0,),
+    )
+    return Allowance(problem, telling, [plan], [], unwatched), plan
+
+
+def _run(threads: int) -> Any:
+    from intarsia.config import RunSettings
+
+    return RunSettings(threads=threads)
+
+
+def test_by_default_nothing_in_less_than_fp32_is_even_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("intarsia.search.precision.accuracy_budget.RoughSearch", None)  # whoever looks for one fails
+    nothing, plan = allowance(tmp_path, None)
+    assert nothing.plans() == RoughPlans()
+    assert nothing.judge(plan) is None
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("off", "holds"), [(0.009, True), (0.011, False)])
+def test_what_won_is_judged_by_its_worst_output(tmp_path: Path, off: float, holds: bool) -> None:
+    some, plan = allowance(tmp_path, 0.01, off)
+    rough = replace(plan, settings=replace(plan.settings, max_error=0.01))
+    accuracy = some.judge(rough)
+    assert accuracy is not None
+    assert (accuracy.inputs, accuracy.holds) == (UNSEEN, holds)
+    assert accuracy.worst["y"] == pytest.approx(off)
+    assert accuracy.mean["z"] == 0.0
+
+
+def test_what_is_known_of_a_plan_is_not_asked_again(tmp_path: Path) -> None:
+    telling: Any = Telling(tmp_path, 0.005)
+    some, plan = _allowance(telling, 0.01)
+    rough = replace(plan, settings=replace(plan.settings, max_error=0.01))
+    first = some.judge(rough)
+    assert (telling.asked, telling.measured, telling.cached) == (2, 1, 0)
+    again, _ = _allowance(telling, 0.01)
+    assert again.judge(rough) == first
+    assert (telling.asked, telling.measured, telling.cached) == (2, 1, 1)
+    stricter, _ = _allowance(telling, 0.006)
+    stricter.judge(rough)
+    assert telling.asked == 4
+
+
+def test_plans_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    telling: Any = Telling(tmp_path, 0.0)
+    some, plan = _allowance(telling, 0.01)
+    precision = Precision.of({"conv1": Scheme.STATIC}, {"picture": (-5.0, 5.0)})
+    settings = replace(plan.settings, max_error=0.01)
+    rough = replace(
+        plan,
+        name="single, int8-static",
+        partitions=(replace(plan.partitions[0], precision=precision),),
+        settings=settings,
+    )
+    found = RoughPlans(found=(Rough(candidate=rough, error=0.004),), dropped=(("a", "too slow"),), reason="why")
+    monkeypatch.setattr(
+        "intarsia.search.precision.accuracy_budget.RoughSearch", lambda *_: SimpleNamespace(run=lambda exact: found)
+    )
+    assert some.plans() == found
+    monkeypatch.setattr("intarsia.search.precision.accuracy_budget.RoughSearch", None)  # whoever looks again fails
+    again, _ = _allowance(telling, 0.01)
+    assert again.plans() == found
+    assert (telling.measured, telling.cached) == (1, 1)

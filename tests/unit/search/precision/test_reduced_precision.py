@@ -1,0 +1,91 @@
+"""Which plans are tried in less than fp32, and that what misses the error on unseen inputs does not ship."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from intarsia.config import RunSettings
+from intarsia.cost.timing.footprint import Footprint
+from intarsia.cost.timing.memory import Memory
+from intarsia.cost.timing.timetable import Timetable
+from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.worker.deadline import NO_END
+from intarsia.cost.worker.progress import unwatched
+from intarsia.errors import MismatchError
+from intarsia.partitioning import Partition
+from intarsia.planning.problem import Candidate
+from intarsia.search.decision import decision
+from intarsia.search.precision.reduced_precision import REACH, Rough, RoughPlans, starting_points
+from intarsia.search.precision.validation_set import Accuracy
+from intarsia.target import Target
+from tests.unit.search.fakes import chain_problem
+
+
+def plan(label: str, ms: float, *, embed: bool = False, name: str = "") -> Candidate:
+    return Candidate(
+        name=name or label,
+        label=label,
+        partitions=(Partition(target=Target("onnxruntime"), nodes=("n0",)),),
+        settings=RunSettings(threads=2, embed=embed),
+        predicted_ms=(ms,),
+    )
+
+
+def test_each_engine_within_reach_is_tried_at_its_best_and_one_mix() -> None:
+    singles = [plan("b", 12.0), plan("a", 10.0), plan("a", 9.0, name="best a"), plan("far", 9.0 * REACH + 1)]
+    mixes = [plan("inside", 5.0, embed=True), plan("mix", 6.0), plan("other mix", 7.0)]
+    assert [each.name for each in starting_points(singles, mixes)] == ["best a", "b", "mix"]
+
+
+def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: Candidate | None = None) -> Any:
+    """A decision among a single engine and two plans in less than fp32, with what each is off by."""
+    single, fast, faster = plan("single", 10.0), plan("fast", 5.0), plan("faster", 4.0)
+    rounds = {"single": (10.0,) * 30, "fast": (5.0,) * 30, "faster": (4.0,) * 30, CONTROL_NAME: (10.0,) * 30}
+    small = Footprint(cold_s=(0.5,), memory=(Memory(peak=2, steady=1),))
+    verdict = Verdict(
+        rounds_ms=rounds,
+        set_sizes=(10, 10, 10),
+        profile_ms={},
+        errors={},
+        failed={},
+        is_void=False,
+        footprints=dict.fromkeys(rounds, small),
+    )
+    built = SimpleNamespace(
+        checked=lambda _: None,
+        opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, allowed=1e-3, memory=small.memory[0])),
+    )
+    monkeypatch.setattr(decision, "Builder", lambda *_: built)
+    monkeypatch.setattr(decision, "_verdict", lambda *_, again: verdict)
+
+    def judge(chosen: Candidate) -> Accuracy:
+        worst = {"y": errors.get(chosen.name, 0.0)}
+        return Accuracy(max_error=0.01, inputs=32, worst=worst, mean=worst)
+
+    rough = RoughPlans(found=(Rough(candidate=faster, error=0.0), Rough(candidate=fast, error=0.0)))
+    measurer: Any = SimpleNamespace(time=Timetable())
+    problem = chain_problem(1, [Target("reference")])
+    return decision.decide(problem, measurer, [single], [], wanted, NO_END, unwatched, rough, judge)
+
+
+@pytest.mark.parametrize(
+    ("errors", "ships"),
+    [({}, "faster"), ({"faster": 0.011}, "fast"), ({"faster": 0.011, "fast": 0.02}, "single")],
+)
+def test_what_is_off_by_too_much_on_unseen_inputs_does_not_ship(
+    monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], ships: str
+) -> None:
+    found = decided(monkeypatch, errors)
+    assert found.chosen.name == ships
+    assert found.accuracy.holds
+    if ships == "single":
+        assert found.reason == "faster has an error of 0.011 on unseen inputs; 0.01 is allowed"
+
+
+def test_a_plan_that_was_asked_for_is_held_to_its_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MismatchError, match=r"fast has an error of 0.02 on unseen inputs; 0.01 is allowed"):
+        decided(monkeypatch, {"fast": 0.02}, wanted=plan("fast", 5.0))

@@ -1,0 +1,93 @@
+"""Engines that compile slowly are looked at on the heaviest part, and only measured whole if they are near there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from intarsia.cost.records.record import Failure
+from intarsia.cost.worker.deadline import NO_END, Deadline
+from intarsia.cost.worker.progress import unwatched
+from intarsia.partitioning import Capability
+from intarsia.planning.problem import Problem
+from intarsia.search import Single, tune_singles
+from intarsia.search.single import prefilter
+from intarsia.search.single.prefilter import STAGE
+from intarsia.target import Target
+from tests.unit.search.fakes import FakeMeasurer, chain_problem
+
+FAST, SLOW = Target("reference"), Target("xla")
+"""One engine whose traits say that it compiles slowly, and one whose do not."""
+TIMES = {FAST: (1.0, 8.0, 1.0)}
+
+
+@pytest.fixture
+def problem(monkeypatch: pytest.MonkeyPatch) -> Problem:
+    """Of which the middle part is the heaviest."""
+    monkeypatch.setattr(prefilter, "total_work", lambda graph, nodes: sum(9.0 if n == "n1" else 1.0 for n in nodes))
+    return chain_problem(3, [SLOW, FAST])
+
+
+def tuned(
+    problem: Problem, slow: Sequence[float], deadline: Deadline = NO_END
+) -> tuple[dict[Target, Single], list[tuple[str, int]]]:
+    fake = FakeMeasurer({**TIMES, SLOW: slow})
+    singles = tune_singles(problem, fake.as_measurer(), unwatched, deadline)
+    return {single.target: single for single in singles}, fake.asked
+
+
+def test_one_that_is_far_behind_on_the_heaviest_part_is_not_measured_whole(problem: Problem) -> None:
+    singles, asked = tuned(problem, (0.1, 16.0, 0.1))
+    assert asked == [("reference", 3), ("xla", 1), ("reference", 1)]
+    failure = singles[SLOW].outcome
+    assert isinstance(failure, Failure)
+    assert failure.stage == STAGE
+    assert failure.reason.startswith("takes 2.0 times as long as reference on the heaviest part")
+
+
+def test_one_that_is_near_is_measured_whole(problem: Problem) -> None:
+    singles, asked = tuned(problem, (1.0, 9.0, 1.0))
+    assert asked == [("reference", 3), ("xla", 1), ("reference", 1), ("xla", 3)]
+    assert singles[SLOW].outcome.cost_ms == 11.0
+
+
+def test_the_part_is_one_that_it_takes(problem: Problem) -> None:
+    refusing = {SLOW: Capability(refusals={"n1": "no"}), FAST: Capability(refusals={})}
+    singles, asked = tuned(replace(problem, capabilities=refusing), (1.0, 100.0, 1.0))
+    assert asked == [("reference", 3), ("xla", 1), ("reference", 1)]
+    failure = singles[SLOW].outcome
+    assert isinstance(failure, Failure)
+    assert failure.stage == "capability"
+
+
+@pytest.mark.parametrize(
+    "measured_whole",
+    [
+        lambda problem: replace(problem, named=frozenset({SLOW})),
+        lambda problem: replace(problem, settings=replace(problem.settings, prune=False)),
+    ],
+)
+def test_who_names_an_engine_or_does_not_prune_gets_its_figure(problem: Problem, measured_whole) -> None:  # type: ignore[no-untyped-def]
+    singles, _ = tuned(measured_whole(problem), (1.0, 100.0, 1.0))
+    assert singles[SLOW].outcome.cost_ms == 102.0
+
+
+def test_nobody_is_looked_at_when_the_time_for_it_is_spent(problem: Problem) -> None:
+    singles, asked = tuned(problem, (1.0, 8.0, 1.0), Deadline(0.0))
+    assert asked == [("reference", 3)]
+    failure = singles[SLOW].outcome
+    assert isinstance(failure, Failure)
+    assert "name it as a target" in failure.reason
+
+
+def test_who_was_not_looked_at_is_not_the_next_time_either(problem: Problem) -> None:
+    fake = FakeMeasurer({**TIMES, SLOW: (1.0, 8.0, 1.0)})
+    late, early = Deadline(90.0, start=time.monotonic() - 80.0), Deadline(90.0)
+    first, second = (tune_singles(problem, fake.as_measurer(), unwatched, deadline) for deadline in (late, early))
+    assert first == second
+    assert ("xla", 1) not in fake.asked
+    more = tune_singles(problem, fake.as_measurer(), unwatched, Deadline(180.0))
+    assert more[-1].outcome.cost_ms == 10.0
