@@ -68,7 +68,9 @@ class Openings:
         return Path(), opened
 
 
-def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_engines_that_work_and_were_not_benchmarked_are_loaded_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(module, "Builder", Openings)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
     Openings.asked = []
