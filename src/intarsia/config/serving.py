@@ -78,7 +78,7 @@ def _raise_unavailable(config: CompilationConfig) -> None:
     wanted = [name for name in runs_here if not config.libraries or name in config.libraries]
     if not wanted:
         raise BackendUnavailableError(f"no backend of Intarsia runs an engine that serves {names}")
-    what = f"no usable engine serves {names}; it takes one of {', '.join(wanted)}"
+    what = f"no usable engine serves {names}; it needs one of {', '.join(wanted)}"
     raise BackendUnavailableError(f"{what}: pip install 'intarsia[{wanted[0]}]'")
 
 
