@@ -126,9 +126,10 @@ def absence(target: Target) -> str | None:
     """Why nothing here can compile for a target, and what fixes it; ``None`` if something can."""
     kind = target.kind
     if not kind.is_external:
-        ours = [name for name in kind.engines if name in registry.names()]
-        fix = f"; pip install 'intarsia[{ours[0]}]'" if ours else ""
-        return f"no engine that is usable here generates code for {str(target)!r}{fix}"
+        if not kind.runs_here:
+            return f"no backend of Intarsia runs an engine that generates code for {str(target)!r}"
+        extra = kind.runs_here[0]
+        return f"no engine that is usable here generates code for {str(target)!r}; pip install 'intarsia[{extra}]'"
     if kind.name not in registry.names():
         return f"no backend drives {kind.name!r} yet"
     try:

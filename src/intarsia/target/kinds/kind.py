@@ -47,6 +47,8 @@ class TargetKind(Kind):
         sure_keys: Families that hold whatever keys are stated: with these options, a CPU is ``arm_cpu``.
         engines: For a device kind, the engine kinds that can serve it.
         serves: For an engine kind, the device kinds that its ``base`` may be; empty for any of its device type.
+        runs_on: For an engine kind, the device types on which its backend runs it; empty if it is only described.
+        runs_here: For a device kind, those of its engines that have a backend which runs them on such a device.
         partial: An engine that takes only part of a graph, so it cannot be the whole machine.
         brings_device: An engine that drives a processor of its own, which its base alone does not promise.
         is_reference: It defines correct results, and is used only where it is named.
@@ -60,6 +62,8 @@ class TargetKind(Kind):
     sure_keys: Callable[[Options], tuple[str, ...]] = field(default=imply_no_keys, repr=False)
     engines: tuple[str, ...] = ()
     serves: tuple[str, ...] = ()
+    runs_on: tuple[str, ...] = ()
+    runs_here: tuple[str, ...] = ()
     partial: bool = False
     brings_device: bool = False
     is_reference: bool = False
