@@ -28,9 +28,9 @@ KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
     *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
 )
-_TIMES = ("network", "ORT as people run it", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
-_GAINS = ("times as people run it", "times the best tuned")
-_REST = ("switches", "memory, MB", "cold start, ms", "error", "why")
+_TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
+_GAINS = ("x ORT default", "x best tuned")
+_REST = ("transitions", "memory, MB", "cold start, ms", "error", "why")
 HEADER = (*_TIMES, *_GAINS, *_REST)
 NOTHING = "-"
 Json = Mapping[str, Any]
@@ -119,7 +119,7 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _accuracy(found: Json) -> Iterator[tuple[str, ...]]:
-    yield ("network", "allowed", "ORT as people run it, ms", "Intarsia, ms", "times", "off by, at most", "ships")
+    yield ("network", "allowed", "ORT default, ms", "Intarsia, ms", "x ORT default", "largest error", "ships")
     for name, entry in found["networks"].items():
         for allowed, each in entry["allowed"].items():
             product_ms, gain = each["median_ms"][PRODUCT], each["speedup_over_onnxruntime_default"]
