@@ -1,4 +1,4 @@
-"""No word that ``docs/glossary.md`` retires is in an identifier, a JSON key, a help text, what a command prints, or a page."""
+"""No word that ``docs/glossary.md`` retires is in an identifier, a JSON key, a help text, an output, or a page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
 SOURCES = sorted(ROOT.glob("src/**/*.py"))
+ASSETS = sorted(each for end in ("html", "js", "css") for each in ROOT.glob(f"src/intarsia/report/page/assets/*.{end}"))
 TRANSCRIPTS = sorted(ROOT.glob("tests/golden/cli/*.txt"))
 REPORTS = sorted(ROOT.glob("tests/golden/reports/*.json"))
 ENTRY = re.compile(r"^### (?P<term>.+)\n\n(?P<body>(?:(?!^##).*\n)*)", re.MULTILINE)
@@ -70,6 +72,7 @@ def offences(text: str, banned: Iterable[Retired]) -> Iterator[tuple[int, Retire
                 yield text.count("\n", 0, words[index][1]) + 1, found
 
 
+@cache
 def names(path: Path) -> str:
     """The identifiers of a source file, each on its line."""
     lines: dict[int, list[str]] = {}
@@ -152,7 +155,7 @@ def test_no_help_text_has_a_retired_word() -> None:
     assert {name: faults for name, command in found.items() if (faults := help_faults(command, EVERYWHERE))} == {}
 
 
-@pytest.mark.parametrize("path", [*PAGES, *TRANSCRIPTS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PAGES, *TRANSCRIPTS, *ASSETS], ids=lambda path: path.name)
 def test_no_page_and_no_output_has_a_retired_word(path: Path) -> None:
     assert faults(path, prose(path), EVERYWHERE) == []
 
@@ -166,7 +169,7 @@ def test_each_entry_has_a_sentence_and_says_who_uses_the_word() -> None:
 
 def test_each_allowance_is_needed() -> None:
     texts = {str(path.relative_to(ROOT)): names(path) for path in SOURCES}
-    texts |= {str(path.relative_to(ROOT)): prose(path) for path in (*PAGES, *TRANSCRIPTS)}
+    texts |= {str(path.relative_to(ROOT)): prose(path) for path in (*PAGES, *TRANSCRIPTS, *ASSETS)}
     used = {(" ".join(each.words), where) for where, text in texts.items() for _, each in offences(text, ALL)}
     assert [word for word in ALLOWED if word not in used] == []
 
