@@ -18,7 +18,7 @@ from intarsia.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
-PAGES = sorted([*ROOT.glob("docs/*.md"), ROOT / "README.md"])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
 SOURCES = sorted(ROOT.glob("src/**/*.py"))
 ASSETS = sorted(each for end in ("html", "js", "css") for each in ROOT.glob(f"src/intarsia/report/page/assets/*.{end}"))
 TRANSCRIPTS = sorted(ROOT.glob("tests/golden/cli/*.txt"))
