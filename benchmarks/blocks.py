@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.blocks [NETWORK …] [--missing]`` measures with the product's own workers and adds to
 ``benchmarks/results/blocks.json``. A network's blocks are the cells that the search begins with; equal ones are
-measured once. The sum of the best is what a mix of them would take if switches were free and larger pieces gained
-nothing.
+measured once. The sum of the best is what a mix of them would take if transitions were free and larger partitions
+gained nothing.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def measure(name: str, folder: Path) -> Json:
     records = Store(folder / "records.sqlite")
     space = Workspace(records)
     try:
-        borders = {value for atom in job.problem.atoms for value in boundaries(job.graph, atom).outputs}
+        borders = {value for segment in job.problem.segments for value in boundaries(job.graph, segment).outputs}
         space.save(job.graph)
         space.compute_reference(job.graph, borders, seed=0)
         engines = {target.kind.name for target in job.problem.targets}
         with Measurer(job.graph, space.folder, records, engines, job.origin) as measurer:
             singles = tune_singles(job.problem, measurer, unwatched)
-            cells = blocks_of(job.graph, job.problem.atoms)
+            cells = blocks_of(job.graph, job.problem.segments)
             blocks = [_block(job, measurer, singles, equal) for equal in distinct(job.graph, cells)]
     finally:
         space.remove()
@@ -64,10 +64,10 @@ def measure(name: str, folder: Path) -> Json:
     }
 
 
-def blocks_of(graph: Graph, atoms: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Atoms put together to stretches of like work, in linear order."""
-    (starts,) = coarser(graph, atoms, (BLOCKS,), partial(work, graph))
-    return [tuple(chain.from_iterable(atoms[start:end])) for start, end in pairwise((*starts, len(atoms)))]
+def blocks_of(graph: Graph, segments: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Segments put together to stretches of like work, in linear order."""
+    (starts,) = coarser(graph, segments, (BLOCKS,), partial(work, graph))
+    return [tuple(chain.from_iterable(segments[start:end])) for start, end in pairwise((*starts, len(segments)))]
 
 
 def distinct(graph: Graph, cells: Sequence[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:

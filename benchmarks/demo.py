@@ -53,7 +53,7 @@ def main() -> None:
 
 def table(greedy: dict[str, Any], collage: dict[str, Any]) -> Table:
     """Each engine alone, greedy, the best mix found, and what ships; ~ is of another moment than the one race."""
-    view = Table("plan", "ms", "x best single", "switches", "max error", "why")
+    view = Table("plan", "ms", "x best single", "transitions", "max error", "why")
     for column in view.columns[1:5]:
         column.justify = "right"
 
@@ -77,14 +77,21 @@ def table(greedy: dict[str, Any], collage: dict[str, Any]) -> Table:
             why = "best single engine" if single["target"] == collage["best_single"] else ""
             row(single["tuned"], single["latency_ms"], single["speed"], 0, single["max_rel_error"], why)
     # It raced in a compile of its own.
-    row("greedy", _median(greedy), None, greedy["switches"], greedy["max_rel_error"], "first engine that takes a node")
+    row(
+        "greedy",
+        _median(greedy),
+        None,
+        greedy["transitions"],
+        greedy["max_rel_error"],
+        "first engine that takes a node",
+    )
     for mix in collage["mixes"][:2]:
         engines = " → ".join(target.split()[0] for target in mix["targets"])
-        row(mix["name"], mix["latency_ms"], mix["speed"], mix["switches"], None, engines)
+        row(mix["name"], mix["latency_ms"], mix["speed"], mix["transitions"], None, engines)
     view.add_section()
     gain = collage["speedup_vs_best_single"]
     speed = None if gain is None else gain["median"]
-    row("chosen", _median(collage), speed, collage["switches"], collage["max_rel_error"], collage["reason"])
+    row("chosen", _median(collage), speed, collage["transitions"], collage["max_rel_error"], collage["reason"])
     return view
 
 

@@ -162,7 +162,7 @@ def interval(found: Interval) -> dict[str, float]:
 def summary(report: Mapping[str, Any]) -> dict[str, Any]:
     """What of a compile's report is kept with the figures."""
     kept = (
-        *("chosen", "spin", "reason", "latency_ms", "predicted_ms", "speedup_vs_best_single", "switches"),
+        *("chosen", "spin", "reason", "latency_ms", "predicted_ms", "speedup_vs_best_single", "transitions"),
         "max_rel_error",
     )
     of_parts = ("target", "predicted_ms", "measured_ms")

@@ -35,9 +35,9 @@ MANUAL = 1.03
 THOROUGH_WITHIN = 1.02
 THOROUGH_CANDIDATES = 10
 BLOCKS_SHARE = 0.90
-ROUGH, FINE = (0.05, 1.7), (0.01, 1.5)
+REDUCED, FINE = (0.05, 1.7), (0.01, 1.5)
 """An allowed error, and how many times as fast as ONNX Runtime's defaults that has to make each network."""
-ROUGH_NETWORKS = 4
+REDUCED_NETWORKS = 4
 Json = Mapping[str, Any]
 
 
@@ -87,7 +87,7 @@ def gates(results: Results) -> tuple[Gate, ...]:
     """Every gate, in the order in which they are stated."""
     lines: tuple[Callable[[Results], Gate], ...] = (
         _networks, _worst, _over_single, _over_default, _mixes, _cold, _warm, _predicted, _scale, _overhead, _manual,
-        _thorough, _rough, _fine,
+        _thorough, _reduced, _fine,
     )  # fmt: skip
     return tuple(line(results) for line in lines)
 
@@ -188,7 +188,7 @@ def _overhead(results: Results) -> Gate:
 
 
 def _manual(results: Results) -> Gate:
-    gate = Gate(what="resnet50 in 23 pieces against ORT alone", gate=f"≤ {MANUAL} of its time")
+    gate = Gate(what="resnet50 in 23 partitions against ORT alone", gate=f"≤ {MANUAL} of its time")
     return _ratio(gate, results.road.get("manual", {}).get("time_over_onnxruntime"), MANUAL)
 
 
@@ -228,8 +228,8 @@ def near_blocks(results: Results) -> dict[str, float]:
     }
 
 
-def _rough(results: Results) -> Gate:
-    return _allowed(results, *ROUGH)
+def _reduced(results: Results) -> Gate:
+    return _allowed(results, *REDUCED)
 
 
 def _fine(results: Results) -> Gate:
@@ -252,7 +252,7 @@ def _allowed(results: Results, allowed: float, limit: float) -> Gate:
     ]
     faults += [f"{each} is void" for each, entry in found.items() if entry["void"]]
     figure = "; ".join([f"{gains[name]:.2f} ({name}, of {len(gains)})", *faults])
-    return _filled(gate, figure, gains[name] >= limit and not faults and len(gains) >= ROUGH_NETWORKS)
+    return _filled(gate, figure, gains[name] >= limit and not faults and len(gains) >= REDUCED_NETWORKS)
 
 
 def _gains(results: Results, key: str) -> dict[str, Json]:

@@ -22,7 +22,7 @@ import intarsia
 from benchmarks import field, ledger, networks
 from intarsia import driver
 from intarsia.cost.reference.reference_io import VALUES, record_values
-from intarsia.cost.timing.paired_benchmark import Contender, Effort, duel
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, out_by
 from intarsia.cost.worker.lock import machine_lock
@@ -39,7 +39,7 @@ NETWORKS = ("squeezenet", "shufflenet", "inception_v1", "text_recogniser", "cnn_
 COMPILES = 4
 BUDGET_S = 45.0
 LOOPS = 2
-QUIET = Effort(processes=4, rounds=20, seconds=8.0, repeats=2)
+QUIET = BenchmarkEffort(processes=4, rounds=20, seconds=8.0, repeats=2)
 CLAIMS = (Shown.FASTER, Shown.SLOWER)
 CONFIRMED, UNDECIDED, CONTRADICTED, UNJUDGED = "confirmed", "undecided", "contradicted", "not judged"
 Json = dict[str, Any]
@@ -109,7 +109,7 @@ def claims(found: Found) -> list[Claim]:
     if best is None or best.name not in verdict.raced:
         return []
     mixes = [] if found.collage is None else [mix.candidate for mix in found.collage.mixes]
-    plans = [*(plan for single in found.singles for plan in single.candidates), *mixes, *decision.rough.candidates]
+    plans = [*(plan for single in found.singles for plan in single.candidates), *mixes, *decision.reduced.candidates]
     others = [plan for plan in plans if plan.name in verdict.raced and plan.name != best.name]
     said = [
         Claim(
@@ -135,7 +135,7 @@ def quiet_race(graph: Graph, plans: Sequence[Candidate], folder: Path, seed: int
         names[place] = f"{place}: {candidate.name}"
         contenders.append(Contender(name=names[place], path=path, plan=plan))
     with machine_lock():
-        return duel(folder, contenders, QUIET, seed), names
+        return paired_benchmark(folder, contenders, QUIET, seed), names
 
 
 def judged(shown: Shown, quiet: Interval) -> str:

@@ -72,7 +72,7 @@ WORDS = (
     ", \n \t ' \" \\ = - -- --- : { } [ ] null true 1e999 -1 0x1 \x00 é \ud800 host kind tag targets devices -host= "
     "-devices= -keys= -mattr=+ executor runtime composite config deployment '' \"'\" \\' :0 :1 :x"
 )
-FRAGMENTS = (
+WORKLOADS = (
     *WORDS.split(" "),
     " ",
     ", ",
@@ -87,7 +87,7 @@ BUCKETS = 100
 def text_of(number: int) -> tuple[Reader, str]:
     """The text of this number, and who is to read it.
 
-    Two of three are samples with up to three changes, for their own reader or another; the rest is made of fragments.
+    Two of three are samples with up to three changes, for their own reader or another; the rest is made of workloads.
     """
     rng = random.Random(number)
     read, text = rng.choice(SAMPLES)
@@ -105,7 +105,7 @@ def text_of(number: int) -> tuple[Reader, str]:
 def _word(rng: random.Random) -> str:
     pick = rng.random()
     if pick < 0.6:
-        return rng.choice(FRAGMENTS)
+        return rng.choice(WORKLOADS)
     if pick < 0.8:
         return rng.choice(tuple(KINDS))
     return "".join(chr(rng.randrange(1, 0x250)) for _ in range(rng.randrange(4)))

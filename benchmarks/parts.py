@@ -1,8 +1,8 @@
-"""Why a mix wins or not: each atom of a network on each engine, and what the best of them add up to.
+"""Why a mix wins or not: each segment of a network on each engine, and what the best of them add up to.
 
 ``python -m benchmarks.parts NETWORK …`` measures with the product's own workers and writes
-``benchmarks/results/parts.json``. The sum of the best atoms bounds what any mix of these pieces could reach if switches
-were free and nothing were gained by larger pieces; beside it, the best engine alone.
+``benchmarks/results/parts.json``. The sum of the best segments bounds what any mix of these partitions could reach if
+transitions were free and nothing were gained by larger partitions; beside it, the best engine alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from intarsia.cost.worker.repro import Origin
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition, boundaries
-from intarsia.planning.request import atoms_of
+from intarsia.planning.request import segments_of
 from intarsia.runtime import thread_budget
 from intarsia.target import Target
 
@@ -35,13 +35,15 @@ EFFORT = Effort(seconds=0.5, min_runs=15, max_runs=100)
 
 
 def parts(name: str, folder: Path) -> dict[str, Any]:
-    """Every atom, and the whole, on every engine that takes it; medians in milliseconds."""
+    """Every segment, and the whole, on every engine that takes it; medians in milliseconds."""
     graph = load_model(networks.save(name, folder))
-    atoms = atoms_of(graph)
+    segments = segments_of(graph)
     store = Store(folder / "records.sqlite")
     work = Workspace(store)
     work.save(graph)
-    work.compute_reference(graph, {value for atom in atoms for value in boundaries(graph, atom).outputs}, seed=0)
+    work.compute_reference(
+        graph, {value for segment in segments for value in boundaries(graph, segment).outputs}, seed=0
+    )
     whole = tuple(node.id for node in graph.nodes)
     settings = RunSettings(threads=thread_budget(), spin=Spin.CALL)
     taken = {engine: registry.get(engine).capability(graph, Target(engine)) for engine in ENGINES}
@@ -56,13 +58,13 @@ def parts(name: str, folder: Path) -> dict[str, Any]:
                         found[engine] = round(outcome.cost_ms, 4)
             return found
 
-        costs = [row(atom) for atom in atoms]
+        costs = [row(segment) for segment in segments]
         alone = row(whole)
     work.remove()
     return {
-        "atoms": [
-            {"operators": _operators([graph.node(id_).op_type for id_ in atom]), "ms": ms}
-            for atom, ms in zip(atoms, costs, strict=True)
+        "segments": [
+            {"operators": _operators([graph.node(id_).op_type for id_ in segment]), "ms": ms}
+            for segment, ms in zip(segments, costs, strict=True)
         ],
         "whole_ms": alone,
         "sum_of_best_ms": round(sum(min(ms.values()) for ms in costs), 3),

@@ -1,7 +1,7 @@
 """One network's way to its plan, as data and as a figure: ``python -m benchmarks.placement``.
 
 Compiles it with a cold store and writes ``benchmarks/results/placement.json``; then draws the figure of
-``docs/placement.md``: what each atom costs on each engine, the plan that shipped, and the plans that it was measured
+``docs/placement.md``: what each segment costs on each engine, the plan that shipped, and the plans that it was measured
 against. With ``--redraw`` it draws the data on file.
 """
 
@@ -25,7 +25,7 @@ NETWORK = "pose"
 TARGET = "onnxruntime, openvino, mnn, ncnn, winograd"
 """What the extra `cpu` installs."""
 BUDGET_S = 60.0
-KEPT = ("atoms", "best_single", "chosen", "machine", "mixes", "partitions", "reason", "singles", "threads")
+KEPT = ("segments", "best_single", "chosen", "machine", "mixes", "partitions", "reason", "singles", "threads")
 """What the figure and its page need of a report."""
 MOST = 3.0
 """Times as slow as the fastest engine at which the colours end."""
@@ -42,23 +42,23 @@ def measured() -> Json:
 
 
 def engines(found: Mapping[str, Any]) -> list[str]:
-    """Those that have a figure for some atom, the one with the least sum first."""
-    named = {name for atom in found["atoms"] for name, ms in atom["ms"].items() if ms is not None}
+    """Those that have a figure for some segment, the one with the least sum first."""
+    named = {name for segment in found["segments"] for name, ms in segment["ms"].items() if ms is not None}
 
     def total(name: str) -> tuple[int, float]:
-        known = [atom["ms"].get(name) for atom in found["atoms"]]
+        known = [segment["ms"].get(name) for segment in found["segments"]]
         return known.count(None), sum(ms for ms in known if ms is not None)
 
     return sorted(named, key=total)
 
 
 def placed(found: Mapping[str, Any]) -> list[tuple[int, int, str]]:
-    """The parts of the plan that shipped: first atom, the one behind the last, engine."""
+    """The parts of the plan that shipped: first segment, the one behind the last, engine."""
     parts, start = [], 0
     for part in found["partitions"]:
         wanted, end = len(part["nodes"]), start
         while wanted > 0:
-            wanted -= found["atoms"][end]["nodes"]
+            wanted -= found["segments"][end]["nodes"]
             end += 1
         parts.append((start, end, part["target"].split()[0]))
         start = end
@@ -74,7 +74,7 @@ def plans(found: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def draw(found: Mapping[str, Any], path: Path) -> None:
-    """Above, atoms by engines; below, the plans that were timed as a whole."""
+    """Above, segments by engines; below, the plans that were timed as a whole."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -83,20 +83,20 @@ def draw(found: Mapping[str, Any], path: Path) -> None:
     with mpl.rc_context({"svg.hashsalt": "intarsia", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(9, 1.6 + 0.34 * (len(names) + len(timed))), layout="constrained", facecolor="white")
         above, below = figure.subplots(2, 1, height_ratios=(len(names) + 1, len(timed)))
-        _draw_atoms(above, found, names)
+        _draw_segments(above, found, names)
         _draw_plans(below, timed, found["chosen"])
         figure.savefig(path, metadata={"Date": None})
 
 
-def _draw_atoms(axes: Any, found: Mapping[str, Any], names: Sequence[str]) -> None:
+def _draw_segments(axes: Any, found: Mapping[str, Any], names: Sequence[str]) -> None:
     from matplotlib.patches import Rectangle
 
-    best = [min(ms for ms in atom["ms"].values() if ms is not None) for atom in found["atoms"]]
+    best = [min(ms for ms in segment["ms"].values() if ms is not None) for segment in found["segments"]]
     ends = [sum(best[:count]) for count in range(len(best) + 1)]
     shade = _shades()
-    for number, atom in enumerate(found["atoms"]):
+    for number, segment in enumerate(found["segments"]):
         for row, name in enumerate(names):
-            ms = atom["ms"].get(name)
+            ms = segment["ms"].get(name)
             behind = 1.0 if ms is None or not best[number] else max(1.0, ms / best[number])
             colour = "#ffffff" if ms is None else shade(min(1.0, math.log(behind) / math.log(MOST)))
             hatch = "////" if ms is None else None
@@ -112,10 +112,10 @@ def _draw_atoms(axes: Any, found: Mapping[str, Any], names: Sequence[str]) -> No
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), labels=names)
     axes.set_xlabel(
-        f"atoms in order, as wide as their least time (ms); dark: {MOST:g} times as slow or more, hatched: no figure"
+        f"segments in order, as wide as their least time (ms); dark: {MOST:g} times as slow or more, hatched: no figure"
     )
     axes.set_title(
-        f"{found['network']}: what each atom takes on each engine; framed: the plan that shipped", fontsize=9
+        f"{found['network']}: what each segment takes on each engine; framed: the plan that shipped", fontsize=9
     )
     axes.tick_params(axis="y", length=0)
 

@@ -2,7 +2,7 @@
 
 The statistic is the median of per-round ratios with its 95 % interval by order statistics. The first contender runs
 twice: while the median of its ratios to itself leaves ±2 %, more sets are run, and a race that ends outside is void.
-Times are put down to full speed, so that a neighbour who comes and goes between two turns of a round is not seen as a
+Times are normalised to full speed, so that a neighbour who comes and goes between two turns of a round is not seen as a
 difference of the contenders.
 """
 
@@ -117,8 +117,8 @@ class Result:
 
     def fastest(self, names: Collection[str]) -> str | None:
         """The fastest by median of those of ``names`` that stayed to the end."""
-        standing = [name for name in names if len(self.rounds_ms.get(name, ())) == self.rounds]
-        return min(standing, key=self.median_ms, default=None)
+        for_partition = [name for name in names if len(self.rounds_ms.get(name, ())) == self.rounds]
+        return min(for_partition, key=self.median_ms, default=None)
 
     def _ratios(self, name: str, over: str) -> list[float]:
         # Whoever left has only the first rounds, which are a prefix of the other's.

@@ -70,9 +70,10 @@ def network(name: str, folder: Path) -> dict[str, Any]:
 
 
 def manual(name: str, folder: Path) -> dict[str, Any]:
-    """ResNet-50 cut by hand into 23 pieces, its stride-1 3x3 convolutions on ncnn.
+    """ResNet-50 cut by hand into 23 partitions, its stride-1 3x3 convolutions on ncnn.
 
-    Once run as Intarsia runs it, and once naively: piece after piece, and idle threads spin as engines have them spin.
+    Once run as Intarsia runs it, and once naively: partition after partition, and idle threads spin as engines have
+    them spin.
     """
     model = networks.save("resnet50", folder)
     feeds = save_feeds(model, folder)
@@ -84,18 +85,21 @@ def manual(name: str, folder: Path) -> dict[str, Any]:
     plan = PlanFile(partitions=parts.partitions, threads=thread_budget())
     with intarsia.compile(model, "onnxruntime", partition="manual", plan=plan, store=store) as compiled:
         report = compiled.report
-        pieces = compiled.save(folder / "manual.intarsia")
+        partitions = compiled.save(folder / "manual.intarsia")
     plainly = replace(plan, spin=Spin.FREE, embed=False)
     with intarsia.compile(model, "onnxruntime", partition="manual", plan=plainly, store=store) as compiled:
         naive = compiled.save(folder / "naive.intarsia")
     tuned = [single for single in onnx_readers(model) if single.kind.startswith("onnxruntime")]
-    cuts = [Contender(name=name, kind="intarsia", model=path) for name, path in (("23 pieces", pieces), (NAIVE, naive))]
+    cuts = [
+        Contender(name=name, kind="intarsia", model=path)
+        for name, path in (("23 partitions", partitions), (NAIVE, naive))
+    ]
     result = race([*cuts, *tuned], feeds, thread_budget())
     winner = min((single.name for single in tuned), key=result.median_ms)
     return {
         **figures(result),
         "best_onnxruntime": winner,
-        "time_over_onnxruntime": interval(result.ratio("23 pieces", winner)),
+        "time_over_onnxruntime": interval(result.ratio("23 partitions", winner)),
         "naive_time_over_onnxruntime": interval(result.ratio(NAIVE, winner)),
         "predicted_over_measured": report["predicted_ms"] / report["latency_ms"]["median"],
         "compile": summary(report),

@@ -1,7 +1,7 @@
 """How planning itself grows: a large synthetic network, planned by the product's own code on costs from a table.
 
-Everything runs but the engines: reading and normalising the graph, who takes what, atoms, keys, the record store, and
-the whole search. A worker that answers from a table takes the place of the process that would measure.
+Everything runs but the engines: reading and normalising the graph, who takes what, segments, keys, the record store,
+and the whole search. A worker that answers from a table takes the place of the process that would measure.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def partitioned(nodes: int, folder: Path) -> dict[str, Any]:
         "nodes": len(job.graph.nodes),
         "seconds": round(planned_s, 3),
         "stages_s": {stage: round(spent, 3) for stage, spent in seconds.items()},
-        "atoms": found.atoms,
+        "segments": found.segments,
         "candidates": found.candidates,
         "measured": measurer.measured,
         "mixes": len(found.mixes),
@@ -135,13 +135,13 @@ class _Costs:
         self._graph = graph
 
     def answer(self, request: Measure | Inspect) -> Answer:
-        pieces = [(piece.target.split()[0], piece.nodes) for piece in request.fragment.pieces]
+        partitions = [(partition.target.split()[0], partition.nodes) for partition in request.workload.partitions]
         if isinstance(request, Inspect):
-            ((engine, nodes),) = pieces
+            ((engine, nodes),) = partitions
             return NodeTimes(ms={id_: self._ms(engine, id_) for id_ in nodes} if engine in TELLING else {})
         if request.timed not in ("last", "all"):
-            return Failed(stage="run", reason="the table knows whole pieces only", cause=Cause.ENGINE)
-        timed = pieces if request.timed == "all" else pieces[-1:]
+            return Failed(stage="run", reason="the table knows whole partitions only", cause=Cause.ENGINE)
+        timed = partitions if request.timed == "all" else partitions[-1:]
         ms = sum(CALL_MS + sum(self._ms(engine, id_) for id_ in nodes) for engine, nodes in timed)
         return Measured(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=None, is_complete=True)
 

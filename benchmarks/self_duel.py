@@ -1,4 +1,5 @@
-"""A plan against itself, by the product's own duel and rule: it must report "no difference" in 95 of 100 trials.
+"""A plan against itself, by the product's own paired benchmark and rule: it must report "no difference" in 95 of 100
+trials.
 
 ``python -m benchmarks.self_duel [--trials 100] [--seconds 50]`` runs as many trials as fit and adds them to
 ``benchmarks/results/self_duel.json``; calling it again goes on where it stopped. Wants a quiet machine.
@@ -17,7 +18,7 @@ from typing import Any
 
 from benchmarks import networks
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.timing.paired_benchmark import Contender, Effort, duel
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import Graph, load_model
@@ -27,8 +28,9 @@ from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "self_duel.json"
 TRIALS = 100
-EFFORT = Effort(seconds=1.6)
-"""What a compile with a budget of 20 seconds, the smallest with three sets of processes, gives its final duel."""
+EFFORT = BenchmarkEffort(seconds=1.6)
+"""What a compile with a budget of 20 seconds, the smallest with three sets of processes, gives its final paired
+benchmark."""
 ENGINES = (("onnxruntime",), ("onnxruntime", "ncnn"))
 """The plans that are tried in turn: a single engine, and a mix of two whose threads wait in different ways."""
 FIRST, SECOND = "plan", "the same plan"
@@ -45,12 +47,12 @@ def plan(graph: Graph, engines: Sequence[str]) -> Plan:
 
 
 def trial(folder: Path, artifact: Path, planned: Plan, seed: int) -> dict[str, Any]:
-    """One duel, and what the rule of the final decision says of it."""
+    """One paired benchmark, and what the rule of the final decision says of it."""
     contenders = [Contender(name=name, path=artifact, plan=planned) for name in (FIRST, SECOND)]
     with machine_lock():
-        verdict = duel(folder, contenders, EFFORT, seed, keep=SECOND)
+        verdict = paired_benchmark(folder, contenders, EFFORT, seed, keep=SECOND)
     if verdict.failed:
-        raise RuntimeError(f"a duel ended early: {dict(verdict.failed)}")
+        raise RuntimeError(f"a paired benchmark ended early: {dict(verdict.failed)}")
     ratio, control = verdict.speedup(SECOND, FIRST), verdict.speedup(CONTROL_NAME, FIRST)
     return {
         "engines": list(planned.engines),

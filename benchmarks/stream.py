@@ -26,7 +26,7 @@ from intarsia.config import RunSettings, Spin
 from intarsia.cost.timing.statistics import median_interval
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition
-from intarsia.planning.request import atoms_of
+from intarsia.planning.request import segments_of
 from intarsia.runtime import Plan, build, load_build, plan_of, this_machine, thread_budget, weights_of
 from intarsia.runtime.executors.pipeline import PipelineExecutor, load_streams
 from intarsia.runtime.executors.stream import InTurn
@@ -85,11 +85,13 @@ def _plans(graph: Graph, feeds: Feeds, target: Target) -> dict[str, Plan]:
     found = {SERIAL: whole}
     for pipeline in pipelines([1.0], threads):
         found[f"{pipeline.lanes} lanes"] = replace(whole, settings=replace(settings, pipeline=pipeline))
-    atoms = atoms_of(graph)
-    costs = _step_ms(graph, feeds, plan_of(graph, [Partition(target=target, nodes=atom) for atom in atoms], settings))
+    segments = segments_of(graph)
+    costs = _step_ms(
+        graph, feeds, plan_of(graph, [Partition(target=target, nodes=segment) for segment in segments], settings)
+    )
     for count in dict.fromkeys((threads, 2)):
         spans = pairwise(accumulate(balanced(costs, count), initial=0))
-        parts = [Partition(target=target, nodes=sum(atoms[start:end], ())) for start, end in spans]
+        parts = [Partition(target=target, nodes=sum(segments[start:end], ())) for start, end in spans]
         staged = next(way for way in pipelines([1.0] * count, threads) if len(way.stages) == count)
         found[f"{count} stages"] = plan_of(graph, parts, replace(settings, pipeline=staged))
     return found

@@ -91,14 +91,14 @@ def speedup(result: Result, over: str) -> Json | None:
 
 
 def plan(report: Mapping[str, Any]) -> Json:
-    """What ships: the engine of each partition, the switches, and whether engines are mixed at all.
+    """What ships: the engine of each partition, the transitions, and whether engines are mixed at all.
 
     ``winograd`` is ONNX Runtime with kernels of ours in it, so the two together are no mix.
     """
     engines = [_engine(part["target"]) for part in report["partitions"]]
     return {
         "engines": engines,
-        "switches": report["switches"],
+        "transitions": report["transitions"],
         "true_mix": len({"onnxruntime" if engine == "winograd" else engine for engine in engines}) > 1,
         "predicted_ms": report["predicted_ms"],
         "measured_ms": report["latency_ms"]["median"] if report["latency_ms"] else None,
@@ -116,7 +116,7 @@ def best_mix(report: Mapping[str, Any]) -> Json | None:
     singles = {_engine(single["target"]): single["latency_ms"] for single in beside}
     return {
         "engines": [_engine(target) for target in best["targets"]],
-        "switches": best["switches"],
+        "transitions": best["transitions"],
         "predicted_ms": best["predicted_ms"],
         "latency_ms": best["latency_ms"],
         "speedup_over": {engine: round(ms / best["latency_ms"], 4) for engine, ms in singles.items()},

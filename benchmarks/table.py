@@ -156,7 +156,7 @@ def _network(name: str, found: Json) -> tuple[str, ...]:
         f"**{_ms(found['median_ms'][PRODUCT])}**",
         f"{default['median']:.2f}" if default else NOTHING,
         f"{single['median']:.2f} ({single['low']:.2f} to {single['high']:.2f}){void}",
-        str(found["plan"]["switches"]),
+        str(found["plan"]["transitions"]),
         _started(found, "peak_mb"),
         _started(found, "cold_ms"),
         f"{found['compile']['max_rel_error']:.0e}",
@@ -206,17 +206,17 @@ def _ms(value: float | None) -> str:
 
 def _manual(found: Json) -> str:
     ratio, naive = found["time_over_onnxruntime"], found.get("naive_time_over_onnxruntime")
-    pieces_ms = found["median_ms"]["23 pieces"]
+    partitions_ms = found["median_ms"]["23 partitions"]
     told = (
-        f"{pieces_ms:.1f} ms in pieces, {pieces_ms / ratio['median']:.1f} ms on ONNX Runtime alone: "
-        f"{ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}); the sum of the pieces "
+        f"{partitions_ms:.1f} ms in partitions, {partitions_ms / ratio['median']:.1f} ms on ONNX Runtime alone: "
+        f"{ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}); the sum of the partitions "
         f"predicted {found['predicted_over_measured']:.2f} of what was measured."
     )
     if naive is None:
         return told
     return (
         f"{told} Run naively, with each engine's threads left to spin: "
-        f"{pieces_ms / ratio['median'] * naive['median']:.0f} ms, "
+        f"{partitions_ms / ratio['median'] * naive['median']:.0f} ms, "
         f"{naive['median']:.2f} times the time ({naive['low']:.2f} to {naive['high']:.2f})."
     )
 

@@ -34,8 +34,8 @@ def written(path: Path, *, parts: int = 2, target: str = "reference", report: Ma
     graph: Graph = load_model(two_layers())
     ids = [node.id for node in graph.nodes]
     cuts = [ids[: len(ids) // 2], ids[len(ids) // 2 :]] if parts == 2 else [ids]
-    pieces = [Partition(target=Target(target), nodes=tuple(nodes)) for nodes in cuts]
-    write_artifact(path, graph, build(graph, plan_of(graph, pieces, SETTINGS)))
+    partitions = [Partition(target=Target(target), nodes=tuple(nodes)) for nodes in cuts]
+    write_artifact(path, graph, build(graph, plan_of(graph, partitions, SETTINGS)))
     attach_report(path, report)
     return path
 

@@ -21,7 +21,7 @@ from intarsia.cost.timing.memory import Memory
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Shown, Verdict
 from intarsia.errors import ArtifactError
-from intarsia.evaluation.benchmark import Contest
+from intarsia.evaluation.benchmark import Benchmark
 from intarsia.evaluation.recheck import Timing
 from intarsia.evaluation.verification import Check
 from intarsia.report.comparison import Comparison
@@ -78,7 +78,7 @@ FIGURES = _figures((15.7, 16.4), 231, 190, compile_s=1.2012, cold_s=(0.74,), cal
 MIX: dict[str, Any] = {
     "name": "collage",
     "targets": ["mnn", "onnxruntime"],
-    "switches": 1,
+    "transitions": 1,
     "predicted_ms": 15.2,
     "latency_ms": 15.96,
     "speed": 1.2155,
@@ -95,7 +95,7 @@ PARTITIONS: list[dict[str, Any]] = [
         "predicted_ms": 11.25,
         "measured_ms": 11.9,
         "share": 0.744,
-        "switch_ms": None,
+        "transition_ms": None,
         "runners_up": [
             {"target": "onnxruntime -optimization-level=all", "ms": 14.1, "is_measured": True, "plan_ms": 2.44},
             {"target": "ncnn", "ms": 15.3, "is_measured": False, "plan_ms": None},
@@ -108,7 +108,7 @@ PARTITIONS: list[dict[str, Any]] = [
         "predicted_ms": 3.95,
         "measured_ms": 4.1,
         "share": 0.256,
-        "switch_ms": 0.31,
+        "transition_ms": 0.31,
         "runners_up": [{"target": "mnn", "ms": 8.3, "is_measured": False, "plan_ms": 3.9}],
         "not_chosen": [{"target": "ncnn", "reason": "refused: no GRU (gru_1)"}, CRASHED],
     },
@@ -117,9 +117,9 @@ SEARCH: dict[str, Any] = {
     "seconds": 41.26,
     "measured": 120,
     "cached": 3,
-    "atoms": 3,
+    "segments": 3,
     "finished": False,
-    "unmeasured": [{"target": "ncnn", "atoms": [1]}],
+    "unmeasured": [{"target": "ncnn", "segments": [1]}],
     "control_void": False,
     "control": {"median": 1.003, "low": 0.996, "high": 1.011},
 }
@@ -140,12 +140,12 @@ REPORT: dict[str, Any] = {
     "predicted_ms": 15.2,
     "prediction": {"predicted_ms": 15.2, "measured_ms": 15.96, "predicted_over_measured": 0.9524},
     "partitions": PARTITIONS,
-    "openings": [],
-    "switches": 1,
+    "opportunities": [],
+    "transitions": 1,
     "spin": "call",
     "max_rel_error": 2.1e-6,
     "mixes": [MIX],
-    "atoms": [
+    "segments": [
         {"nodes": 2, "first": "conv_0", "last": "relu_0", "ms": {"onnxruntime": 13.6, "mnn": 10.9, "ncnn": 14.8}},
         {"nodes": 1, "first": "pool_0", "last": "pool_0", "ms": {"onnxruntime": 0.42, "mnn": 0.35, "ncnn": None}},
         {"nodes": 1, "first": "gru_1", "last": "gru_1", "ms": {"onnxruntime": 3.64, "mnn": 8.15, "ncnn": None}},
@@ -174,24 +174,24 @@ ALONE: dict[str, Any] = REPORT | {
             "predicted_ms": 19.2,
             "measured_ms": 19.4,
             "share": 1.0,
-            "switch_ms": None,
+            "transition_ms": None,
             "runners_up": [
                 {"target": "onnxruntime -optimization-level=all", "ms": 21.6, "is_measured": True, "plan_ms": 2.4}
             ],
             "not_chosen": [{"target": "ncnn", "reason": "refused: no GRU (gru_1)"}, CRASHED],
         }
     ],
-    "openings": [
-        {"target": "onnxruntime", "atoms": [2, 3], "gain_ms": 4.2, "switches": 1, "switch_ms": 3.9},
+    "opportunities": [
+        {"target": "onnxruntime", "segments": [2, 3], "gain_ms": 4.2, "transitions": 1, "transition_ms": 3.9},
         {
             "target": "ncnn",
-            "atoms": [0, 2],
+            "segments": [0, 2],
             "gain_ms": 0.4,
-            "switches": 1,
-            "switch_ms": 1.9,
+            "transitions": 1,
+            "transition_ms": 1.9,
         },
     ],
-    "switches": 0,
+    "transitions": 0,
     "mixes": [
         MIX
         | {"latency_ms": 19.0, "speed": 1.021, "speedup_vs_best_single": {"median": 1.021, "low": 0.99, "high": 1.05}}
@@ -206,12 +206,12 @@ ALONE: dict[str, Any] = REPORT | {
 OLD: dict[str, Any] = {
     name: value
     for name, value in REPORT.items()
-    if name not in ("absent", "prediction", "openings", "atoms", "figures", "engines")
+    if name not in ("absent", "prediction", "opportunities", "segments", "figures", "engines")
 } | {
     "singles": [
         {name: each for name, each in single.items() if name != "speed" and name not in FIGURES} for single in SINGLES
     ],
-    "mixes": [{name: MIX[name] for name in ("name", "targets", "switches", "predicted_ms", "latency_ms")}],
+    "mixes": [{name: MIX[name] for name in ("name", "targets", "transitions", "predicted_ms", "latency_ms")}],
     "partitions": [
         {name: part[name] for name in ("target", "nodes", "predicted_ms", "measured_ms")} for part in PARTITIONS
     ],
@@ -229,7 +229,7 @@ UNRACED: dict[str, Any] = {
     **_figures((30.1, 33.0), 88, 88, compile_s=0.32, cold_s=(0.85,), calls=None),
 }
 COMPARISON: dict[str, Any] = Comparison(REPORT | {"singles": [*SINGLES[:2], UNRACED, *SINGLES[2:]]}).json()
-ROUGH: dict[str, Any] = ALONE | {
+REDUCED: dict[str, Any] = ALONE | {
     "chosen": "mnn in int8-static",
     "reason": "with int8-static it is 2.31 times as fast (2.27 to 2.36)",
     "conclusion": "won",
@@ -245,13 +245,13 @@ ROUGH: dict[str, Any] = ALONE | {
         "worst": {"scores": 0.0182, "boxes": 0.0031},
         "mean": {"scores": 0.0164, "boxes": 0.0027},
     },
-    "rough": [
+    "reduced_precision": [
         {
             "name": "mnn, spin call, int8-static",
             "targets": ["mnn"],
             "precision": ["int8-static"],
             "error": 0.0171,
-            "switches": 0,
+            "transitions": 0,
             "predicted_ms": 8.3,
             "latency_ms": 8.41,
             "speed": 2.307,
@@ -270,9 +270,9 @@ ROUGH: dict[str, Any] = ALONE | {
             "not_chosen": [],
         }
     ],
-    "openings": [],
+    "opportunities": [],
 }
-STORED = {"alone": ALONE, "old": OLD, "rough": ROUGH}
+STORED = {"alone": ALONE, "old": OLD, "reduced_precision": REDUCED}
 """Reports by the name of the artifact; any other holds `REPORT`."""
 PLAN = "threads: 2\nspin: call\npartitions:\n- target: mnn\n  nodes: [conv_0, relu_0, pool_0]\n"
 GRAPH = fake_graph(
@@ -285,7 +285,7 @@ GRAPH = fake_graph(
     weights=["w"],
     shapes={"x": (1, 3, 8, 8), "w": (4, 3, 3, 3), "y": None},
 )
-"""Of `REPORT`; the atoms fit it."""
+"""Of `REPORT`; the segments fit it."""
 STEPS = (
     SimpleNamespace(target="mnn", nodes=("a", "b")),
     SimpleNamespace(target="onnxruntime", nodes=("c",)),
@@ -373,7 +373,7 @@ class Fakes:
         self.tuned: list[Any] = []
         self.engines = {
             "mnn": Availability(usable=True, version="3.6.1", devices=("cpu", "vulkan:0")),
-            "ncnn": Availability(usable=False, reason="not installed", mend="pip install 'intarsia[ncnn]'"),
+            "ncnn": Availability(usable=False, reason="not installed", fix="pip install 'intarsia[ncnn]'"),
             "odd": Availability(usable=False, reason="odd: its plug-in does not import: no module named 'odd'"),
         }
 
@@ -398,12 +398,12 @@ class Fakes:
             is_slower=True,
             untimed=None,
         )
-        self.contest_failures: dict[str, tuple[str, str]] = {}
+        self.benchmark_failures: dict[str, tuple[str, str]] = {}
         self.devices = {
             "cpu": (Target("llvm"),),
             "vulkan": (Target("vulkan -device_name=llvmpipe -device_type=cpu"), Target("vulkan -device_name=iGPU")),
         }
-        self.undriven = {"bnns": Availability(usable=False, reason="described only: it needs a machine of Apple's")}
+        self.unsupported = {"bnns": Availability(usable=False, reason="described only: it needs a machine of Apple's")}
 
     def _answer(self, answer: Any, model: Any, settings: dict[str, Any]) -> Any:
         self.calls.append((model, settings))
@@ -442,9 +442,9 @@ class Fakes:
     def retime(self, artifact: Any, seed: int, watch: Any) -> Any:
         return self._answer(self.timing, artifact, {"seed": seed})
 
-    def contest(self, artifacts: Any, against: Any, budget_s: float, seed: int, watch: Any) -> Any:
+    def benchmark(self, artifacts: Any, against: Any, budget_s: float, seed: int, watch: Any) -> Any:
         names = ("onnxruntime", "m.intarsia", "old.intarsia")
-        raced = [name for name in names if name not in self.contest_failures]
+        raced = [name for name in names if name not in self.benchmark_failures]
         memory = Footprint(cold_s=(0.52,), memory=(Memory(peak=61 * 10**6, steady=50 * 10**6),))
         times = {"onnxruntime": 20.0, "control": 20.0, "m.intarsia": 15.0, "old.intarsia": 40.0}
         verdict = Verdict(
@@ -455,10 +455,10 @@ class Fakes:
             set_sizes=(10, 10, 10),
             profile_ms={},
             errors={},
-            failed=self.contest_failures,
+            failed=self.benchmark_failures,
             is_void=False,
         )
-        found = Contest(baseline="onnxruntime", names=names, targets=dict.fromkeys(names, "mnn"), verdict=verdict)
+        found = Benchmark(baseline="onnxruntime", names=names, targets=dict.fromkeys(names, "mnn"), verdict=verdict)
         return self._answer(found, artifacts, {"against": list(map(str, against)), "budget_s": budget_s, "seed": seed})
 
     def random_feeds(self, inputs: Sequence[Signature], seed: int) -> dict[str, np.ndarray]:
@@ -472,9 +472,9 @@ class Fakes:
         artifact = {"Artifact": FakeArtifact, "CompiledModel": self.loaded}
         registry = {
             "names": lambda: tuple(self.engines),
-            "undriven_names": lambda: tuple(self.undriven),
-            "probe": lambda name: (self.engines | self.undriven)[name],
-            "devices": lambda name: (self.engines | self.undriven)[name].devices,
+            "unsupported_names": lambda: tuple(self.unsupported),
+            "probe": lambda name: (self.engines | self.unsupported)[name],
+            "devices": lambda name: (self.engines | self.unsupported)[name].devices,
             "AWAY": "@",
         }
         detect = {
@@ -482,7 +482,7 @@ class Fakes:
             "cores_here": lambda: cores.Cores(shown=8, affinity=4, quota=2.5),
             "memory_bytes": lambda: 12 << 30,
             "devices_here": lambda type_: self.devices.get(type_, ()),
-            "lack": lambda type_: None if type_ in self.devices else f"this machine shows no {type_} device; mend it",
+            "lack": lambda type_: None if type_ in self.devices else f"this machine shows no {type_} device; fix it",
         }
         contents: dict[str, dict[str, Any]] = {
             "intarsia.driver": {"compile": self.compile, "compare": self.compare, "tune": self.tune},
@@ -492,7 +492,7 @@ class Fakes:
             "intarsia.backends.registry": registry,
             "intarsia.evaluation.verification": {"verify_artifact": self.verify_artifact},
             "intarsia.evaluation.recheck": {"retime": self.retime},
-            "intarsia.evaluation.benchmark": {"contest": self.contest},
+            "intarsia.evaluation.benchmark": {"benchmark": self.benchmark},
             "intarsia.target.detect": detect,
         }
         for name, members in contents.items():

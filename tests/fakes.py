@@ -57,7 +57,7 @@ class FakeValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FakePiece:
+class FakePartition:
     """Looks like some nodes of a graph as a model of their own."""
 
     nodes: tuple[FakeNode, ...]
@@ -100,13 +100,13 @@ class FakeGraph:
         """The node of this id."""
         return self.by_id[id_]
 
-    def extract(self, ids: Iterable[str]) -> FakePiece:
+    def extract(self, ids: Iterable[str]) -> FakePartition:
         """The nodes of these ids, with what they read of others and what others read of them."""
         nodes = tuple(sorted((self.by_id[id_] for id_ in ids), key=lambda node: node.index))
         inside = {node.index for node in nodes}
         read = [self.values[name] for name in dict.fromkeys(name for node in nodes for name in node.reads)]
         made = [self.values[name] for node in nodes for name in node.outputs if name]
-        return FakePiece(
+        return FakePartition(
             nodes=nodes,
             inputs=tuple(value for value in read if not value.is_weight and value.producer not in inside),
             outputs=tuple(value for value in made if value.is_output or not inside.issuperset(value.consumers)),

@@ -42,20 +42,20 @@ def large(nodes: int, sizes: Sequence[int] = (40, 160, 90), prefix: str = "layer
             break
         partitions.append(_partition(engine, names[start : start + size], is_first=start == 0))
         start += size
-    report = REPORT | {"partitions": partitions, "switches": len(partitions) - 1, "atoms": []}
+    report = REPORT | {"partitions": partitions, "transitions": len(partitions) - 1, "segments": []}
     return report, fake_graph(rows, shapes={name: (1, 64, 56, 56) for _, _, _, (name,) in rows})
 
 
 def _partition(engine: str, nodes: list[str], *, is_first: bool) -> dict[str, Any]:
     ms = 0.02 * len(nodes)
-    rival = {"target": "mnn", "ms": 1.3 * ms, "is_measured": True, "plan_ms": 0.3 * ms}
+    alternative = {"target": "mnn", "ms": 1.3 * ms, "is_measured": True, "plan_ms": 0.3 * ms}
     return {
         "target": engine,
         "nodes": nodes,
         "predicted_ms": 0.95 * ms,
         "measured_ms": ms,
         "share": None,
-        "switch_ms": None if is_first else 0.05,
-        "runners_up": [rival],
+        "transition_ms": None if is_first else 0.05,
+        "runners_up": [alternative],
         "not_chosen": [],
     }

@@ -17,7 +17,7 @@ from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.reference_io import VALUES, record_values
 from intarsia.cost.worker.client import WorkerClient
-from intarsia.cost.worker.protocol import Failed, Fragment, Open, Write
+from intarsia.cost.worker.protocol import Failed, Open, Workload, Write
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Capability, Partition, greedy, linear_order
 from intarsia.runtime import can_embed, plan_of, thread_budget
@@ -129,7 +129,7 @@ def _failure(
         environment = load_environment({partition.target.kind.name for partition in partitions}, settings)
         artifact = str(folder / "mix.intarsia")
         with WorkerClient(folder, environment) as worker:
-            for request in (Write(fragment=Fragment.of(partitions, settings), path=artifact), Open(path=artifact)):
+            for request in (Write(workload=Workload.of(partitions, settings), path=artifact), Open(path=artifact)):
                 answer = worker.ask(request, PATIENCE_S)
                 if isinstance(answer, Failed):
                     return answer
@@ -156,9 +156,9 @@ def _taken_apart(
 
 
 def _fails_alone(graph: Graph, part: Partition, settings: RunSettings, exact: Mapping[str, np.ndarray]) -> bool:
-    piece = graph.extract(part.nodes)
-    feeds = {value.name: exact[value.name] for value in piece.inputs}
-    own, steady = reference(piece, feeds)
+    partition = graph.extract(part.nodes)
+    feeds = {value.name: exact[value.name] for value in partition.inputs}
+    own, steady = reference(partition, feeds)
     return _failure(graph, [part], settings, {**feeds, **{name: own[name] for name in steady}}) is not None
 
 

@@ -25,10 +25,10 @@ FLOOR = 1e-2
 Arrays = dict[str, np.ndarray]
 
 
-def reference(piece: Graph | SubModel, feeds: Mapping[str, np.ndarray]) -> tuple[Arrays, frozenset[str]]:
-    """Every value that the piece computes, and the names of those that are defined and hold still."""
-    nodes = piece.nodes
-    graph = piece if isinstance(piece, Graph) else piece.graph
+def reference(partition: Graph | SubModel, feeds: Mapping[str, np.ndarray]) -> tuple[Arrays, frozenset[str]]:
+    """Every value that the partition computes, and the names of those that are defined and hold still."""
+    nodes = partition.nodes
+    graph = partition if isinstance(partition, Graph) else partition.graph
     exact = _walk(graph, [node.id for node in nodes], feeds, None)
     steady = _defined(nodes, {**feeds, **exact})
     for draw in range(DRAWS):

@@ -49,7 +49,7 @@ from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.tolerance import remark
 from intarsia.search.search import search
 from intarsia.search.single.footprints import held_against
-from intarsia.search.single.footprints import survey as survey_engines
+from intarsia.search.single.footprints import survey as measure_footprints
 from intarsia.search.single.single_engine import first_settings
 from intarsia.spec.documents import read_text
 from intarsia.target.cores import memory_bytes as memory_here
@@ -181,7 +181,7 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
             surveyed = (
                 {}
                 if decision.is_interrupted
-                else survey_engines(job.problem, measurer, due, decision.verdict.footprints, progress)
+                else measure_footprints(job.problem, measurer, due, decision.verdict.footprints, progress)
             )
             report = compile_report(
                 job=job,
@@ -222,7 +222,7 @@ def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Wa
     measurer.start(unknown)
     progress(Progress(stage="reference"))
     seed = job.problem.settings.seed
-    work.compute_reference(job.graph, _borders(job), seed, job.teller, progress, measurer.machine)
+    work.compute_reference(job.graph, _borders(job), seed, job.type_oracle, progress, measurer.machine)
     if not unknown:
         return
     spent = measurer.time.deadline.spent
@@ -482,8 +482,8 @@ def _check_plan(request: Request, source: object) -> None:
 
 
 def _borders(job: Compilation) -> set[str]:
-    pieces = [*job.problem.atoms, *(part.nodes for part in job.given.partitioning.partitions)]
-    return {name for piece in pieces for name in boundaries(job.graph, piece).outputs}
+    partitions = [*job.problem.segments, *(part.nodes for part in job.given.partitioning.partitions)]
+    return {name for partition in partitions for name in boundaries(job.graph, partition).outputs}
 
 
 def _engines(job: Compilation) -> set[str]:

@@ -98,8 +98,8 @@ def folded(coremltools: Any, program: Program, model: SubModel, case: Case) -> l
     arrays = program.known | {place: model.weights[name].array() for name, place in program.weights.items()}
     arrays |= {place: feeds[name] for name, place in program.inputs.items()}
     known = {place: coreml_program.narrowed(array) for place, array in arrays.items()}
-    holes = {"unused": mb.placeholder((1,), types.fp32)}
-    with Function(holes, opset_version=coremltools.target.iOS16):
+    placeholders = {"unused": mb.placeholder((1,), types.fp32)}
+    with Function(placeholders, opset_version=coremltools.target.iOS16):
         return Interpreter(program, coreml_program.kernel_of, [], known)()
 
 

@@ -23,13 +23,13 @@ def answer(engine: str, ask: Ask) -> dict[str, Any]:
 
 
 @pytest.mark.engine
-def test_pieces_inside_another_engine_answer_rightly(answer: dict[str, Any]) -> None:
+def test_partitions_inside_another_engine_answer_rightly(answer: dict[str, Any]) -> None:
     want = [expected(EMBEDDING_NET.name, turn) for turn in ("a", "b", "a")]
     assert faults(answer, want, may_mutate=False) == []
 
 
 @pytest.mark.engine
-def test_a_piece_that_fails_is_reported_as_it_failed(answer: dict[str, Any]) -> None:
+def test_a_partition_that_fails_is_reported_as_it_failed(answer: dict[str, Any]) -> None:
     assert answer["failure"] == "ExecutionError: test failed at run: on purpose"
 
 

@@ -65,7 +65,7 @@ def test_contract(ask_there: Ask) -> None:
 
 
 @pytest.mark.engine
-def test_its_pieces_inside_another_engine_answer_rightly(ask_there: Ask) -> None:
+def test_its_partitions_inside_another_engine_answer_rightly(ask_there: Ask) -> None:
     found = registry.get("onnxruntime")
     if not found.probe().usable or found.embedding() is None:
         pytest.skip("no engine here can hold pieces of others")

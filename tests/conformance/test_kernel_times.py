@@ -10,7 +10,7 @@ from intarsia.backends import registry
 from intarsia.backends.contract.backend import Backend
 from intarsia.config import RunSettings
 from intarsia.cost.worker.client import WorkerClient
-from intarsia.cost.worker.protocol import Fragment, Inspect, NodeTimes
+from intarsia.cost.worker.protocol import Inspect, NodeTimes, Workload
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime.environment import load_environment
@@ -33,10 +33,10 @@ def test_nodes_have_times_where_the_engine_has_a_profiler(name: str, tmp_path: P
     if registry.get(name).capability(graph, Target(name)).refusals:
         pytest.skip(f"{name} does not take this graph")
     graph.save(tmp_path)
-    piece = Partition(target=Target(name), nodes=tuple(node.id for node in graph.nodes))
+    partition = Partition(target=Target(name), nodes=tuple(node.id for node in graph.nodes))
     with WorkerClient(tmp_path, load_environment([name], SETTINGS)) as worker:
-        answer = worker.ask(Inspect(fragment=Fragment.of([piece], SETTINGS), runs=3), 60.0)
+        answer = worker.ask(Inspect(workload=Workload.of([partition], SETTINGS), runs=3), 60.0)
     assert isinstance(answer, NodeTimes)
     assert bool(answer.ms) == (name in TELLING)
-    assert set(answer.ms) <= set(piece.nodes)
+    assert set(answer.ms) <= set(partition.nodes)
     assert all(ms >= 0 for ms in answer.ms.values())

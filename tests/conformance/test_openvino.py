@@ -53,7 +53,7 @@ def narrow(dtype: str) -> tuple[Case, ...]:
 
 BOUNDS = {"low": np.array(-1_234_567_891, np.int32), "high": np.array(1_234_567_891, np.int32)}
 MASK = np.array([[0, 0, 0], [-np.inf, 0, 0], [-np.inf, -np.inf, -np.inf]], np.float32)
-MENDED = (
+FIXED = (
     *(case for dtype in NARROW for case in narrow(dtype)),
     Case(name="clip", nodes=(node("Clip", "x low high"),), inputs={"x": whole("int32")}, weights=BOUNDS),
     Case(
@@ -98,7 +98,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Case], d
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("case", [*MENDED, *DECIDED], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*FIXED, *DECIDED], ids=lambda case: case.name)
 def test_taken_and_right(run: Callable[[Case], dict[str, Any]], case: Case) -> None:
     answer = run(case)
     assert "refused" not in answer

@@ -83,8 +83,10 @@ def contract(target: Target, model: SubModel, request: Mapping[str, Any]) -> dic
 def embed(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[str, Any]:
     """Pieces on this engine inside the session of ONNX Runtime; then once more, with a piece that fails."""
     graph = model.graph
-    pieces = [tuple(graph.nodes[graph.values[name].producer or 0].id for name in names) for names in EMBEDDED_OUTPUTS]
-    inside = {id_ for piece in pieces for id_ in piece}
+    partitions = [
+        tuple(graph.nodes[graph.values[name].producer or 0].id for name in names) for names in EMBEDDED_OUTPUTS
+    ]
+    inside = {id_ for partition in partitions for id_ in partition}
     first = registry.of(target).variants(target)[0]
     rest = [node.id for node in graph.nodes if node.id not in inside]
     # Three parts of the main engine's own, so that it takes part most often even where the pieces are its as well.
@@ -93,7 +95,7 @@ def embed(target: Target, model: SubModel, request: Mapping[str, Any]) -> dict[s
         (Target("onnxruntime"), rest[2:4]),
         (Target("onnxruntime"), rest[4:]),
     ]
-    parts += [(first, piece) for piece in pieces]
+    parts += [(first, partition) for partition in partitions]
     ordered = Partitioning.of(graph, [(target, frozenset(nodes)) for target, nodes in parts])
     settings = replace(SETTINGS, embed=True)
     built = build(graph, plan_of(graph, ordered.partitions, settings))

@@ -48,7 +48,7 @@ from intarsia.runtime import (
     random_feeds,
     write_artifact,
 )
-from intarsia.runtime.compiled_parts import CompiledPieces
+from intarsia.runtime.compiled_parts import CompiledPartitions
 from intarsia.target import Target
 from tests.disk.library import DISK_FULL, KILLS, Fault
 from tests.unit.graph.models import two_layers
@@ -69,11 +69,11 @@ def parts(folder: Path) -> None:
         with disk_told(folder):
             work.save(graph)
             work.compute_reference(graph, set(), seed=0)
-            store.put("piece", Key(facts={"of": "a piece"}), {"samples_ms": [1.0]}, {})
+            store.put("partition", Key(facts={"of": "a piece"}), {"samples_ms": [1.0]}, {})
             partition = Partition(target=Target(ENGINE), nodes=tuple(node.id for node in graph.nodes))
             plan = plan_of(graph, [partition], RunSettings(threads=1, spin=Spin.NEVER))
             artifact = work.folder / "chosen.intarsia"
-            write_artifact(artifact, graph, build(graph, plan, CompiledPieces(work.folder / "compiled")))
+            write_artifact(artifact, graph, build(graph, plan, CompiledPartitions(work.folder / "compiled")))
             attach_report(artifact, {"search": {}})
             work.keep_only(artifact)
         with CompiledModel(Artifact(artifact), on_close=work.remove) as model:

@@ -6,14 +6,14 @@ from itertools import islice
 
 import pytest
 
-from intarsia.cost.timing.paired_benchmark import Effort
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
 from intarsia.search.decision import decision
 from intarsia.search.single import single_engine
 
 
 def measure_little(patch: pytest.MonkeyPatch) -> None:
-    """One setting of each engine, and the shortest duel."""
-    effort = Effort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
+    """One setting of each engine, and the shortest paired benchmark."""
+    effort = BenchmarkEffort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
     settings = single_engine._settings
     patch.setattr(decision, "_effort", lambda budget_s: effort)
     patch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))

@@ -19,7 +19,7 @@ from intarsia.runtime import Artifact, this_machine
 from intarsia.runtime.executors.feeds import varied_feeds
 from intarsia.runtime.verify import distance
 from intarsia.target import Target
-from intarsia.target.reduced_precision import rough_targets
+from intarsia.target.reduced_precision import reduced_targets
 from tests.unit.graph.quantise.networks import residual
 
 pytestmark = pytest.mark.e2e
@@ -73,15 +73,15 @@ def test_a_plan_in_8_bits_runs_and_says_how_accurate_it_is(
     graph = load_model(model)
     feeds = varied_feeds(graph, 7)
     expected = exact(feeds)["scores"]
-    with replayed(model, 0.2) as rough:
-        off = distance(rough(feeds)["scores"], expected)
+    with replayed(model, 0.2) as reduced:
+        off = distance(reduced(feeds)["scores"], expected)
         assert 1e-4 < off < 0.2
-        accuracy = rough.report["accuracy"]
+        accuracy = reduced.report["accuracy"]
         assert accuracy["inputs"] >= 32
         assert 1e-4 < accuracy["mean"]["scores"] <= accuracy["worst"]["scores"] <= accuracy["max_error"] == 0.2
-        (part,) = rough.report["partitions"]
+        (part,) = reduced.report["partitions"]
         assert part["precision"]["int8-static"] == ["conv1", "conv2", "join"]
-        saved = rough.save(tmp_path / "rough.intarsia")
+        saved = reduced.save(tmp_path / "rough.intarsia")
     for check in verify_artifact(Artifact(saved), Store(model.with_name("store.sqlite")), [0], {}):
         assert check.is_right
         assert [found.allowed for found in check.outputs] == [0.2]
@@ -95,7 +95,7 @@ def test_a_plan_in_8_bits_runs_and_says_how_accurate_it_is(
 
 def test_by_default_all_of_it_is_fp32(exact: intarsia.CompiledModel) -> None:
     assert exact.report["accuracy"] is None
-    assert exact.report["rough"] == []
+    assert exact.report["reduced_precision"] == []
     assert all(part["precision"] is None for part in exact.report["partitions"])
 
 
@@ -126,12 +126,12 @@ def in_bf16(model: Path, max_error: float) -> intarsia.CompiledModel:
     )
 
 
-@pytest.mark.skipif(not rough_targets(Target("openvino"), this_machine().isa), reason="this processor has no bf16")
+@pytest.mark.skipif(not reduced_targets(Target("openvino"), this_machine().isa), reason="this processor has no bf16")
 def test_one_end_of_a_model_in_bf16_is_held_to_its_error(model: Path, exact: intarsia.CompiledModel) -> None:
     feeds = varied_feeds(load_model(model), 7)
-    with in_bf16(model, 0.2) as rough:
-        assert 1e-4 < distance(rough(feeds)["scores"], exact(feeds)["scores"]) < 0.2
-        assert rough.report["accuracy"]["worst"]["scores"] <= 0.2
+    with in_bf16(model, 0.2) as reduced:
+        assert 1e-4 < distance(reduced(feeds)["scores"], exact(feeds)["scores"]) < 0.2
+        assert reduced.report["accuracy"]["worst"]["scores"] <= 0.2
     with pytest.raises(MismatchError, match=r"error .*, allowed"):
         in_bf16(model, 1e-5)
 
@@ -141,4 +141,4 @@ def test_a_search_keeps_to_the_error(model: Path) -> None:
     with compiled(model, max_error=0.1) as found:
         report = found.report
     assert report["accuracy"]["worst"]["scores"] <= 0.1
-    assert all(plan["error"] <= 0.1 for plan in report["rough"])
+    assert all(plan["error"] <= 0.1 for plan in report["reduced_precision"])

@@ -274,20 +274,20 @@ def test_an_accelerator_is_no_whole_machine_and_its_alias_is_a_list(plain: Path)
 
 
 @pytest.mark.parametrize(
-    ("config", "wishes", "devices"),
+    ("config", "resolved", "devices"),
     [
         ({"targets": ["cuda"], "devices": {"gpu1": "cuda:0", "gpu2": "cuda:1"}}, {"relu": "gpu2"}, ["gpu1", "gpu2"]),
         ({"targets": ["cuda", "opencl:1", "llvm"]}, {"conv_1": "cuda", "conv_2": "opencl:1"}, ["cuda", "opencl:1"]),
     ],
 )
 def test_gpus_that_are_not_here(
-    plain: Path, store: Path, config: Any, wishes: dict[str, str], devices: Sequence[str]
+    plain: Path, store: Path, config: Any, resolved: dict[str, str], devices: Sequence[str]
 ) -> None:
-    constraints = [Constraint.node(node, device) for node, device in wishes.items()]
+    constraints = [Constraint.node(node, device) for node, device in resolved.items()]
     with pytest.raises(MissingStageError) as caught:
         shipped(plain, store, config, constraints=constraints)
     plan = parse_plan(caught.value.plan)
-    for node, label in wishes.items():
+    for node, label in resolved.items():
         assert plan.devices[node].startswith(label)
     assert {name.split(" ")[0].removesuffix(":0") for name in plan.devices.values()} >= set(devices)
     assert caught.value.exit_code == 3

@@ -128,7 +128,7 @@ def test_both_devices_together_answer_as_onnx_runtime_does(
 def test_transfers_are_planned_shared_and_measured(engine: str, artifact: Path, intarsia: Callable[..., Run]) -> None:
     transfers = report_of(artifact, intarsia)["transfers"]
     crossings = [(t["value"], t["destination"], t["partition"], t["readers"]) for t in transfers]
-    shares = registry.get(engine).traits.residents
+    shares = registry.get(engine).traits.device_values
     assert ("h", "cpu", 1, [2] if shares else [2, 3]) in crossings
     assert ("x", "vulkan", 1, [1, 3] if shares else [1]) in crossings
     assert ("y", "cpu", 3, []) in crossings
@@ -146,5 +146,5 @@ def test_a_search_measures_the_device_too(
 ) -> None:
     arguments = ("--budget", 30, "-o", tmp_path / "out.intarsia", "--json")
     report = intarsia("compile", model, "--target", both(engine), *arguments).json()
-    assert any(atom["ms"][f"{engine} -base=vulkan"] for atom in report["atoms"])
+    assert any(segment["ms"][f"{engine} -base=vulkan"] for segment in report["segments"])
     assert report["max_rel_error"] < 1e-5

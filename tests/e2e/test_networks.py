@@ -19,7 +19,7 @@ from benchmarks.networks.probe import intermediate_of
 from benchmarks.networks.resnet_cut import cut
 from intarsia.backends import registry
 from intarsia.config import RunSettings
-from intarsia.cost.timing.paired_benchmark import Effort
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import Partition, Partitioning, dump_plan
@@ -56,8 +56,9 @@ def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
 
 @pytest.fixture(autouse=True)
 def _little_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here plans have to be right, however fast they are: one setting of each engine, and the shortest duel."""
-    effort = Effort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
+    """Here plans have to be right, however fast they are: one setting of each engine, and the shortest paired
+    benchmark."""
+    effort = BenchmarkEffort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
     settings = single_engine._settings
     monkeypatch.setattr(decision, "_effort", lambda budget_s: effort)
     monkeypatch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))
@@ -104,7 +105,7 @@ def agrees(compiled: intarsia.CompiledModel, path: Path) -> None:
     assert all(relative_error(actual[output], expected[output]) <= TOLERANCE for output in expected)
 
 
-def test_resnet50_cut_by_hand_into_23_pieces_agrees(folder: Path, store: Path) -> None:
+def test_resnet50_cut_by_hand_into_23_partitions_agrees(folder: Path, store: Path) -> None:
     path = networks.save("resnet50", folder)
     graph = load_model(path)
     parts = [Partition(target=Target(target), nodes=tuple(nodes)) for target, nodes in cut(graph)]

@@ -16,7 +16,7 @@ from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import FeedError
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition, Partitioning, dump_plan
-from intarsia.planning.request import atoms_of
+from intarsia.planning.request import segments_of
 from intarsia.target import Target
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -58,8 +58,8 @@ def agree(results: Iterable[Arrays], expected: list[Arrays]) -> None:
 def plan_file(path: Path, pipeline: Pipeline, folder: Path) -> Path:
     """The network in two halves, on ONNX Runtime and on OpenVINO."""
     graph = load_model(path)
-    atoms = atoms_of(graph)
-    halves = [sum(atoms[: len(atoms) // 2], ()), sum(atoms[len(atoms) // 2 :], ())]
+    segments = segments_of(graph)
+    halves = [sum(segments[: len(segments) // 2], ()), sum(segments[len(segments) // 2 :], ())]
     targets = (Target("onnxruntime"), Target("openvino"))
     parts = tuple(Partition(target=target, nodes=nodes) for target, nodes in zip(targets, halves, strict=True))
     settings = RunSettings(threads=pipeline.busy, pipeline=pipeline)

@@ -270,16 +270,16 @@ def test_tables_on_a_phone_stand_in_rows_with_the_names_of_their_columns(show: O
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_table_that_goes_on_shows_a_shadow(show: Opener, mixed: str, theme: str) -> None:
     page = show(mixed, width=390, theme=theme).page
-    page.click("#atoms summary")
-    page.locator("#atoms table").evaluate("each => { each.style.minWidth = '900px'; }")
-    box = page.locator("#atoms .scroll")
+    page.click("#segments summary")
+    page.locator("#segments table").evaluate("each => { each.style.minWidth = '900px'; }")
+    box = page.locator("#segments .scroll")
 
     box.evaluate("each => { each.style.paddingBottom = '40px'; }")
 
     def edges() -> tuple[bytes, bytes]:
         """Of its empty strip below the rows, the left and the right end."""
         left, bottom, width = page.evaluate(
-            "() => { const box = document.querySelector('#atoms .scroll').getBoundingClientRect();"
+            "() => { const box = document.querySelector('#segments .scroll').getBoundingClientRect();"
             " return [box.left + scrollX, box.bottom + scrollY, box.width]; }"
         )
         ends = (left, left + width - 6)
@@ -306,7 +306,7 @@ def test_a_click_on_a_node_tells_which_engine_and_why(show: Opener, mixed: str) 
     for said in (
         "gru_1", "GRU", "onnxruntime", "2 of 2", "Part 2 (1 node) took 4.10 ms here, 26 % of a run",
         "Runner-up: mnn, ~8.30 ms for this part: the plan would be 3.90 ms slower.",
-        "ncnn: refused: no GRU (gru_1)", "Its atom, 2, on each engine", "3.64 ms",
+        "ncnn: refused: no GRU (gru_1)", "Its segment, 2, on each engine", "3.64 ms",
     ):  # fmt: skip
         assert said in told
     opened.page.keyboard.press("Escape")
@@ -456,7 +456,9 @@ def test_names_do_no_harm(show: Opener) -> None:
     rows = [(EVIL, "Conv", ["x"], ["a"]), (f"{EVIL}2", EVIL, ["a"], ["y"])]
     report, _ = small()
     parts = [part | {"nodes": [row[0]]} for part, row in zip(report["partitions"], rows, strict=True)]
-    opened = show(render(report | {"partitions": parts, "reason": EVIL, "model": EVIL, "atoms": []}, fake_graph(rows)))
+    opened = show(
+        render(report | {"partitions": parts, "reason": EVIL, "model": EVIL, "segments": []}, fake_graph(rows))
+    )
     opened.page.locator("#canvas").click(position=opened.place(1))  # type: ignore[arg-type]
     opened.page.click("#list summary")
     assert EVIL in opened.details()
@@ -520,7 +522,7 @@ def test_an_artifact_of_real_engines_is_run_and_shown(
         facts | {"target": str(partition.target), "nodes": list(partition.nodes)}
         for facts, partition in zip(REPORT["partitions"], partitions, strict=True)
     ]
-    attach_report(artifact, REPORT | {"partitions": parts, "atoms": []})
+    attach_report(artifact, REPORT | {"partitions": parts, "segments": []})
     told = intarsia("report", artifact, "--run", "--json", "-o", tmp_path / "mix.html").json()
     assert (told["nodes"], len(told["run_ms"])) == (len(order), 2)
     opened = show(tmp_path / "mix.html")

@@ -89,8 +89,8 @@ def test_two_compiles_at_once_share_the_work(intarsia: Intarsia, tiny: Path, tmp
     outputs = [process.communicate()[0] for process in running]
     reports = [Run(code=p.returncode, out=out, err="").json() for p, out in zip(running, outputs, strict=True)]
     measured = [report["search"]["measured"] for report in reports]
-    # Each piece was measured by one of the two, and found in the store by the other. Only a race that decided nothing
-    # is run again, which leaves one record of two measurements.
+    # Each partition was measured by one of the two, and found in the store by the other. Only a benchmark that decided
+    # nothing is run again, which leaves one record of two measurements.
     once = Store(store).count()
     again = once if any(report["search"]["control_void"] for report in reports) else 0
     assert 0 < sum(measured) <= once + again

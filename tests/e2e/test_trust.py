@@ -47,7 +47,7 @@ class Change(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canaries:
-    """Two pieces of code, and what they leave."""
+    """Two partitions of code, and what they leave."""
 
     program: Path
     library: Path
@@ -127,7 +127,7 @@ PLACES: Mapping[str, Change] = {
     "an interpreter in the list of engines": engine("onnxruntime@{program}"),
     "a relative interpreter in the list of engines": engine("onnxruntime@./python"),
     "the plan of a bucket": bucketed,
-    "a piece inside a session": embedded,
+    "a partition inside a session": embedded,
 }
 
 
@@ -180,9 +180,9 @@ def test_nothing_that_an_artifact_names_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = changed(plain, tmp_path / "hostile.intarsia", partial(PLACES[place], names=canaries.names))
-    for name, door in DOORS.items():
+    for name, input_spec in DOORS.items():
         with pytest.raises(InputError):
-            door(path)
+            input_spec(path)
         assert canaries.ran() == [], name
     for name, window in WINDOWS.items():
         with suppress(ArtifactError):  # what is no manifest is not shown either

@@ -248,10 +248,10 @@ def test_a_search_over_a_range_tries_openvino_and_answers_right_in_any_order(enc
     """Which engine wins is for the machine to say: that OpenVINO was measured, and what ships is right, is not."""
     target = f"openvino, {ORT}"
     with intarsia.compile(
-        encoder, target, shapes={"batch": "1..2", "length": "1..40/4"}, budget=2, store=folder / "vm.sqlite", threads=1
+        encoder, target, shapes={"batch": "1..2", "length": "1..40/4"}, budget=30, store=folder / "vm.sqlite", threads=1
     ) as compiled:
         for bucket in compiled.report["buckets"]:
-            timed = {single["target"]: single["latency_ms"] for single in bucket["singles"]}
+            timed = {single["target"]: single.get("latency_ms") for single in bucket["singles"]}
             assert timed["openvino"] is not None, timed
         session = onnxruntime.InferenceSession(encoder, providers=["CPUExecutionProvider"])
         rng = np.random.default_rng(3)

@@ -49,11 +49,11 @@ def partitioning(graph: Graph, kind: str) -> tuple[Partitioning, RunSettings]:
     """The whole on our kernels; two of its parts on them; or they hold the parts of another engine in their session."""
     if kind == "alone":
         return Partitioning.of(graph, [(Target("winograd"), frozenset(node.id for node in graph.nodes))]), SETTINGS
-    pieces = [[graph.nodes[graph.values[name].producer or 0].id for name in names] for names in EMBEDDED_OUTPUTS]
-    rest = [node.id for node in graph.nodes if node.id not in {id_ for piece in pieces for id_ in piece}]
+    partitions = [[graph.nodes[graph.values[name].producer or 0].id for name in names] for names in EMBEDDED_OUTPUTS]
+    rest = [node.id for node in graph.nodes if node.id not in {id_ for partition in partitions for id_ in partition}]
     parts = [
         *((Target("winograd"), frozenset(part)) for part in (rest[:2], rest[2:4], rest[4:])),
-        *((Target("ncnn"), frozenset(piece)) for piece in pieces),
+        *((Target("ncnn"), frozenset(partition)) for partition in partitions),
     ]
     return Partitioning.of(graph, parts), replace(SETTINGS, embed=kind == "embedded")
 

@@ -107,7 +107,7 @@ def _report(path: Path) -> dict[str, Any]:
     first = facts["partitions"][0]
     parts = Artifact(path).plan.partitions
     own = [{**first, "target": str(part.target), "nodes": list(part.nodes)} for part in parts]
-    return {**facts, "partitions": own, "switches": len(own) - 1}
+    return {**facts, "partitions": own, "transitions": len(own) - 1}
 
 
 def _nodes(graph: Graph) -> tuple[str, ...]:

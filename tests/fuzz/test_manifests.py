@@ -339,7 +339,7 @@ def _grown(factor: int) -> Callable[[dict[str, Any]], None]:
             for border in (*step["inputs"], *step["outputs"]):
                 if border["name"] not in ends:
                     border["shape"][0] *= factor
-            if "pieces" not in step["meta"]:
+            if "partitions" not in step["meta"]:
                 for row in (*step["meta"].get("inputs", ()), *step["meta"].get("outputs", ())):
                     if isinstance(row, dict) and row["name"] not in ends:
                         row["shape"][0] *= factor
@@ -348,10 +348,10 @@ def _grown(factor: int) -> Callable[[dict[str, Any]], None]:
     return edit
 
 
-def _more_pieces(document: dict[str, Any]) -> None:
+def _more_partitions(document: dict[str, Any]) -> None:
     for step in document["steps"]:
-        if "pieces" in step["meta"]:
-            step["meta"]["pieces"] = [[64, 64] for _ in step["meta"]["pieces"]]
+        if "partitions" in step["meta"]:
+            step["meta"]["partitions"] = [[64, 64] for _ in step["meta"]["partitions"]]
 
 
 def _many_threads(document: dict[str, Any]) -> None:
@@ -368,7 +368,7 @@ def _before_the_weights(document: dict[str, Any]) -> None:
     [
         ("embedded", _grown(2)),
         ("embedded", _grown(16)),
-        ("embedded", _more_pieces),
+        ("embedded", _more_partitions),
         ("mixed", _grown(16)),
         ("mixed", _many_threads),
         ("embedded", _many_threads),

@@ -30,13 +30,13 @@ def plans(graph: Graph) -> list[Any]:
     """Plans of the model, of each form that one may have."""
     ids = [node.id for node in graph.nodes]
     parts = [{"target": "onnxruntime -threads=2", "nodes": ids[:1]}, {"target": "openvino", "nodes": ids[1:]}]
-    rough = {"int8-static": ids[:1], "ranges": {"x": [-1, 2.5]}}
+    reduced = {"int8-static": ids[:1], "ranges": {"x": [-1, 2.5]}}
     placed = [{**part, "device": device} for part, device in zip(parts, ("cpu", "gpu:1"), strict=True)]
     return [
         {"version": 1, "threads": 2, "spin": "call", "partitions": parts},
         {"version": 1, "model": "1a2b", "threads": 1, "embed": True, "partitions": parts[:1]},
         {"version": 1, "threads": 4, "parallel": True, "partitions": placed},
-        {"version": 1, "max_error": 0.01, "partitions": [{**parts[0], "precision": rough}, parts[1]]},
+        {"version": 1, "max_error": 0.01, "partitions": [{**parts[0], "precision": reduced}, parts[1]]},
         {
             "version": 1,
             "threads": 4,

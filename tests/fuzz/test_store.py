@@ -285,10 +285,10 @@ def read(kind: Kind, text: str | bytes) -> None:
     match kind:
         case "search":
             search_cache.from_json(PROBLEM, outcome)
-        case "rough":
+        case "reduced_precision":
             for each in record.from_json(outcome, 2, 0.1).found:
                 search_cache.fits(PROBLEM, each.candidate)
-        case "duel":
+        case "paired_benchmark":
             ask(replace_lists(outcome))
 
 

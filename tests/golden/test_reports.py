@@ -108,14 +108,14 @@ def test_there_are_recorded_reports_of_several_kinds() -> None:
     found = [json.loads(path.read_text(encoding="utf-8")) for path in RECORDED]
     assert len(found) >= 3
     assert any(each["mixes"] for each in found)
-    assert any(each["rough"] for each in found)
+    assert any(each["reduced_precision"] for each in found)
     assert any(not has_raced(plan) for each in found for plan in plans(each))
     assert {"won", "lost", "void"} <= {each["conclusion"] for each in found}
     assert any(each["conclusion"] == "won" and len(each["partitions"]) > 1 for each in found)
 
 
 def test_the_order_of_milliseconds_is_the_order_of_speeds(report: Json) -> None:
-    raced = [plan for plan in (*plans(report), *report["rough"]) if has_raced(plan)]
+    raced = [plan for plan in (*plans(report), *report["reduced_precision"]) if has_raced(plan)]
     best = next(plan for plan in report["singles"] if plan["target"] == report["best_single"])
     assert best["speed"] == 1.0
     for plan in raced:
@@ -171,7 +171,7 @@ def test_the_page_shows_the_same(report: Json) -> None:
 @pytest.mark.parametrize("said", [lambda report: report["reason"], lambda report: Comparison(report).recommendation])
 def test_no_sentence_claims_what_was_not_shown(report: Json, said: Callable[[Json], str]) -> None:
     text = said(report)
-    shown = {plan["shown_vs_best_single"] for plan in (*plans(report), *report["rough"])}
+    shown = {plan["shown_vs_best_single"] for plan in (*plans(report), *report["reduced_precision"])}
     assert not ("times as fast (" in text and "faster" not in shown and "slower" not in shown)
     assert not ("No mix wins" in text and report["conclusion"] not in ("lost", "no difference shown"))
     if report["search"]["control_void"]:

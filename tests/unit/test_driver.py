@@ -64,9 +64,9 @@ def test_a_refused_compile_leaves_no_store(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compiled_here_is_planned_and_nothing_is_measured(tmp_path: Path) -> None:
     config = {"targets": ["reference"], "executor": "aot", "devices": {"one": "cpu:0", "two": "cpu:1"}}
-    wishes = [Constraint.node("first", "one"), Constraint.node("relu", "two")]
+    resolved = [Constraint.node("first", "one"), Constraint.node("relu", "two")]
     with pytest.raises(MissingStageError, match="executor 'aot'") as caught:
-        driver.compile(two_layers(), config, store=tmp_path / "records.sqlite", constraints=wishes)
+        driver.compile(two_layers(), config, store=tmp_path / "records.sqlite", constraints=resolved)
     plan = parse_plan(caught.value.plan)
     assert [plan.devices[each.nodes[0]] for each in plan.partitions] == ["one", "two", "one"]
     assert list((tmp_path / "records.files" / "work").iterdir()) == []

@@ -71,18 +71,18 @@ def said(case: tuple[str, Any]) -> str:
 
 @pytest.mark.parametrize(("name", "value"), CASES, ids=map(said, CASES))
 def test_every_door_of_python_refuses_them(name: str, value: Any, tmp_path: Path) -> None:
-    doors: list[Callable[[], object]] = [
+    input_specs: list[Callable[[], object]] = [
         lambda: intarsia.compile("no.onnx", "mnn", store=tmp_path / "s", **{name: value}),
         lambda: intarsia.compare("no.onnx", "mnn", store=tmp_path / "s", **{name: value}),
     ]
     if name == "budget":
-        doors.append(lambda: next(iter(tune(["no.onnx"], "mnn", budget=value))))
+        input_specs.append(lambda: next(iter(tune(["no.onnx"], "mnn", budget=value))))
     if name in ("budget", "shapes"):
         session = {"target": "mnn", "store": tmp_path / "s", "cache": False, name: value}
-        doors.append(lambda: InferenceSession(two_layers().SerializeToString(), **session))
-    for door in doors:
+        input_specs.append(lambda: InferenceSession(two_layers().SerializeToString(), **session))
+    for input_spec in input_specs:
         with pytest.raises(ConfigError) as caught:
-            door()
+            input_spec()
         assert len(str(caught.value)) < 400
     assert list(tmp_path.iterdir()) == []
 

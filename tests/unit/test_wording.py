@@ -13,9 +13,9 @@ from intarsia.wording import counted
 
 SOURCE = Path(__file__).parents[2] / "src" / "intarsia"
 NOUNS = (
-    "atoms", "buckets", "cores", "CPUs", "dimensions", "engines", "inputs", "layers", "mixes", "models",
+    "segments", "buckets", "cores", "CPUs", "dimensions", "engines", "inputs", "layers", "mixes", "models",
     "nodes", "options", "outputs", "parts", "partitions", "places", "processes", "providers", "records", "requests",
-    "rounds", "sets", "stages", "switches", "tags", "threads", "transfers",
+    "rounds", "sets", "stages", "transitions", "tags", "threads", "transfers",
 )  # fmt: skip
 AFTER_A_NUMBER = re.compile(rf" (?:more |unseen |logical )?(?:{'|'.join(NOUNS)})\b")
 MORE_THAN_ONE = {

@@ -31,5 +31,5 @@ def installed(
             raise metadata.PackageNotFoundError(package)
         found = (version or partial(metadata.version, package))()
     except (ImportError, ValueError, metadata.PackageNotFoundError):
-        return Availability(usable=False, reason=f"{package} is not installed", mend=f"pip install 'intarsia[{extra}]'")
+        return Availability(usable=False, reason=f"{package} is not installed", fix=f"pip install 'intarsia[{extra}]'")
     return Availability(usable=True, version=found, devices=devices)

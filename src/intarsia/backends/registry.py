@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.backend import Availability, Backend
-from intarsia.backends.unsupported import undriven
+from intarsia.backends.unsupported import unsupported
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds.catalogue import ENGINES
 
@@ -85,15 +85,15 @@ def get(name: str) -> Backend:
     return _made(sources[0])
 
 
-def undriven_names() -> tuple[str, ...]:
+def unsupported_names() -> tuple[str, ...]:
     """The engine kinds that no backend drives: what is described with them is planned, and not compiled."""
     return tuple(kind.name for kind in ENGINES if kind.name not in _sources())
 
 
 def probe(name: str) -> Availability:
     """Whether the engine is usable, or why not. Never raises, not even for a plug-in that does not import."""
-    if name in undriven_names():
-        return undriven(name)
+    if name in unsupported_names():
+        return unsupported(name)
     try:
         return get(name).probe()
     except BackendUnavailableError as error:
@@ -113,13 +113,13 @@ def require(name: str, *, loading: bool = False) -> Availability:
         loading: Whether it is only to load what was compiled before.
 
     Raises:
-        BackendUnavailableError: It is not usable; the message says why and what mends it.
+        BackendUnavailableError: It is not usable; the message says why and what fixes it.
     """
     backend = get(name)
     found = backend.probe_loading() if loading else backend.probe()
     if not found.usable:
-        mend = f"; {found.mend}" if found.mend else ""
-        raise BackendUnavailableError(f"the engine {name!r} cannot be used here: {found.reason}{mend}")
+        fix = f"; {found.fix}" if found.fix else ""
+        raise BackendUnavailableError(f"the engine {name!r} cannot be used here: {found.reason}{fix}")
     return found
 
 

@@ -78,7 +78,7 @@ class TinygradBackend(LoweredBackend):
         found = installed(_NAME, self.extra)
         if found.usable and shutil.which(_COMPILER) is None:
             return Availability(
-                usable=False, reason="there is no clang to compile its kernels with", mend="apt-get install clang"
+                usable=False, reason="there is no clang to compile its kernels with", fix="apt-get install clang"
             )
         return found
 

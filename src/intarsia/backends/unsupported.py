@@ -53,7 +53,7 @@ _NEEDS: Mapping[str, Need] = MappingProxyType(
 """By engine kind."""
 
 
-def undriven(kind: str) -> Availability:
+def unsupported(kind: str) -> Availability:
     """Why an engine kind without a backend is not usable: what it needs, and what of that is here."""
     need = _NEEDS.get(kind, Need(what="a package that brings one"))
     version = _version(need.package)
@@ -67,7 +67,7 @@ def undriven(kind: str) -> Availability:
         usable=False,
         version=version,
         reason=f"described only, as no backend drives it: {'; '.join(lacks)}",
-        mend=None if version is not None else need.get,
+        fix=None if version is not None else need.get,
     )
 
 

@@ -95,7 +95,7 @@ class WinogradBackend(Backend):
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Let ONNX Runtime optimise, replace, and keep of the weights what the graph does not hold in the same form.
 
-        A piece of a graph may well have nothing to replace; a whole model must.
+        A partition of a graph may well have nothing to replace; a whole model must.
         """
         with guard(CompileError, _NAME):
             plain = host.OnnxRuntimeBackend().compile(model, target, settings)
@@ -103,10 +103,10 @@ class WinogradBackend(Backend):
             return optimised.compiled(plain, model, _saving_options(), partial(_replaced, whole))
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """What ONNX Runtime saved, and its borders with pieces of others."""
+        """What ONNX Runtime saved, and its borders with partitions of others."""
         from intarsia.backends.contract.metadata import Embedding, Saved
 
-        return Embedding if "pieces" in meta else Saved
+        return Embedding if "partitions" in meta else Saved
 
     def load(
         self,
@@ -157,10 +157,10 @@ class WinogradBackend(Backend):
     def _probe(self, lacking: Callable[[], library.Lack | None]) -> Availability:
         found = host.OnnxRuntimeBackend().probe()
         if not found.usable:
-            return replace(found, mend=f"pip install 'intarsia[{self.extra}]'")
+            return replace(found, fix=f"pip install 'intarsia[{self.extra}]'")
         lack = lacking()
         if lack is not None:
-            return Availability(usable=False, reason=lack.reason, mend=lack.mend)
+            return Availability(usable=False, reason=lack.reason, fix=lack.fix)
         return replace(found, version=f"{found.version}+{library.fingerprint()}.{library.block()}")
 
 

@@ -18,7 +18,7 @@ from intarsia.report.reasons import NOTHING, megabytes, ms
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
-    from intarsia.evaluation.benchmark import Contest
+    from intarsia.evaluation.benchmark import Benchmark
     from intarsia.runtime.artifact.trust import Trust
 
 Json = dict[str, Any]
@@ -54,13 +54,13 @@ def bench(
     one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
     itself is off by more than 2 %, or its 95 % interval by more than 10 %, nothing is said to be faster or slower.
     """
-    from intarsia.evaluation.benchmark import contest
+    from intarsia.evaluation.benchmark import benchmark
     from intarsia.runtime import Artifact
     from intarsia.target import Target
 
     opened = [Artifact(path, trust) for path in artifacts]
     with progress_line() as progress:
-        found = contest(opened, [Target(spec) for spec in against], budget, seed, progress)
+        found = benchmark(opened, [Target(spec) for spec in against], budget, seed, progress)
     report = _report(found)
     if as_json:
         print_json(report)
@@ -70,7 +70,7 @@ def bench(
         raise ExecutionError(found.targets[name], f"{name}, {stage}: {reason}")
 
 
-def _report(found: Contest) -> Json:
+def _report(found: Benchmark) -> Json:
     verdict = found.verdict
     control = None if not verdict.rounds_ms else asdict(verdict.speedup("control", found.baseline))
     return {
@@ -83,7 +83,7 @@ def _report(found: Contest) -> Json:
     }
 
 
-def _plan(found: Contest, name: str) -> Json:
+def _plan(found: Benchmark, name: str) -> Json:
     verdict = found.verdict
     facts: Json = {"name": name, "targets": found.targets[name]}
     if name not in verdict.raced:
@@ -101,7 +101,7 @@ def _plan(found: Contest, name: str) -> Json:
     }
 
 
-def _judged(found: Contest, name: str) -> str:
+def _judged(found: Benchmark, name: str) -> str:
     """What was shown: beyond the intervals of the rounds and of the control, and in each set of processes."""
     if name == found.baseline:
         return "baseline"

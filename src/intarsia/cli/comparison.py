@@ -144,7 +144,7 @@ _MORE = (
     Column(header="load", show=_seconds("load_s")),
     Column(header="calls", show=lambda plan: str(plan.get("calls") or NOTHING)),
     Column(header="predicted", show=lambda plan: ms(plan.get("predicted_ms"))),
-    Column(header="switches", show=lambda plan: str(plan.get("switches", 0))),
+    Column(header="transitions", show=lambda plan: str(plan.get("transitions", 0))),
 )
 
 

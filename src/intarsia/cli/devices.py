@@ -21,7 +21,7 @@ HOST = "cpu"
 def devices(as_json: bool, verbose: bool) -> None:
     """Show the devices of this machine, what of it this process may use, and which engines serve each.
 
-    With --verbose each is written out as a target. Why an engine is not usable, and what mends it, is said by doctor.
+    With --verbose each is written out as a target. Why an engine is not usable, and what fixes it, is said by doctor.
     """
     report = _report()
     if as_json:

@@ -1,4 +1,4 @@
-"""``intarsia doctor``: each engine that there is, usable here or why not, and what mends it."""
+"""``intarsia doctor``: each engine that there is, usable here or why not, and what fixes it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from intarsia.wording import counted
 @verbose_option
 @click.pass_context
 def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
-    """Show which engines are usable here, on which devices, and how to mend what is not.
+    """Show which engines are usable here, on which devices, and how to fix what is not.
 
     With --target those are shown that serve it, and whether they compile for it here. Exits with 3 if none but the
     reference does. The hardware itself is shown by devices.
     """
-    from intarsia.backends.registry import devices, names, probe, undriven_names
+    from intarsia.backends.registry import devices, names, probe, unsupported_names
     from intarsia.runtime import this_machine
 
     if target is None:
-        asked = [(name, probe(name)) for name in (*names(), *undriven_names())]
+        asked = [(name, probe(name)) for name in (*names(), *unsupported_names())]
     else:
         asked = list(_serving(target))
     engines = [{"name": name} | asdict(found) | {"devices": list(devices(name))} for name, found in asked]
@@ -59,7 +59,7 @@ def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
 
 def _serving(text: str) -> Iterator[tuple[str, Availability]]:
     """The engines that targets name or that serve the devices they name, and whether each compiles for them here."""
-    from intarsia.backends.registry import engine_of, names, probe, undriven_names
+    from intarsia.backends.registry import engine_of, names, probe, unsupported_names
     from intarsia.config import CompilationConfig, engines
     from intarsia.planning.engine_set import absence
 
@@ -74,7 +74,7 @@ def _serving(text: str) -> Iterator[tuple[str, Availability]]:
             if name in seen:
                 continue
             seen.add(name)
-            is_driven = each.kind.name in (*names(), *undriven_names())
+            is_driven = each.kind.name in (*names(), *unsupported_names())
             found = probe(name) if is_driven else Availability(usable=False, reason=absence(each))
             lack = absence(each) if found.usable else None
             yield name, found if lack is None else replace(found, usable=False, reason=lack)
@@ -108,6 +108,6 @@ def _is_reference(name: str) -> bool:
 
 
 def _row(engine: dict[str, Any]) -> tuple[str, ...]:
-    remark = "; ".join(filter(None, (engine["reason"], engine["mend"])))
+    remark = "; ".join(filter(None, (engine["reason"], engine["fix"])))
     usable = "yes" if engine["usable"] else "no"
     return engine["name"], usable, engine["version"] or "", ", ".join(engine["devices"]), remark

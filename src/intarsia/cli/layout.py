@@ -21,7 +21,7 @@ INDENT = "    "
 """Before what stands below the row that it belongs to."""
 _BREAKS = "/\\,;:=-_. "
 """Behind these a word is split that is longer than a whole line."""
-Cells = Sequence[str]
+Regions = Sequence[str]
 Lines = list[str]
 
 
@@ -42,7 +42,7 @@ class Band:
     rows: Lines
 
 
-def table_bands(header: Cells, rows: Sequence[Cells], numbers: Sequence[str], width: int) -> list[Band]:
+def table_bands(header: Regions, rows: Sequence[Regions], numbers: Sequence[str], width: int) -> list[Band]:
     """A table in lines of which none is wider than ``width``: in one band, or in several where it has many columns.
 
     Each band begins with the first column.
@@ -167,7 +167,7 @@ def _filled(wanted: dict[int, int], least: dict[int, int], left: int) -> dict[in
     return given
 
 
-def _blocks(grid: Grid, row: Cells, widths: dict[int, int]) -> Lines:
+def _blocks(grid: Grid, row: Regions, widths: dict[int, int]) -> Lines:
     """The cells of a row beside each other, folded in their columns."""
     columns = []
     for place, width in widths.items():
@@ -191,7 +191,7 @@ def _padded(line: str, width: int) -> int:
     return max(0, width - (cell_len(line) - len(line)))
 
 
-def _made(grid: Grid, draw: Callable[[Cells], Lines]) -> Band:
+def _made(grid: Grid, draw: Callable[[Regions], Lines]) -> Band:
     """A row with nothing in it is a line too."""
     lines = [line.rstrip() for row in grid.rows for line in draw(row)]
     return Band(header=[line.rstrip() for line in draw(grid.header)], rows=lines)
@@ -215,7 +215,7 @@ def _side_by_side(grid: Grid, width: int, *, is_key_above: bool = False, is_tail
         grown = min(room, max(map(cell_len, (grid.header[0], *_column(grid, 0)))) - key)
         key, used = key + max(0, grown), used + max(0, grown)
 
-    def draw(row: Cells) -> Lines:
+    def draw(row: Regions) -> Lines:
         lines = _blocks(grid, row, widths)
         above: Lines = []
         if is_key_above:
@@ -250,7 +250,7 @@ def _stacked(grid: Grid, width: int) -> Band:
     if name > width // 3:
         name = 0
 
-    def draw(row: Cells) -> Lines:
+    def draw(row: Regions) -> Lines:
         lines = folded(row[0], width, "", HANG)
         for title, text in list(zip(grid.header, row, strict=True))[1:]:
             if not text:

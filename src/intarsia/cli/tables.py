@@ -16,12 +16,12 @@ from intarsia.report.reasons import (
     about_ms,
     decision,
     figures,
+    for_partition,
     in_precision,
     ms,
-    opening,
+    opportunity,
     percent,
     signed_ms,
-    standing,
     switches,
     void,
 )
@@ -38,7 +38,7 @@ _NO_FAILURES = {
     "no time": "no time",
 }
 """How it is told that a stage ended it which is no failure of the engine."""
-_FIGURES = ("nodes", "predicted", "measured", "share", "switch")
+_FIGURES = ("nodes", "predicted", "measured", "share", "transition")
 _HOST = "cpu"
 """The device of which nothing is said as long as all parts are there."""
 Json = Mapping[str, Any]
@@ -48,9 +48,9 @@ Row = tuple[str, str, str, str]
 def print_plans(report: Json, *, verbose: bool = False) -> None:
     """Every plan that raced, fastest first, what was timed apart, and the engines that could not run it, with why."""
     mixes = report.get("mixes", ())
-    shown = [*report.get("rough", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
+    shown = [*report.get("reduced_precision", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
     timed = ranked((*report["singles"], *shown))
-    rows = [_mix_row(plan) if "switches" in plan else _single_row(plan, report) for plan in timed]
+    rows = [_mix_row(plan) if "transitions" in plan else _single_row(plan, report) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
@@ -73,7 +73,7 @@ def _single_row(single: Json, report: Json) -> Row:
 def _mix_row(mix: Json) -> Row:
     gain, failure = mix.get("speedup_vs_best_single"), mix.get("failure")
     remarks = [
-        switches(mix["switches"]),
+        switches(mix["transitions"]),
         "" if gain is None else f"{gain['low']:.2f} to {gain['high']:.2f}",
         _unraced(mix) if failure is None else f"failed at {failure['stage']}: {failure['reason']}",
     ]
@@ -120,7 +120,7 @@ def _failures(report: Json) -> Iterator[Row]:
 
 
 def print_outcome(report: Json, *, verbose: bool = False) -> None:
-    """What was timed, what was chosen and why, its partitions with their rivals, and what the choice gained."""
+    """What was timed, what was chosen and why, its partitions with their alternatives, and what the choice gained."""
     print_buckets(report)
     print_plans(report, verbose=verbose)
     click.echo()
@@ -133,13 +133,13 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     for line in figures(report):
         print_text(line)
     if verbose:
-        _print_rivals(report["partitions"])
-        _print_atoms(report)
+        _print_alternatives(report["partitions"])
+        _print_segments(report)
 
 
 def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     shown = set(range(len(parts))) if verbose else _costliest(parts)
-    compared = any(standing(part) != NOTHING for part in parts)
+    compared = any(for_partition(part) != NOTHING for part in parts)
     placed = any((part.get("device") or _HOST) != _HOST for part in parts)
     rows: list[tuple[str, ...]] = [
         (
@@ -150,8 +150,8 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
             ms(part["predicted_ms"]),
             ms(part["measured_ms"]),
             percent(part.get("share")),
-            ms(part.get("switch_ms")),
-            *((standing(part),) if compared else ()),
+            ms(part.get("transition_ms")),
+            *((for_partition(part),) if compared else ()),
         )
         for number, part in enumerate(parts)
         if number in shown
@@ -193,7 +193,7 @@ def _costliest(parts: Sequence[Json]) -> set[int]:
     return set(ranked[:MOST_PARTS])
 
 
-def _print_rivals(parts: Sequence[Json]) -> None:
+def _print_alternatives(parts: Sequence[Json]) -> None:
     rows = []
     for number, part in enumerate(parts, start=1):
         nodes = f"{part['nodes'][0]} … {part['nodes'][-1]}"
@@ -206,16 +206,16 @@ def _print_rivals(parts: Sequence[Json]) -> None:
     print_table(("part", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
 
 
-def _print_atoms(report: Json) -> None:
-    atoms = report.get("atoms")
-    if not atoms:
+def _print_segments(report: Json) -> None:
+    segments = report.get("segments")
+    if not segments:
         return
-    targets = tuple(atoms[0]["ms"])
+    targets = tuple(segments[0]["ms"])
     rows = []
-    for number, atom in enumerate(atoms):
-        costs = (ms(atom["ms"][target]) for target in targets)
-        rows.append((str(number), str(atom["nodes"]), *costs, f"{atom['first']} … {atom['last']}"))
+    for number, segment in enumerate(segments):
+        costs = (ms(segment["ms"][target]) for target in targets)
+        rows.append((str(number), str(segment["nodes"]), *costs, f"{segment['first']} … {segment['last']}"))
     click.echo()
-    for place in report["openings"]:
-        print_text(opening(place))
-    print_table(("atom", "nodes", *targets, ""), rows, numbers=("nodes", *targets))
+    for place in report["opportunities"]:
+        print_text(opportunity(place))
+    print_table(("segment", "nodes", *targets, ""), rows, numbers=("nodes", *targets))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from intarsia.runtime import Artifact
     from intarsia.runtime.artifact.trust import Trust
 
-UNSEEN_SEED = 1
+VALIDATION_SEED = 1
 """A compile checks with the seed 0."""
 SLOWER = 6
 """Exit code of a mix that is slower here than an engine alone; `compare --fail-if` has it for a broken limit."""
@@ -35,7 +35,7 @@ SLOWER = 6
 @click.argument("artifact", type=FILE)
 @click.option("--input", "inputs", type=ARRAY, multiple=True, help="An input from a .npy file; others are at random.")
 @click.option(
-    "--seed", "seeds", metavar="N", type=SEED, multiple=True, help=f"Of inputs at random. [default: {UNSEEN_SEED}]"
+    "--seed", "seeds", metavar="N", type=SEED, multiple=True, help=f"Of inputs at random. [default: {VALIDATION_SEED}]"
 )
 @click.option(
     "-o", "--output", metavar="OUT", type=FILE, help="Write the engine alone there, if it is faster here than the mix."
@@ -68,7 +68,7 @@ def verify(
     from intarsia.evaluation.verification import verify_artifact
     from intarsia.runtime import Artifact
 
-    opened, seeds = Artifact(artifact, trust), seeds or (UNSEEN_SEED,)
+    opened, seeds = Artifact(artifact, trust), seeds or (VALIDATION_SEED,)
     feeds = read_feeds(dict(inputs))
     with progress_line() as progress:
         checks = verify_artifact(opened, open_store(store), seeds, feeds, progress)

@@ -11,7 +11,7 @@ from functools import cache
 
 from intarsia.config.base_targets import faults_of_bases
 from intarsia.config.combinations import faults_of_combination
-from intarsia.config.device_table import Places, stated_default, with_labels
+from intarsia.config.device_table import DeviceTable, stated_default, with_labels
 from intarsia.config.elements import Element, Member, member
 from intarsia.errors import SpecError
 from intarsia.spec import Placed
@@ -106,7 +106,7 @@ def _canonical(options: Options) -> tuple[Options, Sequence[Fault]]:
     elements = found.elements
     if host is not None and any(stated.is_fallback for stated in found.hosts) and host not in _members(elements):
         elements = [*elements, host]
-    places = Places.of(elements)
+    places = DeviceTable.of(elements)
     places, labels = with_labels(places, options.get("devices", {}), found.faults)
     derived = default_host(places.targets)
     found.faults += faults_of_bases(places.targets, host or derived)
@@ -162,7 +162,7 @@ def _members(elements: Iterable[Element]) -> list[Member]:
 
 def _default(
     stated: VirtualDevice | str | None,
-    places: Places,
+    places: DeviceTable,
     labels: Mapping[str, VirtualDevice],
     faults: list[Fault],
 ) -> VirtualDevice | None:

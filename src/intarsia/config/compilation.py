@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from intarsia.config.canonical import check, complete, default_host
 from intarsia.config.combinations import default_executor, default_runtime
-from intarsia.config.device_table import Places
+from intarsia.config.device_table import DeviceTable
 from intarsia.config.driver_spec import elsewhere
 from intarsia.config.elements import CONFIG, ELEMENTS, Member, member
 from intarsia.config.executor import EXECUTORS, Executor
@@ -192,8 +192,8 @@ class CompilationConfig(Spec[Kind]):
         return ", ".join(texts)
 
     @property
-    def _places(self) -> Places:
-        return Places.of(self.options["targets"])
+    def _places(self) -> DeviceTable:
+        return DeviceTable.of(self.options["targets"])
 
 
 def _or_current(form: object) -> object:

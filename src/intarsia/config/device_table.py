@@ -14,7 +14,7 @@ from intarsia.target import DEVICE_TYPES, Target, VirtualDevice, least_specialis
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DeviceTable:
     """The elements of a priority list, each with the device indices that the list gives it.
 
     Attributes:
@@ -25,7 +25,7 @@ class Places:
     rows: tuple[tuple[Member, tuple[int, ...]], ...]
 
     @classmethod
-    def of(cls, elements: Iterable[Element]) -> Places:
+    def of(cls, elements: Iterable[Element]) -> DeviceTable:
         """Those of these elements; a target that stands with several indices is one row."""
         found: dict[Member, set[int]] = {}
         for element in elements:
@@ -116,11 +116,11 @@ class Places:
             raise SpecError(f"{what}; add a CPU target such as llvm, or state default_device")
         return self.resolved(VirtualDevice(device=types[0] if len(types) == 1 else "cpu"))
 
-    def add(self, device: VirtualDevice) -> Places:
+    def add(self, device: VirtualDevice) -> DeviceTable:
         """With the index of this device in the list."""
         assert device.index is not None
         rows = ((spec, {*found, device.index} if spec == device.target else found) for spec, found in self.rows)
-        return Places(tuple((spec, tuple(sorted(found))) for spec, found in rows))
+        return DeviceTable(tuple((spec, tuple(sorted(found))) for spec, found in rows))
 
     def _first_index(self, target: Target | None) -> int:
         return next((index for spec, found in self.rows if spec == target for index in found), 0)
@@ -138,8 +138,8 @@ class Places:
 
 
 def with_labels(
-    places: Places, stated: Mapping[str, VirtualDevice], faults: list[tuple[str, str]]
-) -> tuple[Places, Mapping[str, VirtualDevice]]:
+    places: DeviceTable, stated: Mapping[str, VirtualDevice], faults: list[tuple[str, str]]
+) -> tuple[DeviceTable, Mapping[str, VirtualDevice]]:
     """The stated devices, as short as they can be. Those whose label the list itself would give go into the list."""
     labels: dict[str, VirtualDevice] = {}
     for label, form in stated.items():
@@ -158,7 +158,7 @@ def with_labels(
 
 
 def stated_default(
-    form: VirtualDevice | str | None, places: Places, labels: Mapping[str, VirtualDevice]
+    form: VirtualDevice | str | None, places: DeviceTable, labels: Mapping[str, VirtualDevice]
 ) -> VirtualDevice | None:
     """The stated default device, a label or a device in any form; ``None`` where it is the one that follows anyway.
 
@@ -177,7 +177,7 @@ def stated_default(
         return places.reduced(device)
 
 
-def _fault_of_label(label: str, device: VirtualDevice, places: Places) -> str:
+def _fault_of_label(label: str, device: VirtualDevice, places: DeviceTable) -> str:
     if not label:
         return "a label is empty; name the device"
     derived = places.devices.get(label)

@@ -29,7 +29,7 @@ def from_metadata(metadata: Mapping[str, str]) -> CompilationConfig | None:
     try:
         return CompilationConfig.of(text)
     except SpecError as error:
-        what = f"the model's metadata entry {CONFIG_KEY!r} is no configuration; take it out or mend it"
+        what = f"the model's metadata entry {CONFIG_KEY!r} is no configuration; take it out or fix it"
         raise SpecError(f"{what}\n{error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Look a piece up in the store, or measure it in a worker and record it. Equal pieces are measured once."""
+"""Look a partition up in the store, or measure it in a worker and record it. Equal partitions are measured once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from intarsia.cost.worker.lock import machine_lock
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import (
     Failed,
-    Fragment,
     Inspect,
     Measure,
     Measured,
@@ -35,6 +34,7 @@ from intarsia.cost.worker.protocol import (
     Timed,
     Wait,
     Waited,
+    Workload,
     Write,
     Written,
 )
@@ -61,15 +61,15 @@ INTERRUPTED = "interrupted"
 """Stage of a `Failure` of what was not measured when a compile was interrupted; it is not recorded."""
 SECONDS_PER_GIGABYTE = 40.0
 ANY_S = 0.2
-"""What measuring the smallest piece takes."""
+"""What measuring the smallest partition takes."""
 
 
 class Measurer:
-    """Costs of pieces of one graph on this machine.
+    """Costs of partitions of one graph on this machine.
 
     Attributes:
-        measured: Pieces measured so far.
-        cached: Pieces found in the store.
+        measured: Partitions measured so far.
+        cached: Partitions found in the store.
         left_out: Failures that are not kept, as no engine is to blame, by the targets that ran: the first of each.
         time: Whether there is time for more.
     """
@@ -123,31 +123,31 @@ class Measurer:
 
     def cost(
         self,
-        piece: Partition,
+        partition: Partition,
         settings: RunSettings,
         after: Partition | None = None,
         effort: Effort | None = None,
     ) -> Outcome:
-        """What the piece costs, run right behind ``after`` if that is given.
+        """What the partition costs, run right behind ``after`` if that is given.
 
         Returns:
-            A `Measurement` of this piece alone, or a `Failure`; from the store if it is there.
+            A `Measurement` of this partition alone, or a `Failure`; from the store if it is there.
         """
-        return self._find((piece,) if after is None else (after, piece), "last", settings, effort or Effort())
+        return self._find((partition,) if after is None else (after, partition), "last", settings, effort or Effort())
 
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
-        """What a whole plan costs, as `cost` does for a piece."""
+        """What a whole plan costs, as `cost` does for a partition."""
         return self._find(tuple(partitions), "all", settings, effort)
 
     def cost_of_main(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
-        """What an embedding plan costs beside its embedded pieces, which answer what was recorded."""
+        """What an embedding plan costs beside its embedded partitions, which answer what was recorded."""
         return self._find(tuple(partitions), "main", settings, effort)
 
-    def cost_of_piece(
+    def cost_of_partition(
         self, partitions: Sequence[Partition], place: int, settings: RunSettings, effort: Effort
     ) -> Outcome:
-        """What the embedded piece at ``place`` costs, while the others answer what was recorded."""
-        return self._find(tuple(partitions), "piece", settings, effort, place)
+        """What the embedded partition at ``place`` costs, while the others answer what was recorded."""
+        return self._find(tuple(partitions), "partition", settings, effort, place)
 
     def cost_of_stream(
         self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort, trial: int = 0
@@ -155,25 +155,25 @@ class Measurer:
         """What a request takes of a stream: the time between one result and the next. Each trial is measured anew."""
         return self._find(tuple(partitions), "stream", settings, effort, trial)
 
-    def knows(self, pieces: Sequence[Partition], settings: RunSettings) -> bool:
-        """Whether what these pieces cost is in the store, one piece by itself or several as a plan."""
-        key = self.key(pieces, "last" if len(pieces) == 1 else "all", settings)
-        return self.store.get(key, "piece") is not None
+    def knows(self, partitions: Sequence[Partition], settings: RunSettings) -> bool:
+        """Whether what these partitions cost is in the store, one partition by itself or several as a plan."""
+        key = self.key(partitions, "last" if len(partitions) == 1 else "all", settings)
+        return self.store.get(key, "partition") is not None
 
-    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
-        """What the piece's engine says of its nodes, milliseconds by id; empty if it tells nothing, or fails."""
-        nodes = self.graph.extract(piece.nodes).nodes
-        key = self.key((piece,), "nodes", settings)
+    def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
+        """What the partition's engine says of its nodes, milliseconds by id; empty if it tells nothing, or fails."""
+        nodes = self.graph.extract(partition.nodes).nodes
+        key = self.key((partition,), "nodes", settings)
         # Figures are kept by place, so an equal graph that lists its nodes in another order asks for its own.
         key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes), "naming": NAMING})
         stored = self.store.get(key, "nodes")
-        if stored is None and not self._has_time(key, (piece,), settings, Effort()):
+        if stored is None and not self._has_time(key, (partition,), settings, Effort()):
             return {}
         if stored is None:
             with self.machine():
                 stored = self.store.get(key, "nodes")  # another process may have asked while this one waited
                 if stored is None:
-                    stored = self._inspect(piece, settings, [node.id for node in nodes])
+                    stored = self._inspect(partition, settings, [node.id for node in nodes])
                     if stored is None:
                         return {}
                     self.measured += 1
@@ -188,7 +188,7 @@ class Measurer:
         Returns:
             The seconds that its engines took to compile it, whenever that was; or why it could not be written.
         """
-        request = Write(fragment=Fragment.of(partitions, settings), path=str(path))
+        request = Write(workload=Workload.of(partitions, settings), path=str(path))
         answer = ask_twice(self._worker(settings), request, 4 * self.timeout_s)
         return answer.compile_s if isinstance(answer, Written) else self.noted(partitions, failure_of(answer, "write"))
 
@@ -196,8 +196,8 @@ class Measurer:
         self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]
     ) -> Sequence[Answers] | Failure:
         """What a plan answers to each set of inputs, its outputs in order; or why it does not."""
-        fragment = Fragment.of(partitions, settings)
-        found = answers(self._worker(settings), fragment, inputs, self.folder, self.timeout_s)
+        workload = Workload.of(partitions, settings)
+        found = answers(self._worker(settings), workload, inputs, self.folder, self.timeout_s)
         return self.noted(partitions, found) if isinstance(found, Failure) else found
 
     def noted(self, partitions: Sequence[Partition], failure: Failure) -> Failure:
@@ -227,8 +227,8 @@ class Measurer:
             if stored is not None:
                 return _stage_check(stored)
             self._watch(Progress(stage="stages", note=f"each rounding stage on {partitions[0].target}"))
-            fragment = Fragment.of(partitions, settings)
-            found = check_stages(self._worker(settings), self.graph, fragment, self.folder, self.timeout_s)
+            workload = Workload.of(partitions, settings)
+            found = check_stages(self._worker(settings), self.graph, workload, self.folder, self.timeout_s)
             self.measured += 1
             if found.cause is None or found.cause.is_lasting:
                 self.store.put("stages", key, asdict(found), self.provenance)
@@ -238,22 +238,24 @@ class Measurer:
 
     def key(
         self,
-        pieces: Sequence[Partition],
+        partitions: Sequence[Partition],
         timed: Timed | Literal["nodes", "stages"],
         settings: RunSettings,
         place: int | None = None,
     ) -> Key:
         """All that the time depends on; names of nodes and values are not part of it."""
-        union = sorted({node for piece in pieces for node in piece.nodes}, key=self.graph.position.__getitem__)
+        union = sorted(
+            {node for partition in partitions for node in partition.nodes}, key=self.graph.position.__getitem__
+        )
         position = {node: index for index, node in enumerate(union)}
         return Key(
             facts={
                 "protocol": PROTOCOL,
                 "graph": self.graph.fingerprint_of(union),
-                "pieces": [_facts(piece, position) for piece in pieces],
+                "partitions": [_facts(partition, position) for partition in partitions],
                 "timed": timed if place is None else [timed, place],
                 **judging_facts(self.graph),
-                **run_facts((piece.target for piece in pieces), settings),
+                **run_facts((partition.target for partition in partitions), settings),
             }
         )
 
@@ -281,43 +283,46 @@ class Measurer:
 
     def _find(
         self,
-        pieces: Sequence[Partition],
+        partitions: Sequence[Partition],
         timed: Timed,
         settings: RunSettings,
         effort: Effort,
         place: int | None = None,
     ) -> Outcome:
-        key = self.key(pieces, timed, settings, place)
+        key = self.key(partitions, timed, settings, place)
         known = self._known.get(key.digest) or self._stored(key)
         if known is None and self._is_stopped:
             return Failure(stage=INTERRUPTED, reason="not measured before the interruption", cause=Cause.NOT_ASKED)
-        if known is None and not self._has_time(key, pieces, settings, effort):
+        if known is None and not self._has_time(key, partitions, settings, effort):
             known = self.time.refusal()
         if known is None:
             with self.machine():
                 known = self._stored(key)  # another process may have measured it while this one waited
                 if known is None:
-                    known = self._measured(key, pieces, timed, settings, effort, place)
+                    known = self._measured(key, partitions, timed, settings, effort, place)
         self._known[key.digest] = known
         return known
 
-    def _has_time(self, key: Key, pieces: Sequence[Partition], settings: RunSettings, effort: Effort) -> bool:
+    def _has_time(self, key: Key, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> bool:
         """Whether there is time to measure these; what nothing could ship without is measured in any case."""
-        question = {"piece": key.digest}
-        return effort.is_needed or self.time.may(question, self._expected_s(pieces, settings), effort.until)
+        question = {"partition": key.digest}
+        return effort.is_needed or self.time.may(question, self._expected_s(partitions, settings), effort.until)
 
-    def _expected_s(self, pieces: Sequence[Partition], settings: RunSettings) -> float:
+    def _expected_s(self, partitions: Sequence[Partition], settings: RunSettings) -> float:
         """Seconds that measuring these takes, by what the whole model took."""
-        own = [self.time.whole_s([registry.engine_of(piece.target)]) * self._share_of(piece) for piece in pieces]
+        own = [
+            self.time.whole_s([registry.engine_of(partition.target)]) * self._share_of(partition)
+            for partition in partitions
+        ]
         return ANY_S + sum(own) + (0.0 if self._alike(settings) in self._workers else self.time.process_s)
 
-    def _share_of(self, piece: Partition) -> float:
-        return len(piece.nodes) / max(1, len(self.graph.nodes))
+    def _share_of(self, partition: Partition) -> float:
+        return len(partition.nodes) / max(1, len(self.graph.nodes))
 
     def _measured(
         self,
         key: Key,
-        pieces: Sequence[Partition],
+        partitions: Sequence[Partition],
         timed: Timed,
         settings: RunSettings,
         effort: Effort,
@@ -325,7 +330,7 @@ class Measurer:
     ) -> Outcome:
         """Measure and record. What the machine did, or the end of the time cut off, is no failure of its engine."""
         start = self.time.deadline.spent
-        given_s = [self._patience_s(pieces, settings, effort)]
+        given_s = [self._patience_s(partitions, settings, effort)]
 
         def again_s(failed: Failed) -> float:
             """Seconds for a second try; none for what was cut off, or where there is no time for it."""
@@ -334,34 +339,34 @@ class Measurer:
             if failed.cause in (Cause.NO_MEMORY, Cause.KILLED):
                 for worker in self._workers.values():  # others hold memory too, and start again when they are asked
                     worker.close()
-            if not effort.is_needed and not self.time.fits(self._expected_s(pieces, settings)):
+            if not effort.is_needed and not self.time.fits(self._expected_s(partitions, settings)):
                 return 0.0
-            given_s.append(self._patience_s(pieces, settings, effort))
+            given_s.append(self._patience_s(partitions, settings, effort))
             return given_s[-1]
 
-        known = self._measure(pieces, timed, settings, effort, place, given_s[0], again_s)
+        known = self._measure(partitions, timed, settings, effort, place, given_s[0], again_s)
         took = self.time.deadline.spent - start
         if isinstance(known, Failure) and known.stage == "timeout" and given_s[-1] < self.timeout_s:
             if known.cause.is_transient:  # on a calm machine the time might have done
-                return replace(self.time.refusal(), reason=self.noted(pieces, known).reason)
-            self.time.refuse({"piece": key.digest})
+                return replace(self.time.refusal(), reason=self.noted(partitions, known).reason)
+            self.time.refuse({"partition": key.digest})
             return self.time.refusal()
-        if isinstance(known, Measurement) and timed == "last" and self._share_of(pieces[-1]) == 1.0:
-            self.time.whole_took(registry.engine_of(pieces[-1].target), took, sum(known.samples_ms) / 1e3)
+        if isinstance(known, Measurement) and timed == "last" and self._share_of(partitions[-1]) == 1.0:
+            self.time.whole_took(registry.engine_of(partitions[-1].target), took, sum(known.samples_ms) / 1e3)
         self.measured += 1
         if isinstance(known, Failure) and not known.cause.is_lasting:
-            return self.noted(pieces, known)
-        self.store.put("piece", key, to_json(known), self.provenance)
+            return self.noted(partitions, known)
+        self.store.put("partition", key, to_json(known), self.provenance)
         return known
 
-    def _patience_s(self, pieces: Sequence[Partition], settings: RunSettings, effort: Effort) -> float:
+    def _patience_s(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> float:
         """How long an answer is waited for."""
         if effort.is_needed or self.time.is_endless:
             return self.timeout_s
-        return max(self._expected_s(pieces, settings), min(self.timeout_s, self.time.left))
+        return max(self._expected_s(partitions, settings), min(self.timeout_s, self.time.left))
 
     def _stored(self, key: Key) -> Outcome | None:
-        data = self.store.get(key, "piece")
+        data = self.store.get(key, "partition")
         if data is None:
             return None
         self.cached += 1
@@ -369,7 +374,7 @@ class Measurer:
 
     def _measure(
         self,
-        pieces: Sequence[Partition],
+        partitions: Sequence[Partition],
         timed: Timed,
         settings: RunSettings,
         effort: Effort,
@@ -377,11 +382,11 @@ class Measurer:
         timeout_s: float,
         again_s: Callable[[Failed], float],
     ) -> Outcome:
-        fragment = Fragment.of(pieces, settings)
+        workload = Workload.of(partitions, settings)
         request = Measure(
-            fragment=fragment,
+            workload=workload,
             timed=timed,
-            piece=place,
+            partition=place,
             seconds=effort.seconds,
             min_runs=effort.min_runs,
             hopeless_ms=effort.hopeless_ms,
@@ -391,27 +396,27 @@ class Measurer:
             case Measured():
                 return Measurement(**answer.model_dump(exclude={"verb"}))
             case Failed():
-                return replace(failure_of(answer, "measure"), repro=self._repro(fragment, answer))
+                return replace(failure_of(answer, "measure"), repro=self._repro(workload, answer))
             case _:
                 return failure_of(answer, "measure")
 
-    def _repro(self, fragment: Fragment, failed: Failed) -> str | None:
+    def _repro(self, workload: Workload, failed: Failed) -> str | None:
         """A script that shows a failure again; none of one that the machine is to blame for, or without a place."""
         if failed.cause not in (Cause.ENGINE, Cause.CRASH, Cause.NO_ANSWER):
             return None
         folder = self.store.folder / "repro"
         try:
-            return str(write_repro(folder, self._origin.on_disk(self.graph, folder), fragment, failed))
+            return str(write_repro(folder, self._origin.on_disk(self.graph, folder), workload, failed))
         except OSError as error:
             log.warning("there is no script that shows a failure again, as %s cannot be written to: %s", folder, error)
             return None
 
-    def _inspect(self, piece: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any] | None:
+    def _inspect(self, partition: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any] | None:
         """What is kept of what an engine tells; ``None`` if it did not come to telling, by no fault of its own."""
-        request = Inspect(fragment=Fragment.of((piece,), settings), runs=PROFILE_RUNS)
+        request = Inspect(workload=Workload.of((partition,), settings), runs=PROFILE_RUNS)
         answer = ask_twice(self._worker(settings), request, self.timeout_s)
         if isinstance(answer, Failed) and not answer.cause.is_lasting:
-            self.noted((piece,), failure_of(answer, "inspect"))
+            self.noted((partition,), failure_of(answer, "inspect"))
             return None
         told = answer.ms if isinstance(answer, NodeTimes) else {}
         return {"ms": [told.get(id_, 0.0) for id_ in ids]} if told else {"ms": [], "cause": Cause.ENGINE.value}
@@ -429,11 +434,11 @@ class Measurer:
         return self._workers[alike]
 
 
-def _facts(piece: Partition, position: Mapping[str, int]) -> list[Any]:
-    """Target and places of a piece's nodes, and which of them compute in less than fp32."""
-    row: list[Any] = [piece.target.key, sorted(position[node] for node in piece.nodes)]
-    if piece.precision is not None:
-        row.append(sorted([position[node], scheme.value] for node, scheme in piece.precision.schemes))
+def _facts(partition: Partition, position: Mapping[str, int]) -> list[Any]:
+    """Target and places of a partition's nodes, and which of them compute in less than fp32."""
+    row: list[Any] = [partition.target.key, sorted(position[node] for node in partition.nodes)]
+    if partition.precision is not None:
+        row.append(sorted([position[node], scheme.value] for node, scheme in partition.precision.schemes))
     return row
 
 

@@ -30,7 +30,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clash:
+class Conflict:
     """A tie that failed, or, if it has one, a pin.
 
     Attributes:
@@ -47,7 +47,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class ConflictPath:
     """Two pins that no device satisfies, and a shortest path from one to the other.
 
     Attributes:
@@ -61,7 +61,7 @@ class Story:
     path: tuple[tuple[str, int], ...]
 
 
-class Ties:
+class DeviceUnification:
     """Places by number. Two that are tied are on one device, which is the join of all that was pinned to either."""
 
     def __init__(self, count: int) -> None:
@@ -113,13 +113,13 @@ class Ties:
         self._links.append((first, second, why))
         return True
 
-    def explain(self, clash: Clash) -> Story:
+    def explain(self, conflict: Conflict) -> ConflictPath:
         """Why a tie or a pin failed."""
-        old = self.pins(clash.first)
-        new = self.pins(clash.second) if clash.pin is None else [clash.pin]
+        old = self.pins(conflict.first)
+        new = self.pins(conflict.second) if conflict.pin is None else [conflict.pin]
         start, end = next(pair for pair in product(old, new) if pair[0].device.join(pair[1].device) is None)
-        path = self._path(start.place, end.place, (clash.first, clash.second, clash.why))
-        return Story(first=start, second=end, path=tuple(path))
+        path = self._path(start.place, end.place, (conflict.first, conflict.second, conflict.why))
+        return ConflictPath(first=start, second=end, path=tuple(path))
 
     def _path(self, start: int, end: int, extra: tuple[int, int, str]) -> list[tuple[str, int]]:
         links: dict[int, list[tuple[str, int]]] = {}
@@ -148,7 +148,7 @@ class Ties:
         return place
 
 
-def told(story: Story, name: Callable[[int], str]) -> str:
+def told(story: ConflictPath, name: Callable[[int], str]) -> str:
     """A clash as a message: both constraints, and what lies between."""
     lines = [
         "two device constraints cannot both hold:",

@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.devices.constraint import Constraint
-from intarsia.devices.device_unification import Clash, Ties, told
+from intarsia.devices.device_unification import Conflict, DeviceUnification, told
 from intarsia.devices.labels import complete
 from intarsia.devices.places import Places
 from intarsia.devices.plan import Copy, DevicePlan
-from intarsia.devices.resolved_constraints import Bond, Wishes, read_wishes
+from intarsia.devices.resolved_constraints import Coupling, ResolvedConstraints, resolve_constraints
 from intarsia.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,61 +62,63 @@ def plan_devices(
     """
     problems: list[str] = []
     places = Places(graph)
-    wishes = read_wishes(places, config, constraints, problems)
-    bonds = [
-        (value, wishes.bond(value, producer) if value.producer is None or copy_ok(value) else Bond.ONE)
+    resolved = resolve_constraints(places, config, constraints, problems)
+    couplings = [
+        (value, resolved.coupling(value, producer) if value.producer is None or copy_ok(value) else Coupling.ONE)
         for value, producer in ((value, places.producer(value)) for value in places.values())
     ]
-    ties = Ties(places.count)
-    clashes = list(_settle(ties, places, wishes, bonds, together))
-    problems += (told(ties.explain(clash), places.name) for clash in clashes[:SHOWN])
+    ties = DeviceUnification(places.count)
+    clashes = list(_settle(ties, places, resolved, couplings, together))
+    problems += (told(ties.explain(conflict), places.name) for conflict in clashes[:SHOWN])
     if problems:
         more = [f"and {len(clashes) - SHOWN} more clashes"] if len(clashes) > SHOWN else []
         raise ConfigError("\n".join([*problems, *more]))
-    _flow(ties, places, wishes, bonds)
+    _flow(ties, places, resolved, couplings)
     return _plan(ties, places, config)
 
 
 def _settle(
-    ties: Ties,
+    ties: DeviceUnification,
     places: Places,
-    wishes: Wishes,
-    bonds: Iterable[tuple[Value, Bond]],
+    resolved: ResolvedConstraints,
+    couplings: Iterable[tuple[Value, Coupling]],
     together: Iterable[Collection[str]],
-) -> Iterator[Clash]:
+) -> Iterator[Conflict]:
     """What must hold; yields each clash."""
-    for pin in wishes.pins:
+    for pin in resolved.pins:
         if not ties.pin(pin):
-            yield Clash(first=pin.place, second=pin.place, pin=pin)
+            yield Conflict(first=pin.place, second=pin.place, pin=pin)
     kept = ((*pair, "stays with") for ids in together for pair in pairwise(sorted(places.nodes[id_] for id_ in ids)))
     ones = (
         (places.producer(value), reader, f"→ {value.name} →")
-        for value, bond in bonds
-        if bond is Bond.ONE
+        for value, coupling in couplings
+        if coupling is Coupling.ONE
         # The caller gets any value wherever it wants it, unless a constraint says that it is there all along.
-        for reader in (places.readers(value) if value.name in wishes.fixed else value.consumers)
+        for reader in (places.readers(value) if value.name in resolved.fixed else value.consumers)
     )
     for first, second, why in (*kept, *ones):
         if not ties.tie(first, second, why):
-            yield Clash(first=first, second=second, why=why)
+            yield Conflict(first=first, second=second, why=why)
 
 
-def _flow(ties: Ties, places: Places, wishes: Wishes, bonds: list[tuple[Value, Bond]]) -> None:
+def _flow(
+    ties: DeviceUnification, places: Places, resolved: ResolvedConstraints, couplings: list[tuple[Value, Coupling]]
+) -> None:
     """What should hold where it can. From the last value to the first, so that each constraint reaches far back."""
     results = set(places.outputs.values())
-    for value, bond in reversed(bonds):
+    for value, coupling in reversed(couplings):
         for reader in places.readers(value):
             # A result that nobody constrains is wherever it is computed; one that is constrained gets a copy.
-            flows = reader not in wishes.ends if reader in results else bond is Bond.FLOW
-            if flows and bond is not Bond.TRY:
+            flows = reader not in resolved.ends if reader in results else coupling is Coupling.FLOW
+            if flows and coupling is not Coupling.TRY:
                 ties.tie(places.producer(value), reader, value.name)
-    for value, bond in bonds:
-        if bond is Bond.TRY:
+    for value, coupling in couplings:
+        if coupling is Coupling.TRY:
             for reader in places.readers(value):
                 ties.tie(places.producer(value), reader, value.name)
 
 
-def _plan(ties: Ties, places: Places, config: CompilationConfig) -> DevicePlan:
+def _plan(ties: DeviceUnification, places: Places, config: CompilationConfig) -> DevicePlan:
     @cache
     def completed(device: VirtualDevice) -> VirtualDevice:
         return complete(config, device)
@@ -138,6 +140,6 @@ def _copies(places: Places, device: list[VirtualDevice]) -> Iterator[Copy]:
         yield from (Copy(value=value.name, source=source, destination=end) for end in wanted if end != source)
 
 
-def _reason(ties: Ties, place: int) -> str:
+def _reason(ties: DeviceUnification, place: int) -> str:
     pins = ties.pins(place)
     return str(pins[0].constraint) if pins else "no constraint reaches it, so it is on the default device"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from intarsia.graph import Value
 
 
-class Bond(Enum):
+class Coupling(Enum):
     """What holds between where a value comes from and where it is read."""
 
     ONE = auto()
@@ -35,7 +35,7 @@ class Bond(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ResolvedConstraints:
     """What constraints say about the places and values of one graph.
 
     Attributes:
@@ -52,18 +52,18 @@ class Wishes:
     cut: frozenset[str]
     free: frozenset[str]
 
-    def bond(self, value: Value, producer: int) -> Bond:
+    def coupling(self, value: Value, producer: int) -> Coupling:
         """What holds for a value that may be copied."""
         if value.name in self.fixed:
-            return Bond.ONE
+            return Coupling.ONE
         if value.name in self.free:
-            return Bond.TRY
-        return Bond.CUT if producer in self.ends or value.name in self.cut else Bond.FLOW
+            return Coupling.TRY
+        return Coupling.CUT if producer in self.ends or value.name in self.cut else Coupling.FLOW
 
 
-def read_wishes(
+def resolve_constraints(
     places: Places, config: CompilationConfig, constraints: Iterable[Constraint], problems: list[str]
-) -> Wishes:
+) -> ResolvedConstraints:
     """Look the constraints up; one that names what is not there becomes a problem and is left out."""
     pins: list[Pin] = []
     ends: set[int] = set()
@@ -96,7 +96,7 @@ def read_wishes(
                 cut.update(names)
             else:
                 free.update(names)
-    return Wishes(
+    return ResolvedConstraints(
         pins=tuple(pins), ends=frozenset(ends), fixed=frozenset(fixed), cut=frozenset(cut), free=frozenset(free)
     )
 

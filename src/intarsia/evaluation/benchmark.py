@@ -1,4 +1,4 @@
-"""Finished artifacts against each other, and against engines as they come: the same duel that decides what ships."""
+"""Finished artifacts against each other and against engines at default settings, in a paired benchmark."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from intarsia.backends.contract.backend import Signature
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference_io import VALUES, record_values
-from intarsia.cost.timing.paired_benchmark import Contender, Effort, duel
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.cost.worker.protocol import Fragment, Write, Written
+from intarsia.cost.worker.protocol import Workload, Write, Written
 from intarsia.errors import ConfigError, NoCoverError
 from intarsia.files import scratch
 from intarsia.graph import Graph
@@ -36,7 +36,7 @@ _ROUNDS_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
+class Benchmark:
     """What came of a contest.
 
     Attributes:
@@ -52,13 +52,13 @@ class Contest:
     verdict: Verdict
 
 
-def contest(
+def benchmark(
     artifacts: Sequence[Artifact],
     against: Sequence[Target] = (),
     budget_s: float = 20.0,
     seed: int = 0,
     watch: Watcher = unwatched,
-) -> Contest:
+) -> Benchmark:
     """Time them in turns, in several sets of fresh processes, on the same inputs.
 
     Args:
@@ -88,8 +88,8 @@ def contest(
         built = [_built(graph, target, artifacts[0], folder, number, watch) for number, target in engines]
         given = [(artifact.path.name, artifact) for artifact in artifacts]
         contenders = [*built, *_named(given, {contender.name for contender in built})]
-        verdict = duel(folder, contenders, _effort(budget_s, len(contenders)), seed, watch)
-    return Contest(
+        verdict = paired_benchmark(folder, contenders, _effort(budget_s, len(contenders)), seed, watch)
+    return Benchmark(
         baseline=next(iter(verdict.rounds_ms), contenders[0].name),
         names=tuple(contender.name for contender in contenders),
         targets={each.name: " + ".join(dict.fromkeys(str(s.target) for s in each.plan.steps)) for each in contenders},
@@ -97,9 +97,11 @@ def contest(
     )
 
 
-def _effort(budget_s: float, several: int) -> Effort:
-    processes = Effort().processes
-    return Effort(seconds=_ROUNDS_SHARE * budget_s / processes, rounds=max(10, 40 // several), processes=processes)
+def _effort(budget_s: float, several: int) -> BenchmarkEffort:
+    processes = BenchmarkEffort().processes
+    return BenchmarkEffort(
+        seconds=_ROUNDS_SHARE * budget_s / processes, rounds=max(10, 40 // several), processes=processes
+    )
 
 
 def _check_inputs(artifacts: Sequence[Artifact]) -> None:
@@ -114,7 +116,7 @@ def _check_inputs(artifacts: Sequence[Artifact]) -> None:
 
 
 def _inputs(artifact: Artifact) -> tuple[Signature, ...]:
-    return artifact.door.samples() if artifact.buckets else artifact.plan.inputs
+    return artifact.input_spec.samples() if artifact.buckets else artifact.plan.inputs
 
 
 def _named(given: Sequence[tuple[str, Artifact]], taken: set[str]) -> Iterator[Contender]:
@@ -141,7 +143,7 @@ def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, numbe
     whole = Partition(target=target, nodes=tuple(node.id for node in graph.nodes))
     path = folder / f"against-{number}.intarsia"
     with WorkerClient(folder, load_environment([registry.engine_of(target)], settings)) as worker:
-        request = Write(fragment=Fragment.of([whole], settings), path=str(path))
+        request = Write(workload=Workload.of([whole], settings), path=str(path))
         answer = worker.ask(request, PATIENCE_S)
     if not isinstance(answer, Written):
         raise failure_error(whole, failure_of(answer, "write"))

@@ -12,7 +12,7 @@ from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Shown
 from intarsia.cost.worker.progress import Watcher, unwatched
 from intarsia.errors import BackendError, BackendUnavailableError, NoCoverError
-from intarsia.evaluation.benchmark import contest
+from intarsia.evaluation.benchmark import benchmark
 from intarsia.runtime import Artifact
 from intarsia.runtime.artifact.trust import code_of
 from intarsia.search.decision.prediction import failure_error
@@ -70,12 +70,12 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
     if single:
         artifact.check_code(*code_of(Target(single), "its report"))
     try:
-        found = contest([artifact], [Target(single)] if single else [], SECONDS, seed, watch)
+        found = benchmark([artifact], [Target(single)] if single else [], SECONDS, seed, watch)
     except (BackendError, BackendUnavailableError, NoCoverError) as error:  # of the engine that is built for it
         if not single:
             raise
         untimed = str(error)
-        found = contest([artifact], [], SECONDS, seed, watch)
+        found = benchmark([artifact], [], SECONDS, seed, watch)
     name, verdict = found.names[-1], found.verdict
     if name in verdict.failed:
         stage, reason = verdict.failed[name]

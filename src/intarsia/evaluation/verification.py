@@ -16,8 +16,8 @@ from intarsia.cost.reference.reference import leave_open, reference_values
 from intarsia.cost.reference.reference_io import (
     VALUES,
     record_values,
-    recorded_leeways,
     recorded_names,
+    recorded_tolerances,
     recorded_values,
 )
 from intarsia.cost.worker.client import WorkerClient, ask_twice
@@ -26,7 +26,7 @@ from intarsia.cost.worker.protocol import Failed, Open, Opened, Respond, Respond
 from intarsia.errors import ModelError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import untold_values
+from intarsia.graph.custom_ops import unknown_values
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.planning.engine_set import tells
@@ -133,8 +133,8 @@ def _sizes(artifact: Artifact, graph: Graph) -> Iterator[tuple[Graph, Mapping[st
 def _admitted(artifact: Artifact, feeds: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
     if not artifact.buckets:
         return check_feeds(artifact.plan.inputs, feeds)
-    arrays = artifact.door.checked(feeds)
-    artifact.door.bucket(arrays)
+    arrays = artifact.input_spec.checked(feeds)
+    artifact.input_spec.bucket(arrays)
     return arrays
 
 
@@ -143,8 +143,8 @@ def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Pa
     partitions = () if artifact.buckets else artifact.plan.steps
     borders = {value.name for step in partitions for value in step.outputs}
     if case.feeds is None:
-        teller = _teller(artifact) if untold_values(case.graph) else None
-        return reference_values(records.folder / "reference", case.graph, borders, case.seed, teller)
+        type_oracle = _type_oracle(artifact) if unknown_values(case.graph) else None
+        return reference_values(records.folder / "reference", case.graph, borders, case.seed, type_oracle)
     record_values(folder, case.feeds)
     with suppress(ModelError):  # what the reference cannot compute counts as unchecked
         start = time.monotonic()
@@ -154,7 +154,7 @@ def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Pa
     return folder
 
 
-def _teller(artifact: Artifact) -> Target | None:
+def _type_oracle(artifact: Artifact) -> Target | None:
     return next((step.target for step in artifact.plan.steps if tells(step.target)), None)
 
 
@@ -172,7 +172,7 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
     allowed = artifact.plan.settings.max_error
     return Check(
         inputs=case.inputs,
-        outputs=deviations(found, wanted, recorded_leeways(values))
+        outputs=deviations(found, wanted, recorded_tolerances(values))
         if allowed is None
         else distances(found, wanted, allowed),
         unchecked=tuple(name for name in names if name not in expected),

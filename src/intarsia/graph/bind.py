@@ -131,12 +131,12 @@ def _check_bound(value: ir.Value, open_: Container[str | None]) -> None:
         if isinstance(dim, int) or dim.value in open_:
             continue
         example = _text(tuple(size if isinstance(size, int) else 1 for size in value.shape))
-        mends = [f"--shape {value.name}={example}"]
+        fixes = [f"--shape {value.name}={example}"]
         if dim.value:
-            mends += [f"--shape {dim.value}=1", f"--shape {dim.value}=1..512 for any of these sizes"]
+            fixes += [f"--shape {dim.value}=1", f"--shape {dim.value}=1..512 for any of these sizes"]
         called = f"{axis} ({dim.value!r})" if dim.value else str(axis)
         raise ModelError(
-            f"input {value.name!r}: dimension {called} has no size; state it, for instance with {' or '.join(mends)}"
+            f"input {value.name!r}: dimension {called} has no size; state it, for instance with {' or '.join(fixes)}"
         )
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from intarsia.graph.graph import Graph
 
 
-def foreign_values(graph: Graph) -> tuple[str, ...]:
+def custom_op_values(graph: Graph) -> tuple[str, ...]:
     """What such operators compute, in the graph's order."""
     foreign = (node for node in graph.nodes if not defs.has(node.op_type, node.domain))
     return tuple(name for node in foreign for name in node.outputs if name)
 
 
-def untold_values(graph: Graph) -> tuple[str, ...]:
+def unknown_values(graph: Graph) -> tuple[str, ...]:
     """What operators compute that neither ONNX defines nor the evaluator knows, in the graph's order."""
     known = {(op.op_domain, op.__name__) for op in CONTRIB_OPS}
     told = {name for node in graph.nodes if (node.domain, node.op_type) in known for name in node.outputs}
-    return tuple(name for name in foreign_values(graph) if name not in told)
+    return tuple(name for name in custom_op_values(graph) if name not in told)

@@ -35,7 +35,7 @@ def skeleton(
     """Everything but the weights.
 
     Args:
-        model: The piece.
+        model: The partition.
         opset: Version to write for ONNX's own operators; ``None`` where none is in use.
         ir_version: Version to write.
         respell: Ids of nodes to write as other operators.

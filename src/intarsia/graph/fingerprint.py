@@ -36,7 +36,7 @@ _CHUNK = 1 << 20
 
 
 def fingerprint(model: SubModel) -> str:
-    """Hex digest of a piece of a graph; see `SubModel.fingerprint`."""
+    """Hex digest of a partition of a graph; see `SubModel.fingerprint`."""
     text = _Canonical(model).text() + sizes_text(model.graph)  # what is measured at other sizes is another record
     return xxh3_128(text.encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -65,7 +65,7 @@ def weight_digest(graph: Graph, weight: Weight) -> bytes:
 
 
 class _Canonical:
-    """Numbers the values of a piece in an order that only its wiring decides: depth first, back from the outputs."""
+    """Numbers the values of a partition in an order that only its wiring decides: depth first, from the outputs."""
 
     def __init__(self, model: SubModel) -> None:
         self._model = model
@@ -131,7 +131,7 @@ class _Canonical:
 
 
 class _Described:
-    """The part of a record that is the same in whichever piece its node or weight is; kept with the graph."""
+    """The part of a record that is the same in whichever partition its node or weight is; kept with the graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._opsets = graph.opsets

@@ -1,4 +1,4 @@
-"""A sub-model with holes: pieces of it replaced by one node each, which another engine fills while the rest runs."""
+"""A sub-model with placeholders: nodes that each stand for a partition which another engine runs."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from intarsia.graph.submodel import SubModel
 if TYPE_CHECKING:
     from intarsia.graph.parts import Value
 
-DOMAIN, OP_TYPE = "intarsia", "Piece"
-"""What the node of a hole is called. Its inputs and outputs are the piece's, in its order."""
+DOMAIN, OP_TYPE = "intarsia", "PartitionMessage"
+"""What the node of a hole is called. Its inputs and outputs are the partition's, in its order."""
 
 
-def punched(model: SubModel, pieces: Sequence[SubModel]) -> SubModel:
-    """The model with a node for each piece in the place of the piece's nodes, and without weights only they read.
+def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
+    """The model with a node for each partition in the place of the partition's nodes, and without weights only they
+    read.
 
-    Each node's attribute ``piece`` is the piece's position, ``dims`` the shapes of its outputs, one after the other,
-    each as its rank followed by its dimensions.
+    Each node's attribute ``piece`` is the partition's position, ``dims`` the shapes of its outputs, one after the
+    other, each as its rank followed by its dimensions.
 
     Raises:
-        PlanError: A piece has an output of unknown shape, or pieces depend on each other in a circle.
+        PlanError: A partition has an output of unknown shape, or partitions depend on each other in a circle.
     """
-    inside = {node.id for piece in pieces for node in piece.nodes}
+    inside = {node.id for partition in partitions for node in partition.nodes}
     nodes = [node for node in model.nodes if node.id not in inside]
-    holes = [_hole(number, piece) for number, piece in enumerate(pieces)]
-    ordered = _ordered([*nodes, *holes], {value.name for value in model.inputs} | set(model.weights))
+    placeholders = [_placeholder(number, partition) for number, partition in enumerate(partitions)]
+    ordered = _ordered([*nodes, *placeholders], {value.name for value in model.inputs} | set(model.weights))
     read = {name for node in ordered for name in node.reads}
     return SubModel(
         nodes=tuple(ordered),
@@ -44,20 +45,20 @@ def punched(model: SubModel, pieces: Sequence[SubModel]) -> SubModel:
     )
 
 
-def _hole(number: int, piece: SubModel) -> Node:
-    inputs, outputs = ([value.name for value in side] for side in (piece.inputs, piece.outputs))
+def _placeholder(number: int, partition: SubModel) -> Node:
+    inputs, outputs = ([value.name for value in side] for side in (partition.inputs, partition.outputs))
     name = f"piece_{number}"
-    dims = [number for value in piece.outputs for number in _described(value)]
-    proto = onnx.helper.make_node(OP_TYPE, inputs, outputs, name=name, domain=DOMAIN, piece=number, dims=dims)
+    dims = [number for value in partition.outputs for number in _described(value)]
+    proto = onnx.helper.make_node(OP_TYPE, inputs, outputs, name=name, domain=DOMAIN, partition=number, dims=dims)
     return Node(
         id=name,
-        index=piece.nodes[-1].index,
+        index=partition.nodes[-1].index,
         op_type=OP_TYPE,
         domain=DOMAIN,
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         reads=tuple(inputs),
-        attributes=MappingProxyType({"piece": number, "dims": tuple(dims)}),
+        attributes=MappingProxyType({"partition": number, "dims": tuple(dims)}),
         has_subgraph=False,
         metadata=MappingProxyType({}),
         proto=proto,
@@ -78,7 +79,7 @@ def _ordered(nodes: Sequence[Node], known: set[str]) -> list[Node]:
     try:
         sorter.prepare()
     except CycleError as error:
-        raise PlanError("the pieces read each other's results in a circle") from error
+        raise PlanError("the partitions read each other's results in a circle") from error
     ready: list[tuple[int, int]] = []
     ordered = []
     while sorter.is_active():

@@ -24,7 +24,7 @@ WeightPlace = Literal["inline", "external", "inputs"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SubModel:
-    """A piece of a graph. Inputs and outputs keep the names that the values have in the graph.
+    """A partition of a graph. Inputs and outputs keep the names that the values have in the graph.
 
     Attributes:
         nodes: In the graph's order.
@@ -42,14 +42,14 @@ class SubModel:
 
     @property
     def fingerprint(self) -> str:
-        """Hex digest of what the piece computes and on what class of weights.
+        """Hex digest of what the partition computes and on what class of weights.
 
         Free of names and ids, so equal blocks of a network have equal fingerprints.
         """
         return fingerprint(self)
 
     def with_outputs(self, names: Iterable[str]) -> SubModel:
-        """The same piece, with further values that it computes among its outputs."""
+        """The same partition, with further values that it computes among its outputs."""
         known = {value.name for value in self.outputs}
         return replace(self, outputs=(*self.outputs, *(self.graph.values[name] for name in names if name not in known)))
 
@@ -61,7 +61,7 @@ class SubModel:
         max_opset: int | None = None,
         max_ir: int | None = None,
     ) -> bytes:
-        """The piece as an ONNX model.
+        """The partition as an ONNX model.
 
         Args:
             weights: Where constants larger than ``small_bytes`` are. ``inline``: inside. ``external``: outside, by

@@ -127,8 +127,8 @@ class OrtValue:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._array, dtype=dtype, copy=copy)
 
-    def __dlpack__(self, **wishes: Any) -> Any:
-        return self._array.__dlpack__(**wishes)
+    def __dlpack__(self, **resolved: Any) -> Any:
+        return self._array.__dlpack__(**resolved)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array.__dlpack_device__()

@@ -24,7 +24,7 @@ SMALL = 16.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class Region:
     """Some consecutive nodes.
 
     Attributes:
@@ -47,22 +47,22 @@ class Chain:
     Moffat, "Offline Dictionary-Based Compression", 1999), which finds what a network repeats.
     """
 
-    def __init__(self, stretches: Sequence[Stretch], boundaries: Sequence[Cut]) -> None:
+    def __init__(self, stretches: Sequence[Region], boundaries: Sequence[Cut]) -> None:
         count = len(stretches)
         numbers: dict[Hashable, int] = {}
-        self._kind: list[int] = [numbers.setdefault(stretch.likeness, len(numbers)) for stretch in stretches]
+        self._kind: list[int] = [numbers.setdefault(region.likeness, len(numbers)) for region in stretches]
         self._numbers = numbers
         self._alike = Counter(self._kind)
-        self._work = [stretch.work for stretch in stretches]
-        self._by_character = [dict(stretch.by_character) for stretch in stretches]
+        self._work = [region.work for region in stretches]
+        self._by_character = [dict(region.by_character) for region in stretches]
         self._cut = list(boundaries)
         self._end = list(range(1, count + 1))
         self._next: list[int] = [*range(1, count), -1]
         self._previous = list(range(-1, count - 1))
         self._pairs: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
         self._heap: list[tuple[float, int, int]] = []
-        for stretch in range(count - 1):
-            self._link(stretch)
+        for region in range(count - 1):
+            self._link(region)
 
     def coalesced(self, unlike: int, most: int) -> list[int]:
         """For each stretch that is left, the number of those it began with up to its end.
@@ -74,58 +74,58 @@ class Chain:
         small = (sum(self._work) / unlike) ** 2 / SMALL
         while self._heap:
             weighed = heapq.heappop(self._heap)
-            stretch = weighed[-1]
-            if not self._is_linked(stretch) or self._weighed(stretch) != weighed:
+            region = weighed[-1]
+            if not self._is_linked(region) or self._weighed(region) != weighed:
                 continue
             few = left <= most
             if few and weighed[0] > small:
                 if len(self._alike) <= unlike:
                     break
-                if self._are_alike(stretch):
+                if self._are_alike(region):
                     continue  # two equal neighbours cost no more than one
-            left -= self._merge_all(stretch)
+            left -= self._merge_all(region)
         return self._ends()
 
     def _ends(self) -> list[int]:
         ends = []
-        stretch = 0
-        while stretch >= 0:
-            ends.append(self._end[stretch])
-            stretch = self._next[stretch]
+        region = 0
+        while region >= 0:
+            ends.append(self._end[region])
+            region = self._next[region]
         return ends
 
-    def _is_linked(self, stretch: int) -> bool:
-        return self._next[stretch] >= 0 and stretch in self._pairs[self._pair(stretch)]
+    def _is_linked(self, region: int) -> bool:
+        return self._next[region] >= 0 and region in self._pairs[self._pair(region)]
 
-    def _are_alike(self, stretch: int) -> bool:
-        return self._kind[stretch] == self._kind[self._next[stretch]]
+    def _are_alike(self, region: int) -> bool:
+        return self._kind[region] == self._kind[self._next[region]]
 
-    def _pair(self, stretch: int) -> tuple[int, int]:
-        return self._kind[stretch], self._kind[self._next[stretch]]
+    def _pair(self, region: int) -> tuple[int, int]:
+        return self._kind[region], self._kind[self._next[region]]
 
-    def _weighed(self, stretch: int) -> tuple[float, int, int]:
+    def _weighed(self, region: int) -> tuple[float, int, int]:
         """Worth of the boundary behind a stretch; of equals, the one with most bytes goes first, then the first."""
-        cut = self._cut[self._end[stretch] - 1]
-        worth = self._work[stretch] * self._work[self._next[stretch]]
-        worth *= CHANGE_WEIGHT if self._changes(stretch) else 1.0
+        cut = self._cut[self._end[region] - 1]
+        worth = self._work[region] * self._work[self._next[region]]
+        worth *= CHANGE_WEIGHT if self._changes(region) else 1.0
         worth /= min(max(len(cut.crossing), 1), WIDEST) ** 2
-        return worth, -cut.nbytes, stretch
+        return worth, -cut.nbytes, region
 
-    def _changes(self, stretch: int) -> bool:
-        here, there = (_dominant(self._by_character[index]) for index in (stretch, self._next[stretch]))
+    def _changes(self, region: int) -> bool:
+        here, there = (_dominant(self._by_character[index]) for index in (region, self._next[region]))
         return None not in (here, there) and here != there
 
-    def _link(self, stretch: int) -> None:
-        self._pairs[self._pair(stretch)].add(stretch)
-        heapq.heappush(self._heap, self._weighed(stretch))
+    def _link(self, region: int) -> None:
+        self._pairs[self._pair(region)].add(region)
+        heapq.heappush(self._heap, self._weighed(region))
 
-    def _unlink(self, stretch: int) -> None:
-        if stretch >= 0 and self._next[stretch] >= 0:
-            self._pairs[self._pair(stretch)].discard(stretch)
+    def _unlink(self, region: int) -> None:
+        if region >= 0 and self._next[region] >= 0:
+            self._pairs[self._pair(region)].discard(region)
 
-    def _merge_all(self, stretch: int) -> int:
+    def _merge_all(self, region: int) -> int:
         """Merge this pair wherever it is, from the left; returns how many were merged."""
-        pair = self._pair(stretch)
+        pair = self._pair(region)
         kind = self._numbers.setdefault(("pair", *pair), len(self._numbers))
         merged = 0
         for place in sorted(self._pairs[pair]):
@@ -134,30 +134,30 @@ class Chain:
                 merged += 1
         return merged
 
-    def _merge(self, stretch: int, kind: int) -> None:
-        gone, before = self._next[stretch], self._previous[stretch]
-        for linked in (before, stretch, gone):
+    def _merge(self, region: int, kind: int) -> None:
+        gone, before = self._next[region], self._previous[region]
+        for linked in (before, region, gone):
             self._unlink(linked)
-        self._end[stretch] = self._end[gone]
-        self._work[stretch] += self._work[gone]
+        self._end[region] = self._end[gone]
+        self._work[region] += self._work[gone]
         for name, work in self._by_character[gone].items():
-            self._by_character[stretch][name] = self._by_character[stretch].get(name, 0.0) + work
-        self._count(stretch, gone, kind)
-        self._next[stretch] = self._next[gone]
+            self._by_character[region][name] = self._by_character[region].get(name, 0.0) + work
+        self._count(region, gone, kind)
+        self._next[region] = self._next[gone]
         self._next[gone] = -1
-        if self._next[stretch] >= 0:
-            self._previous[self._next[stretch]] = stretch
-            self._link(stretch)
+        if self._next[region] >= 0:
+            self._previous[self._next[region]] = region
+            self._link(region)
         if before >= 0:
             self._link(before)
 
-    def _count(self, stretch: int, gone: int, kind: int) -> None:
-        self._alike.subtract((self._kind[stretch], self._kind[gone]))
+    def _count(self, region: int, gone: int, kind: int) -> None:
+        self._alike.subtract((self._kind[region], self._kind[gone]))
         self._alike[kind] += 1
-        for number in {self._kind[stretch], self._kind[gone]}:
+        for number in {self._kind[region], self._kind[gone]}:
             if not self._alike[number]:
                 del self._alike[number]
-        self._kind[stretch] = kind
+        self._kind[region] = kind
 
 
 def _dominant(work: Mapping[str, float]) -> str | None:

@@ -1,4 +1,4 @@
-"""The rule that proposes the search's candidates: runs of consecutive atoms, from single ones up to the whole model."""
+"""The rule that proposes candidates to the search: runs of consecutive segments, from one up to the whole model."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Which runs of atoms a target takes, in constant time each. A run is convex: atoms cut one topological order.
+    """Which runs of segments a target takes, in constant time each. A run is convex: segments cut one topological
+    order.
 
     Attributes:
-        refused_before: Number of refused nodes before each atom, and at last in all.
-        place_until: For each atom the end of the longest run from it that stays at one place; itself, if it does not.
+        refused_before: Number of refused nodes before each segment, and at last in all. place_until: For each segment
+        the end of the longest run from it that stays at one place; itself, if it does not.
     """
 
     refused_before: Sequence[int]
     place_until: Sequence[int]
 
     @classmethod
-    def of(cls, atoms: Sequence[Sequence[str]], capability: Capability, places: Places | None = None) -> Intervals:
-        """Count what a target refuses, atom by atom; with ``places``, no run holds nodes at two of them."""
-        refused = (sum(not capability.takes(id_) for id_ in atom) for atom in atoms)
-        at = [{None if places is None else places[id_] for id_ in atom} for atom in atoms]
+    def of(cls, segments: Sequence[Sequence[str]], capability: Capability, places: Places | None = None) -> Intervals:
+        """Count what a target refuses, segment by segment; with ``places``, no run holds nodes at two of them."""
+        refused = (sum(not capability.takes(id_) for id_ in segment) for segment in segments)
+        at = [{None if places is None else places[id_] for id_ in segment} for segment in segments]
         until = [len(at)] * (len(at) + 1)
         for index in reversed(range(len(at))):
             joins = index + 1 < len(at) and at[index] == at[index + 1]
@@ -37,5 +38,5 @@ class Intervals:
         return cls(tuple(accumulate(refused, initial=0)), tuple(until))
 
     def accepts(self, start: int, end: int) -> bool:
-        """Whether the target takes all nodes of the atoms ``start`` … ``end - 1``, and they are at one place."""
+        """Whether the target takes all nodes of the segments ``start`` … ``end - 1``, and they are at one place."""
         return self.refused_before[start] == self.refused_before[end] and end <= self.place_until[start]

@@ -35,7 +35,8 @@ class Cut:
 
 
 def linear_order(graph: Graph) -> tuple[str, ...]:
-    """Node ids such that each comes after what it reads, branches one after the other, quantised groups in one piece.
+    """Node ids such that each comes after what it reads, branches one after the other, quantised groups in one
+    partition.
 
     A node comes as late as what needs it allows: the order is a depth-first walk from each last node to what it reads.
     """

@@ -19,7 +19,7 @@ from intarsia.partitioning.quotient import (
     runnable_order,
     strong_components,
 )
-from intarsia.target.reduced_precision import rough_type
+from intarsia.target.reduced_precision import reduced_type
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Partition:
     @property
     def precisions(self) -> tuple[str, ...]:
         """In what it computes that is less than fp32: its engine, by its options, and schemes of its nodes."""
-        own = rough_type(self.target)
+        own = reduced_type(self.target)
         return (*(() if own is None else (own,)), *(() if self.precision is None else self.precision.names))
 
 

@@ -91,7 +91,7 @@ def strong_components(after: Sequence[set[int]]) -> list[int]:
                 index[part] = low[part] = visited
                 visited += 1
                 open_parts.append(part)
-            deeper = _next_unseen(part, successors, index, low, component)
+            deeper = _next_validation(part, successors, index, low, component)
             if deeper is not None:
                 path.append((deeper, iter(after[deeper])))
                 continue
@@ -105,7 +105,7 @@ def strong_components(after: Sequence[set[int]]) -> list[int]:
     return renumber(component)
 
 
-def _next_unseen(
+def _next_validation(
     part: int, successors: Iterable[int], index: list[int], low: list[int], component: list[int]
 ) -> int | None:
     for successor in successors:

@@ -1,4 +1,4 @@
-"""A device plan as partitioning obeys it: targets refuse what is planned elsewhere, pieces end where devices change."""
+"""A device plan as partitioning obeys it: targets refuse what is planned elsewhere; partitions end at other devices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def restrict(capabilities: Mapping[E, Capability], plan: DevicePlan) -> dict[E, 
     }
 
 
-def split_at_places(pieces: Iterable[tuple[str, ...]], plan: DevicePlan) -> tuple[tuple[str, ...], ...]:
+def split_at_places(partitions: Iterable[tuple[str, ...]], plan: DevicePlan) -> tuple[tuple[str, ...], ...]:
     """Stretches of a linear order, such as `segments`, each cut wherever the next node is on another device."""
     places = plan.places
-    return tuple(tuple(run) for piece in pieces for _, run in groupby(piece, key=places.__getitem__))
+    return tuple(tuple(run) for partition in partitions for _, run in groupby(partition, key=places.__getitem__))

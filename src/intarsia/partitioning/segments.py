@@ -1,7 +1,7 @@
 """Segments: the linear order of the graph, cut at narrow places into stretches of like work, equal blocks alike.
 
-They are the atoms of the search, which tries each run of consecutive segments on each engine. How stretches are merged
-is left to `intarsia.partitioning.chain`.
+They are the segments of the search, which tries each run of consecutive segments on each engine. How stretches are
+merged is left to `intarsia.partitioning.chain`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from intarsia.partitioning.chain import Chain, Stretch
+from intarsia.partitioning.chain import Chain, Region
 from intarsia.partitioning.groups import ACTIVATIONS
 from intarsia.partitioning.linear import Cut, cuts, line
 
@@ -75,14 +75,14 @@ def segments(
     follows = _following([graph.node(id_) for id_ in order])
     boundaries = [cut for cut in narrow if not follows[cut.position]]
     ends = [*(cut.position for cut in boundaries), len(order)]
-    pieces = [order[start:end] for start, end in pairwise((0, *ends))]
-    chain = Chain(_stretches(graph, pieces, weight), boundaries)
+    partitions = [order[start:end] for start, end in pairwise((0, *ends))]
+    chain = Chain(_stretches(graph, partitions, weight), boundaries)
     left = chain.coalesced(limit, REPEATS * limit)
     return tuple(order[start:end] for start, end in pairwise((0, *(ends[place - 1] for place in left))))
 
 
 def coarser(
-    graph: Graph, pieces: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
+    graph: Graph, partitions: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
 ) -> list[tuple[int, ...]]:
     """For each limit, which segments begin a stretch of a coarser division, merged as `segments` does; the first is 0.
 
@@ -90,25 +90,25 @@ def coarser(
 
     Args:
         graph: The graph.
-        pieces: Its segments, in linear order.
+        partitions: Its segments, in linear order.
         limits: Greatest numbers of unlike stretches, at least 1.
         weight: Work of a node, in any unit.
     """
-    if not pieces:
+    if not partitions:
         return [() for _ in limits]
     at = {cut.position: cut for cut in cuts(graph, crossing_ok=lambda _: True)}
-    ends = list(accumulate(map(len, pieces)))
+    ends = list(accumulate(map(len, partitions)))
     boundaries = [at.get(end) or Cut(position=end, crossing=(), nbytes=0) for end in ends[:-1]]
-    stretches = _stretches(graph, pieces, weight)
+    stretches = _stretches(graph, partitions, weight)
     return [(0, *Chain(stretches, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
 
 
-def _stretches(graph: Graph, pieces: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Stretch]:
-    parts = [[graph.node(id_) for id_ in piece] for piece in pieces]
+def _stretches(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
+    parts = [[graph.node(id_) for id_ in partition] for partition in partitions]
     amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
     least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE
     return [
-        Stretch(
+        Region(
             work=sum(amount) + least * len(part),
             by_character=_by_character(part, amount),
             likeness=(graph.fingerprint_of(node.id for node in part), *amount),

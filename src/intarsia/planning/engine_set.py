@@ -123,12 +123,12 @@ def _with_libraries(engine: Engine, libraries: tuple[str, ...]) -> Engine:
 
 
 def absence(target: Target) -> str | None:
-    """Why nothing here can compile for a target, and what mends it; ``None`` if something can."""
+    """Why nothing here can compile for a target, and what fixes it; ``None`` if something can."""
     kind = target.kind
     if not kind.is_external:
         ours = [name for name in kind.engines if name in registry.names()]
-        mend = f"; pip install 'intarsia[{ours[0]}]'" if ours else ""
-        return f"no engine that is usable here generates code for {str(target)!r}{mend}"
+        fix = f"; pip install 'intarsia[{ours[0]}]'" if ours else ""
+        return f"no engine that is usable here generates code for {str(target)!r}{fix}"
     if kind.name not in registry.names():
         return f"no backend drives {kind.name!r} yet"
     try:

@@ -22,7 +22,7 @@ class Problem:
         capabilities: What each target takes.
         settings: What the search may spend, and its seed.
         threads: Threads of every plan.
-        atoms: The pieces that the search never cuts, in linear order.
+        segments: The partitions that the search never cuts, in linear order.
         named: Targets that the user named, rather than the device they run on.
         places: The device of each node, by id, where devices were planned: no partition spans two.
     """
@@ -32,7 +32,7 @@ class Problem:
     capabilities: Mapping[Target, Capability]
     settings: SearchSettings
     threads: int
-    atoms: tuple[tuple[str, ...], ...]
+    segments: tuple[tuple[str, ...], ...]
     named: frozenset[Target] = frozenset()
     places: Places | None = None
 

@@ -16,7 +16,7 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
 from intarsia.config.precision import Precision
-from intarsia.cost.reference.custom_ops import foreign_types
+from intarsia.cost.reference.custom_ops import custom_op_types
 from intarsia.cost.worker.repro import Origin
 from intarsia.devices import (
     MODEL_KEY,
@@ -30,7 +30,7 @@ from intarsia.devices import (
 from intarsia.errors import ConfigError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
-from intarsia.graph.custom_ops import foreign_values
+from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.numbers import MOST_THREADS
@@ -54,7 +54,7 @@ from intarsia.planning.problem import Problem
 from intarsia.runtime import thread_budget
 from intarsia.target import Target, VirtualDevice
 
-MAX_ATOMS = 64
+MAX_SEGMENTS = 64
 _VM = "vm"
 """The executor of models whose shapes are not fixed."""
 
@@ -114,7 +114,7 @@ class Compilation:
     devices: DevicePlan | None
     absent: Mapping[str, str]
     missing: tuple[str, ...]
-    teller: Target | None
+    type_oracle: Target | None
 
     @property
     def plan_text(self) -> str:
@@ -155,10 +155,10 @@ def plan_compilation(request: Request) -> Compilation:
     config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
     stated = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
     described = without(stated, request.barred)
-    graph, teller = _typed(graph, request, described)
-    wishes = _wishes(graph, request)
-    devices = _device_plan(graph, config, wishes)
-    graph = _carrying(graph, config, wishes)
+    graph, type_oracle = _typed(graph, request, described)
+    resolved = _resolved(graph, request)
+    devices = _device_plan(graph, config, resolved)
+    graph = _carrying(graph, config, resolved)
     missing = (*missing_stages(config), *missing_engines(described, request.plan, devices))
     team, given, missing = _divided(graph, config, described, missing, request, devices)
     return Compilation(
@@ -172,7 +172,7 @@ def plan_compilation(request: Request) -> Compilation:
         devices=devices,
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request)) is not None},
         missing=tuple(dict.fromkeys(missing)),
-        teller=teller,
+        type_oracle=type_oracle,
     )
 
 
@@ -182,26 +182,26 @@ def _absence(target: Target, request: Request) -> str | None:
     return barred or absence(target)
 
 
-def atoms_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]:
-    """The pieces that the search never cuts: balanced by work, cut where little crosses, or everywhere."""
+def segments_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]:
+    """The partitions that the search never cuts: balanced by work, cut where little crosses, or everywhere."""
     if not prune:
         order = linear_order(graph)
         ends = (0, *(cut.position for cut in cuts(graph)), len(order))
         return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
     sized = estimated(graph)
-    return segments(sized, MAX_ATOMS, partial(work, sized))
+    return segments(sized, MAX_SEGMENTS, partial(work, sized))
 
 
 def _typed(graph: Graph, request: Request, described: Iterable[Engine]) -> tuple[Graph, Target | None]:
     """The graph with the types of what ONNX does not define, and who told them."""
-    if not foreign_values(graph):
+    if not custom_op_values(graph):
         return graph, None
-    teller = next((target for target in leaves(present(described)) if tells(target)), None)
-    if teller is None:
+    type_oracle = next((target for target in leaves(present(described)) if tells(target)), None)
+    if type_oracle is None:
         return graph, None
-    types = foreign_types(graph, teller)
+    types = custom_op_types(graph, type_oracle)
     untyped = any(graph.values[name].dtype is None or graph.values[name].shape is None for name in types)
-    return (load_model(request.model, request.shapes, types) if untyped else graph), teller
+    return (load_model(request.model, request.shapes, types) if untyped else graph), type_oracle
 
 
 def _driven(config: CompilationConfig, shapes: Shapes) -> CompilationConfig:
@@ -263,22 +263,22 @@ def _ways(run: RunSettings, plan: PlanFile | None) -> tuple[RunSettings, ...]:
     )
 
 
-def _wishes(graph: Graph, request: Request) -> tuple[Constraint, ...]:
+def _resolved(graph: Graph, request: Request) -> tuple[Constraint, ...]:
     placed = request.plan.devices if request.plan else {}
     planned = (Constraint.node(id_, device, source="the plan file") for id_, device in placed.items())
     return (*model_constraints(graph), *request.constraints, *planned)
 
 
-def _device_plan(graph: Graph, config: CompilationConfig, wishes: tuple[Constraint, ...]) -> DevicePlan | None:
+def _device_plan(graph: Graph, config: CompilationConfig, resolved: tuple[Constraint, ...]) -> DevicePlan | None:
     """Where each node runs, if anybody asked: without that, who takes a node decides where it runs."""
-    if not wishes and "default_device" not in config.options:
+    if not resolved and "default_device" not in config.options:
         return None
-    return plan_devices(graph, config, wishes, together=fused_groups(graph))
+    return plan_devices(graph, config, resolved, together=fused_groups(graph))
 
 
-def _carrying(graph: Graph, config: CompilationConfig, wishes: tuple[Constraint, ...]) -> Graph:
+def _carrying(graph: Graph, config: CompilationConfig, resolved: tuple[Constraint, ...]) -> Graph:
     """The graph with its configuration and constraints as metadata, so that it can be saved and handed back."""
-    once = dict.fromkeys(replace(wish, source="") for wish in wishes)
+    once = dict.fromkeys(replace(constraint, source="") for constraint in resolved)
     return graph.with_metadata({**to_metadata(config), **({MODEL_KEY: dump_constraints(once)} if once else {})})
 
 
@@ -291,7 +291,7 @@ def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine
 
 
 def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings, devices: DevicePlan | None) -> Problem:
-    atoms = atoms_of(graph, prune=search.prune)
+    segments = segments_of(graph, prune=search.prune)
     kinds = {target.kind.name for target in team.config.flatten()}
     return Problem(
         graph=graph,
@@ -300,7 +300,7 @@ def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings,
         settings=search,
         threads=run.threads,
         named=frozenset(target for target in team.targets if target.kind.name in kinds),
-        atoms=atoms if devices is None else split_at_places(atoms, devices),
+        segments=segments if devices is None else split_at_places(segments, devices),
         places=None if devices is None else devices.places,
     )
 

@@ -1,4 +1,4 @@
-"""The part of a report that says who else could have run what: rivals of each partition, openings, atoms."""
+"""What a report says of other engines: the alternatives of each partition, missed opportunities, costs of segments."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from intarsia.partitioning.plan_file import precision_rows
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.search import Decision
-from intarsia.search.single.alternatives import Rivals, Standing
+from intarsia.search.single.alternatives import AlternativeCosts, Alternatives
 
 
-def partitions_json(job: Compilation, decision: Decision, rivals: Rivals) -> list[dict[str, Any]]:
-    """The partitions of what ships, each with its times, what part of the whole it is, and its rivals."""
+def partitions_json(job: Compilation, decision: Decision, alternatives: AlternativeCosts) -> list[dict[str, Any]]:
+    """The partitions of what ships, each with its times, what part of the whole it is, and its alternatives."""
     chosen = decision.chosen
     steps_ms, _ = decision.verdict.parts_ms(chosen.name)
     measured = steps_ms or (None,) * len(chosen.partitions)
-    standings = rivals.standings(chosen)
+    of_partitions = alternatives.of_partitions(chosen)
     return [
         {
             "target": str(partition.target),
@@ -28,7 +28,7 @@ def partitions_json(job: Compilation, decision: Decision, rivals: Rivals) -> lis
             "predicted_ms": chosen.predicted_ms[place],
             "measured_ms": measured[place],
             "share": _share(measured, place) or _share(chosen.predicted_ms, place),
-            **_standing(standings[place]),
+            **_standing(of_partitions[place]),
         }
         for place, partition in enumerate(chosen.partitions)
     ]
@@ -40,52 +40,56 @@ def _share(times: Sequence[float | None], place: int) -> float | None:
     return None if mine is None or len(known) < len(times) or not sum(known) else mine / sum(known)
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(for_partition: Alternatives) -> dict[str, Any]:
     return {
-        "switch_ms": standing.switch_ms,
+        "transition_ms": for_partition.transition_ms,
         "runners_up": [
             {
-                "target": str(rival.target),
-                "ms": rival.ms,
-                "is_measured": rival.is_measured,
-                "plan_ms": rival.plan_ms,
+                "target": str(alternative.target),
+                "ms": alternative.ms,
+                "is_measured": alternative.is_measured,
+                "plan_ms": alternative.plan_ms,
             }
-            for rival in standing.runners_up
+            for alternative in for_partition.runners_up
         ],
-        "not_chosen": [{"target": str(target), "reason": reason} for target, reason in standing.not_chosen.items()],
+        "not_chosen": [
+            {"target": str(target), "reason": reason} for target, reason in for_partition.not_chosen.items()
+        ],
     }
 
 
-def openings_json(chosen: Candidate, rivals: Rivals) -> list[dict[str, Any]]:
+def opportunities_json(chosen: Candidate, alternatives: AlternativeCosts) -> list[dict[str, Any]]:
     """Where another engine would be faster than the only one of the plan; nothing for a plan of several."""
     engines = {partition.target for partition in chosen.partitions}
     if len(engines) > 1:
         return []
     return [
         {
-            "target": str(opening.target),
-            "atoms": [opening.start, opening.end],
-            "gain_ms": opening.gain_ms,
-            "switches": opening.switches,
-            "switch_ms": opening.switch_ms,
+            "target": str(opportunity.target),
+            "segments": [opportunity.start, opportunity.end],
+            "gain_ms": opportunity.gain_ms,
+            "transitions": opportunity.switches,
+            "transition_ms": opportunity.transition_ms,
         }
-        for opening in rivals.openings(engines.pop())
+        for opportunity in alternatives.opportunities(engines.pop())
     ]
 
 
-def atoms_json(atoms: Sequence[Sequence[str]], rivals: Rivals) -> list[dict[str, Any]]:
-    """Each atom of the search with its cost alone on each engine."""
+def segments_json(segments: Sequence[Sequence[str]], alternatives: AlternativeCosts) -> list[dict[str, Any]]:
+    """Each segment of the search with its cost alone on each engine."""
     return [
         {
-            "nodes": len(atom),
-            "first": atom[0],
-            "last": atom[-1],
-            "ms": {str(target): ms for target, ms in rivals.atom_ms(number).items()},
+            "nodes": len(segment),
+            "first": segment[0],
+            "last": segment[-1],
+            "ms": {str(target): ms for target, ms in alternatives.segment_ms(number).items()},
         }
-        for number, atom in enumerate(atoms)
+        for number, segment in enumerate(segments)
     ]
 
 
-def unmeasured_json(rivals: Rivals) -> list[Mapping[str, Any]]:
+def unmeasured_json(alternatives: AlternativeCosts) -> list[Mapping[str, Any]]:
     """What each engine takes and was not measured on, because the time ended."""
-    return [{"target": str(target), "atoms": list(atoms)} for target, atoms in rivals.unmeasured().items()]
+    return [
+        {"target": str(target), "segments": list(segments)} for target, segments in alternatives.unmeasured().items()
+    ]

@@ -227,11 +227,11 @@ def _held(limit: Limit, mine: Interval | None, theirs: Interval | None) -> tuple
 
 
 def _unrest(comparison: Json) -> str:
-    """Why its times say nothing: the duel did not come to its end. A control that does not hold only widens them."""
+    """Why its times say nothing: the paired benchmark did not end. A control that does not hold only widens them."""
     search = comparison["search"]
     control = search.get("control")
     is_out = control is not None and out_by(_whole(control)) != ""
-    return "the duel did not come to its end" if search.get("control_void") and not is_out else ""
+    return "the paired benchmark did not come to its end" if search.get("control_void") and not is_out else ""
 
 
 def _whole(control: Mapping[str, float]) -> Interval:

@@ -21,7 +21,7 @@ _SHARED = (
     "needs",
     "singles",
     "mixes",
-    "rough",
+    "reduced_precision",
     "accuracy",
     "verified",
     "remarks",
@@ -81,9 +81,9 @@ class Comparison:
     def _remarks(self) -> Iterator[str]:
         best = next((each for each in self.report["singles"] if each["target"] == self.report["best_single"]), None)
         if best is not None and self.report["chosen"] == best["target"]:
-            rival = self._next_engine()
-            if rival is not None and rival.get("shown_vs_best_single") != Shown.NOTHING:
-                yield _against(rival, best)
+            alternative = self._next_engine()
+            if alternative is not None and alternative.get("shown_vs_best_single") != Shown.NOTHING:
+                yield _against(alternative, best)
         elif best is not None and self.report.get("figures") and self.report.get("latency_ms"):
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
@@ -105,12 +105,12 @@ class Comparison:
         return next(iter(ranked(others)), None)
 
 
-def _against(rival: Json, best: Json) -> str:
-    gain = rival["speedup_vs_best_single"]
-    if rival.get("shown_vs_best_single") == Shown.SLOWER:
-        return f"the next engine, {rival['target']}, takes {1 / gain['median']:.2f} times as long"
-    said = f"no difference shown to {rival['target']} ({gain['low']:.2f} to {gain['high']:.2f} times as fast)"
-    peaks = [(each.get("memory") or {}).get("peak") for each in (rival, best)]
+def _against(alternative: Json, best: Json) -> str:
+    gain = alternative["speedup_vs_best_single"]
+    if alternative.get("shown_vs_best_single") == Shown.SLOWER:
+        return f"the next engine, {alternative['target']}, takes {1 / gain['median']:.2f} times as long"
+    said = f"no difference shown to {alternative['target']} ({gain['low']:.2f} to {gain['high']:.2f} times as fast)"
+    peaks = [(each.get("memory") or {}).get("peak") for each in (alternative, best)]
     if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
         said += f", which takes {megabytes(peaks[0])} where this takes {megabytes(peaks[1])}"
     return said

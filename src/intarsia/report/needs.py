@@ -32,11 +32,11 @@ def needs_json(
         model: The model's file, if it has one.
         weights: Bytes of the model's weights, which may lie in other files.
     """
-    rival = _rival(chosen, singles)
+    alternative = _alternative(chosen, singles)
     return {
         "memory": _peak(figures),
-        "rival": None if rival is None else rival["target"],
-        "rival_memory": None if rival is None else _peak(rival),
+        "alternative": None if alternative is None else alternative["target"],
+        "alternative_memory": None if alternative is None else _peak(alternative),
         "artifact": _size(artifact),
         "model": max(weights, _size(Path(model)) or 0 if model is not None else 0) or None,
     }
@@ -46,10 +46,10 @@ def needs_told(report: Json) -> Iterator[str]:
     """One sentence with both figures of what is more than 1.3 times as large; nothing where all is as expected."""
     found = report.get("needs") or {}
     told = []
-    if _is_much(found.get("memory"), found.get("rival_memory")):
+    if _is_much(found.get("memory"), found.get("alternative_memory")):
         told.append(
-            f"it needs {megabytes(found['memory'])} of memory where {found['rival']} alone needs "
-            f"{megabytes(found['rival_memory'])}"
+            f"it needs {megabytes(found['memory'])} of memory where {found['alternative']} alone needs "
+            f"{megabytes(found['alternative_memory'])}"
         )
     if _is_much(found.get("artifact"), found.get("model")):
         told.append(f"its artifact takes {megabytes(found['artifact'])} for a model of {megabytes(found['model'])}")
@@ -57,7 +57,7 @@ def needs_told(report: Json) -> Iterator[str]:
         yield ", and ".join(told)
 
 
-def _rival(chosen: str, singles: Sequence[Json]) -> Json | None:
+def _alternative(chosen: str, singles: Sequence[Json]) -> Json | None:
     """What would ship without kernels of our own: the engine that ours is made of, or else the fastest other one."""
     known = [single for single in singles if _peak(single) is not None]
     host = _extended(chosen)

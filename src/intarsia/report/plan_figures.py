@@ -17,7 +17,7 @@ def plan_figures(
 
     Args:
         name: The plan's.
-        verdict: The duel's figures; they come first.
+        verdict: The paired benchmark's figures; they come first.
         footprint: What processes found that loaded the plan.
         tuned: Times of another moment, for a plan that did not race.
     """

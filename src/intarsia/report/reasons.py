@@ -9,7 +9,7 @@ from typing import Any
 from intarsia.wording import counted
 
 NOTHING = "-"
-MOST_OPENINGS = 3
+MOST_OPPORTUNITIES = 3
 BEFORE_THEY_WERE_KEPT = "it was compiled before runners-up were recorded: compile the model again to see them"
 NEEDED = frozenset(
     {
@@ -23,7 +23,7 @@ NEEDED = frozenset(
             "speedup_vs_best_single",
             "predicted_ms",
         ),
-        *("partitions", "switches", "spin", "threads", "search", "machine", "max_rel_error"),
+        *("partitions", "transitions", "spin", "threads", "search", "machine", "max_rel_error"),
     }
 )
 """What every report of a compile has, however old."""
@@ -45,27 +45,27 @@ def decision(report: Json, rest: str = "--verbose") -> Iterator[str]:
     if any("runners_up" not in part for part in report["partitions"]):
         yield BEFORE_THEY_WERE_KEPT
         return
-    if report["chosen"] != report["best_single"] or not report["atoms"]:
+    if report["chosen"] != report["best_single"] or not report["segments"]:
         return
-    openings = report["openings"]
-    yield from map(opening, openings[:MOST_OPENINGS])
-    if len(openings) > MOST_OPENINGS:
-        more = counted(len(openings) - MOST_OPENINGS, "more place")
+    opportunities = report["opportunities"]
+    yield from map(opportunity, opportunities[:MOST_OPPORTUNITIES])
+    if len(opportunities) > MOST_OPPORTUNITIES:
+        more = counted(len(opportunities) - MOST_OPPORTUNITIES, "more place")
         yield f"{more} where another engine is faster ({rest})"
-    if not openings and not report["search"]["unmeasured"]:
-        yield "no other engine would save as much as 0.5 % on any run of atoms, switches aside"
+    if not opportunities and not report["search"]["unmeasured"]:
+        yield "no other engine would save as much as 0.5 % on any run of segments, transitions aside"
 
 
-def opening(place: Json) -> str:
+def opportunity(place: Json) -> str:
     """One place where another engine is faster than the only one of the plan."""
-    start, end = place["atoms"]
-    atoms = f"atom {start}" if end - start == 1 else f"atoms {start}-{end - 1}"
-    gain, cost = place["gain_ms"], place["switch_ms"]
-    said = f"{place['target']} would be faster on {atoms} by {ms(gain)} ms"
-    count = {1: "one switch", 2: "two switches"}[place["switches"]]
+    start, end = place["segments"]
+    segments = f"segment {start}" if end - start == 1 else f"segments {start}-{end - 1}"
+    gain, cost = place["gain_ms"], place["transition_ms"]
+    said = f"{place['target']} would be faster on {segments} by {ms(gain)} ms"
+    count = {1: "one transition", 2: "two transitions"}[place["transitions"]]
     if cost is None:
         return f"{said}; what {count} would cost was not measured"
-    verb = "costs" if place["switches"] == 1 else "cost"
+    verb = "costs" if place["transitions"] == 1 else "cost"
     return f"{said}, {'but' if cost >= gain else 'and'} {count} {verb} {ms(cost)} ms"
 
 
@@ -130,9 +130,10 @@ def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
         return
     left: dict[int, list[str]] = defaultdict(list)
     for each in search.get("unmeasured", ()):
-        left[len(each["atoms"])].append(each["target"])
+        left[len(each["segments"])].append(each["target"])
     told = "; ".join(
-        f"{count} of {counted(search['atoms'], 'atom')} on {', '.join(several)}" for count, several in left.items()
+        f"{count} of {counted(search['segments'], 'segment')} on {', '.join(several)}"
+        for count, several in left.items()
     )
     yield _ended(search, budget_s) + (f"; not measured: {told}" if told else "")
 
@@ -147,8 +148,8 @@ def _ended(search: Json, budget_s: float | None) -> str:
     return f"the search used up {whose}"
 
 
-def standing(part: Json) -> str:
-    """The first of a part's rivals, or why there is none."""
+def for_partition(part: Json) -> str:
+    """The first of a part's alternatives, or why there is none."""
     for each in part.get("runners_up", ()):
         plan = "" if each["plan_ms"] is None else f" ({signed_ms(each['plan_ms'])})"
         return f"{about_ms(each)}{plan} {each['target']}"
@@ -178,8 +179,8 @@ def signed_ms(value: float) -> str:
 
 
 def switches(count: int) -> str:
-    """So many switches."""
-    return counted(count, "switch", "switches")
+    """So many transitions."""
+    return counted(count, "transition", "transitions")
 
 
 def _predicted(report: Json) -> str:
@@ -191,9 +192,9 @@ def _predicted(report: Json) -> str:
 
 
 def _switches(report: Json) -> str:
-    costs = [part["switch_ms"] for part in report["partitions"] if part.get("switch_ms") is not None]
+    costs = [part["transition_ms"] for part in report["partitions"] if part.get("transition_ms") is not None]
     paid = f" ({ms(sum(costs))} ms together)" if costs and len(costs) == len(report["partitions"]) - 1 else ""
-    return switches(report["switches"]) + paid
+    return switches(report["transitions"]) + paid
 
 
 def _footprint(report: Json) -> str:

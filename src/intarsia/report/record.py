@@ -22,7 +22,7 @@ from intarsia.graph import Graph
 from intarsia.graph.reference.rounding import rounds
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
-from intarsia.report.alternatives import atoms_json, openings_json, partitions_json, unmeasured_json
+from intarsia.report.alternatives import opportunities_json, partitions_json, segments_json, unmeasured_json
 from intarsia.report.moved import transfers_json
 from intarsia.report.needs import needs_json
 from intarsia.report.plan_figures import plan_figures
@@ -30,8 +30,8 @@ from intarsia.runtime import this_machine
 from intarsia.runtime.plan import switches
 from intarsia.runtime.verify import TOLERANCE
 from intarsia.search import CollageResult, Decision, Mix, Single
-from intarsia.search.precision.reduced_precision import Rough
-from intarsia.search.single.alternatives import Rivals
+from intarsia.search.precision.reduced_precision import ReducedPrecision
+from intarsia.search.single.alternatives import AlternativeCosts
 
 
 def compile_report(
@@ -57,7 +57,7 @@ def compile_report(
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(surveyed or {}), **verdict.footprints}
     latency = _latency(chosen.name, verdict)
-    rivals = Rivals(job.problem, singles, collage)
+    alternatives = AlternativeCosts(job.problem, singles, collage)
     mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
     figures = plan_figures(chosen.name, verdict, footprints.get(chosen.name))
     alone = [_single(single, decision, footprints) for single in singles]
@@ -92,10 +92,10 @@ def compile_report(
         "conclusion": decision.conclusion.value,
         "predicted_ms": chosen.total_ms,
         "prediction": _prediction(chosen.total_ms, latency),
-        "partitions": partitions_json(job, decision, rivals),
+        "partitions": partitions_json(job, decision, alternatives),
         "transfers": transfers_json(job, decision),
-        "openings": openings_json(chosen, rivals),
-        "switches": switches(chosen.partitions),
+        "opportunities": opportunities_json(chosen, alternatives),
+        "transitions": switches(chosen.partitions),
         "spin": chosen.settings.spin.value,
         "embed": chosen.settings.embed,
         "parallel": chosen.settings.parallel,
@@ -103,22 +103,22 @@ def compile_report(
         "allowed_error": decision.allowed,
         "allowed_reason": _why_allowed(decision.allowed, job.problem.graph),
         "accuracy": None if decision.accuracy is None else asdict(decision.accuracy),
-        "rough": [_rough(each, decision) for each in decision.rough.found],
-        "rough_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.rough.dropped],
+        "reduced_precision": [_reduced(each, decision) for each in decision.reduced.found],
+        "reduced_precision_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.reduced.dropped],
         "mixes": mixes,
-        "atoms": [] if collage is None else atoms_json(job.problem.atoms, rivals),
+        "segments": [] if collage is None else segments_json(job.problem.segments, alternatives),
         "search": {
             "seconds": round(seconds, 3),
             "announced_s": None if announced is None else announced[0],
             "announced_because": None if announced is None else announced[1],
             "measured": measured,
             "cached": cached,
-            "atoms": 0 if collage is None else collage.atoms,
+            "segments": 0 if collage is None else collage.segments,
             "candidates": 0 if collage is None else collage.candidates,
             "finished": not decision.is_interrupted and (collage is None or collage.is_finished),
             "interrupted": decision.is_interrupted,
             "replayed": collage is not None and collage.is_replayed,
-            "unmeasured": unmeasured_json(rivals),
+            "unmeasured": unmeasured_json(alternatives),
             "control_void": verdict.is_void,
             "void_reason": _void_reason(verdict),
             "control": _control(decision),
@@ -157,13 +157,13 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
             "repro": single.outcome.repro,
         }
         return {"target": name, "failure": failure}
-    standing = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
-    if not standing:
+    for_partition = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
+    if not for_partition:
         stage, reason = verdict.failed[single.candidates[0].name]
         cause = verdict.causes.get(single.candidates[0].name, Cause.ENGINE).value
         return {"target": name, "failure": {"stage": stage, "reason": reason, "cause": cause, "repro": None}}
-    raced = {c.name: verdict.expected_ms(c.name) for c in standing if c.name in verdict.raced}
-    best = min(standing, key=lambda candidate: raced.get(candidate.name, inf))
+    raced = {c.name: verdict.expected_ms(c.name) for c in for_partition if c.name in verdict.raced}
+    best = min(for_partition, key=lambda candidate: raced.get(candidate.name, inf))
     latency = raced.get(best.name, best.total_ms)
     return {
         "target": name,
@@ -190,7 +190,7 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
     return {
         "name": plan.name,
         "targets": [str(partition.target) for partition in plan.partitions],
-        "switches": switches(plan.partitions),
+        "transitions": switches(plan.partitions),
         "predicted_ms": plan.total_ms,
         "latency_ms": latency,
         "speed": _speed(plan, decision),
@@ -203,11 +203,11 @@ def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _rough(rough: Rough, decision: Decision) -> dict[str, Any]:
+def _reduced(reduced: ReducedPrecision, decision: Decision) -> dict[str, Any]:
     """A plan in less than fp32, as `_mix`, with its error on the inputs that decided."""
-    plan = rough.candidate
+    plan = reduced.candidate
     row = _mix(Mix(candidate=plan, measured_ms=plan.total_ms or inf), decision)
-    return {**row, "label": plan.label, "precision": list(plan.precisions), "error": rough.error}
+    return {**row, "label": plan.label, "precision": list(plan.precisions), "error": reduced.error}
 
 
 def _speedup(plan: Candidate, decision: Decision) -> Interval | None:

@@ -38,7 +38,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class InputSpec:
     """The inputs of a model with open dimensions.
 
     Attributes:

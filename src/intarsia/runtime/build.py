@@ -14,10 +14,10 @@ from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel
-from intarsia.runtime.compiled_parts import CompiledPieces
+from intarsia.runtime.compiled_parts import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.branches import BranchExecutor
-from intarsia.runtime.executors.embedded import EmbeddedExecutor, Piece, Visits
+from intarsia.runtime.executors.embedded import EmbeddedExecutor, EmbeddedPartition, Visits
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.parallel_levels import step_settings, width
 from intarsia.runtime.executors.private_weights import as_compiled, own_weights, with_weights
@@ -40,7 +40,7 @@ class Build:
     compile_s: float = 0.0
 
 
-def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Build:
+def build(graph: Graph, plan: Plan, partitions: CompiledPartitions | None = None) -> Build:
     """Compile every step, or take it from ``pieces`` if it was compiled before.
 
     Raises:
@@ -54,7 +54,9 @@ def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Bui
     with applied(load_environment(plan.engines, plan.settings)):
         main = _main(plan) if plan.settings.embed else None
         compiled = [
-            (EngineArtifact(files={}), 0.0) if main and main.holds(step) else _compiled(graph, step, settings, pieces)
+            (EngineArtifact(files={}), 0.0)
+            if main and main.holds(step)
+            else _compiled(graph, step, settings, partitions)
             for step, settings in zip(plan.steps, step_settings(plan), strict=True)
         ]
         if main is not None:
@@ -65,17 +67,17 @@ def build(graph: Graph, plan: Plan, pieces: CompiledPieces | None = None) -> Bui
 
 
 def _compiled(
-    graph: Graph, step: Step, settings: RunSettings, pieces: CompiledPieces | None
+    graph: Graph, step: Step, settings: RunSettings, partitions: CompiledPartitions | None
 ) -> tuple[EngineArtifact, float]:
     backend = registry.of(step.target)
-    known = pieces.get(backend, step, settings) if pieces else None
+    known = partitions.get(backend, step, settings) if partitions else None
     if known is not None:
         return known
     start = time.perf_counter()
     artifact = _compile(graph.extract(step.nodes), step, settings)
     seconds = time.perf_counter() - start
-    if pieces:
-        pieces.put(backend, step, settings, artifact, seconds)
+    if partitions:
+        partitions.put(backend, step, settings, artifact, seconds)
     return artifact, seconds
 
 
@@ -85,8 +87,8 @@ def _compile(model: SubModel, step: Step, settings: RunSettings) -> EngineArtifa
         return backend.compile(model, step.target, settings)
     from intarsia.graph.quantise import quantised
 
-    rough = quantised(model, step.precision)
-    return with_weights(backend.compile(rough, step.target, settings), rough, model.graph)
+    reduced = quantised(model, step.precision)
+    return with_weights(backend.compile(reduced, step.target, settings), reduced, model.graph)
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
@@ -181,8 +183,8 @@ class _Main:
         whole = graph.extract(node for step in self.plan.steps for node in step.nodes)
         others = [step for step in self.plan.steps if not self.holds(step)]
         able = [number for number, step in enumerate(others) if _follows_blocks(step)]
-        pieces = [graph.extract(step.nodes) for step in others]
-        return self.embedding.compile(whole, pieces, able, self.target, self.plan.settings)
+        partitions = [graph.extract(step.nodes) for step in others]
+        return self.embedding.compile(whole, partitions, able, self.target, self.plan.settings)
 
 
 def _main(plan: Plan, *, loading: bool = False) -> _Main:
@@ -200,8 +202,8 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
     main = _main(plan, loading=True)
     place = main.places[0]
     others = [at for at, step in enumerate(plan.steps) if not main.holds(step)]
-    pieces = [
-        Piece(
+    partitions = [
+        EmbeddedPartition(
             plan.steps[at],
             _loaded(plan, plan.steps[at], artifacts[at], weights),
             _traits(plan.steps[at]),
@@ -209,13 +211,13 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
         )
         for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True)
     ]
-    for name in dict.fromkeys(registry.engine_of(piece.step.target) for piece in pieces):
+    for name in dict.fromkeys(registry.engine_of(partition.step.target) for partition in partitions):
         files = registry.get(name).openmp_files()
         if files is not None:
             main.embedding.share_openmp(artifacts[place], *files)
-    visits = Visits(pieces)
+    visits = Visits(partitions)
     session = main.embedding.load(artifacts[place], weights, main.target, plan.settings, visits)
-    return EmbeddedExecutor(plan, session, _traits(plan.steps[place]), pieces, visits)
+    return EmbeddedExecutor(plan, session, _traits(plan.steps[place]), partitions, visits)
 
 
 def _follows_blocks(step: Step) -> bool:

@@ -1,6 +1,6 @@
 """What engines compiled, kept in a folder while one compile of a model lasts, so that nothing is compiled twice.
 
-Measuring a piece, measuring it behind another, and building the artifact are done by different processes.
+Measuring a partition, measuring it behind another, and building the artifact are done by different processes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from intarsia.runtime.plan import Step
 _FACTS = "artifact.json"
 
 
-class CompiledPieces:
+class CompiledPartitions:
     """Engine artifacts by engine and nodes; options are part of the key for engines that compile by them."""
 
     def __init__(self, folder: Path) -> None:

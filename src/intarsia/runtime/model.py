@@ -87,7 +87,7 @@ class CompiledModel(Forkable):
     @property
     def sample_inputs(self) -> tuple[Signature, ...]:
         """The inputs with a shape that each may have: their own, or where dimensions are open, what was measured."""
-        return self._artifact.door.samples() if self.buckets else self.inputs
+        return self._artifact.input_spec.samples() if self.buckets else self.inputs
 
     @property
     def outputs(self) -> tuple[Signature, ...]:
@@ -183,7 +183,7 @@ class CompiledModel(Forkable):
         if self._executor is None:  # no other thread was first
             self._rehearse()
             load = self._rebuilt if self._checked() else self._loaded
-            self._executor = VmExecutor(self._artifact.door, load) if self.buckets else load(self.plan)
+            self._executor = VmExecutor(self._artifact.input_spec, load) if self.buckets else load(self.plan)
 
     def _load_pipeline(self) -> None:
         if self._pipeline is not None:

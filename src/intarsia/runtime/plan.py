@@ -15,7 +15,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value
 from intarsia.partitioning import Partition
 from intarsia.target import Target
-from intarsia.target.reduced_precision import rough_type
+from intarsia.target.reduced_precision import reduced_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +29,14 @@ class Step:
     precision: Precision | None = None
 
     @property
-    def is_rough(self) -> bool:
+    def is_reduced(self) -> bool:
         """Whether any of it computes in less than fp32."""
-        return self.precision is not None or rough_type(self.target) is not None
+        return self.precision is not None or reduced_type(self.target) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Steps in running order. It may cover a whole model or a fragment of one, which runs by the same code.
+    """Steps in running order. It may cover a whole model or a workload of one, which runs by the same code.
 
     Attributes:
         steps: Each step reads graph inputs and what earlier steps wrote.
@@ -79,13 +79,13 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
     """Work out the borders of partitions that are already in a runnable order."""
     steps = []
     for partition in partitions:
-        piece = graph.extract(partition.nodes)
+        extracted = graph.extract(partition.nodes)
         steps.append(
             Step(
                 target=partition.target,
-                nodes=tuple(node.id for node in piece.nodes),
-                inputs=tuple(map(signature, piece.inputs)),
-                outputs=tuple(map(signature, piece.outputs)),
+                nodes=tuple(node.id for node in extracted.nodes),
+                inputs=tuple(map(signature, extracted.inputs)),
+                outputs=tuple(map(signature, extracted.outputs)),
                 precision=partition.precision,
             )
         )

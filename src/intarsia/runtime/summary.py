@@ -83,7 +83,7 @@ def _figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _listed(model: CompiledModel, values: tuple[Signature, ...]) -> list[str]:
-    dims = model.artifact.door.dims if model.buckets else {}
+    dims = model.artifact.input_spec.dims if model.buckets else {}
     told = []
     for value in values[:_MOST_VALUES]:
         shape = dims.get(value.name, value.shape)

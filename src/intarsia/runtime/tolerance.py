@@ -41,7 +41,7 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leeway:
+class Tolerance:
     """What a model's own rounding leaves open of one value, in the units of `Apart`."""
 
     largest: float
@@ -74,7 +74,7 @@ def apart(actual: np.ndarray, expected: np.ndarray) -> Apart:
     return Apart(largest=largest / max(peak, least), length=root / max(mean, least), crest=peak / mean if mean else 1.0)
 
 
-def leeways(movements: Iterable[Mapping[str, Apart]], *, steps: frozenset[str]) -> Mapping[str, Leeway]:
+def tolerances(movements: Iterable[Mapping[str, Apart]], *, steps: frozenset[str]) -> Mapping[str, Tolerance]:
     """What perturbed evaluations leave open of each value.
 
     Args:
@@ -88,7 +88,7 @@ def leeways(movements: Iterable[Mapping[str, Apart]], *, steps: frozenset[str]) 
         if not all(name in moved for moved in several):
             continue
         most = float("inf") if name in steps else MOST
-        found[name] = Leeway(
+        found[name] = Tolerance(
             largest=min(LARGEST * more * max(moved[name].largest for moved in several), most),
             length=min(LENGTH * more * max(moved[name].length for moved in several), most),
         )

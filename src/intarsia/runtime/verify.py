@@ -11,7 +11,7 @@ import numpy as np
 
 from intarsia.errors import MismatchError
 from intarsia.runtime.executors.executor import Executor
-from intarsia.runtime.tolerance import Leeway, apart, counts_steps
+from intarsia.runtime.tolerance import Tolerance, apart, counts_steps
 
 TOLERANCE: Mapping[str, float] = {
     "float64": 1e-6,
@@ -23,7 +23,7 @@ TOLERANCE: Mapping[str, float] = {
 
 
 ROUNDS_INSIDE = "this model's own rounding leaves open"
-_NO_LEEWAY: Mapping[str, Leeway] = MappingProxyType({})
+_NO_TOLERANCE: Mapping[str, Tolerance] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,20 +75,20 @@ def distance(actual: np.ndarray, expected: np.ndarray) -> float:
     return apart(actual, expected).length
 
 
-def deviation(name: str, actual: np.ndarray, expected: np.ndarray, leeway: Leeway | None = None) -> Deviation:
+def deviation(name: str, actual: np.ndarray, expected: np.ndarray, tolerance: Tolerance | None = None) -> Deviation:
     """Compare one value with the reference."""
     kind = expected.dtype.name
     allowed = 1.0 if counts_steps(expected.dtype) else TOLERANCE.get(kind, 0.0)
-    rounds = leeway is not None and leeway.largest > allowed
+    rounds = tolerance is not None and tolerance.largest > allowed
     if actual.shape == expected.shape and not rounds and not counts_steps(expected.dtype) and kind not in TOLERANCE:
         error = 0.0 if np.array_equal(actual, expected) else float("inf")
         return Deviation(name=name, error=error, allowed=allowed)
     found = apart(actual, expected)
     of = "steps" if counts_steps(expected.dtype) else "of its largest value"
-    if leeway is None or not rounds:
+    if tolerance is None or not rounds:
         return Deviation(name=name, error=found.largest, allowed=allowed, of=of)
-    told = Deviation(name=name, error=found.largest, allowed=leeway.largest, of=of, rounds=True)
-    length = max(leeway.length, 0.0 if counts_steps(expected.dtype) else allowed * found.crest)
+    told = Deviation(name=name, error=found.largest, allowed=tolerance.largest, of=of, rounds=True)
+    length = max(tolerance.length, 0.0 if counts_steps(expected.dtype) else allowed * found.crest)
     if told.is_acceptable and found.length > length:
         of = "steps in the mean square" if counts_steps(expected.dtype) else "of its length"
         return Deviation(name=name, error=found.length, allowed=length, of=of, rounds=True)
@@ -98,11 +98,11 @@ def deviation(name: str, actual: np.ndarray, expected: np.ndarray, leeway: Leewa
 def deviations(
     actual: Mapping[str, np.ndarray],
     expected: Mapping[str, np.ndarray],
-    leeways: Mapping[str, Leeway] = _NO_LEEWAY,
+    tolerances: Mapping[str, Tolerance] = _NO_TOLERANCE,
 ) -> tuple[Deviation, ...]:
     """Compare every value that both name."""
     return tuple(
-        deviation(name, actual[name], expected[name], leeways.get(name)) for name in expected if name in actual
+        deviation(name, actual[name], expected[name], tolerances.get(name)) for name in expected if name in actual
     )
 
 
@@ -121,7 +121,7 @@ def verify_plan(
     executor: Executor,
     feeds: Mapping[str, np.ndarray],
     reference: Mapping[str, np.ndarray],
-    leeways: Mapping[str, Leeway] = _NO_LEEWAY,
+    tolerances: Mapping[str, Tolerance] = _NO_TOLERANCE,
 ) -> Judgement:
     """Compare what a plan answers; ``reference`` may hold border values as well.
 
@@ -135,12 +135,14 @@ def verify_plan(
     settings, steps = executor.plan.settings, executor.plan.steps
     outputs = {value.name for value in executor.plan.outputs}
     ends = {name: reference[name] for name in outputs & reference.keys()}
-    by_length = settings.max_error is not None and not any(step.is_rough for step in steps)
+    by_length = settings.max_error is not None and not any(step.is_reduced for step in steps)
     worst: Judgement | None = None
     for number, (step, values) in enumerate(executor.trace()):
-        by_length = by_length or (settings.max_error is not None and step.is_rough)
+        by_length = by_length or (settings.max_error is not None and step.is_reduced)
         several = (
-            distances(values, ends, settings.max_error or 0.0) if by_length else deviations(values, reference, leeways)
+            distances(values, ends, settings.max_error or 0.0)
+            if by_length
+            else deviations(values, reference, tolerances)
         )
         for found in several:
             if settings.verified and not found.is_acceptable:

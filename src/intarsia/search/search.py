@@ -19,19 +19,19 @@ from intarsia.search.collage.fixed_plan import given_candidate
 from intarsia.search.collage.search_cache import from_json, search_key, to_json
 from intarsia.search.decision.decision import Decision, decide, finalists
 from intarsia.search.decision.interrupted import decide_early
-from intarsia.search.precision.accuracy_budget import Allowance
-from intarsia.search.precision.reduced_precision import NO_ROUGH
+from intarsia.search.precision.accuracy_budget import AccuracyBudget
+from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
 from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single, tune_singles, tune_unverified
 from intarsia.search.streams import stream_of
 
 log = logging.getLogger(__name__)
 SEARCH_SHARE = 0.4
-"""Share of the budget after which no new piece is measured; the rest is for the final decision."""
+"""Share of the budget after which no new partition is measured; the rest is for the final decision."""
 MIN_SEARCH_SHARE = 0.2
-"""Share of the budget for pieces even if measuring the engines alone took long, as it does for large models."""
+"""Share of the budget for partitions even if measuring the engines alone took long, as it does for large models."""
 LAST_SHARE = 0.65
-"""Share of the budget behind which no piece is measured in any case: a mix that cannot race is of no use."""
+"""Share of the budget behind which no partition is measured in any case: a mix that cannot race is of no use."""
 SURVEY_SHARE = 0.25
 """Share of the budget that is kept for a survey of the engines that do not race, where one was asked for."""
 RACERS = 3
@@ -99,10 +99,12 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     mixes = [mix.candidate for mix in collage.mixes] if collage else []
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
     stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
-    allowance = Allowance(job.problem, measurer, plans, mixes, progress)
-    rough = allowance.plans() if stream.candidate is None else NO_ROUGH
-    decision = decide(job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, rough, allowance.judge)
-    reasons = (decision.reason, stream.reason, rough.reason)
+    accuracy_budget = AccuracyBudget(job.problem, measurer, plans, mixes, progress)
+    reduced = accuracy_budget.plans() if stream.candidate is None else NO_REDUCED_PRECISION
+    decision = decide(
+        job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, reduced, accuracy_budget.judge
+    )
+    reasons = (decision.reason, stream.reason, reduced.reason)
     decision = replace(decision, reason="; ".join(filter(None, reasons)))
     return Found(singles=singles, collage=collage, decision=decision)
 
@@ -129,14 +131,14 @@ def _unverified(
 def _collage(
     job: Compilation, measurer: Measurer, singles: Sequence[Single], deadline: Deadline, progress: Watcher
 ) -> CollageResult | None:
-    if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.atoms) < 2:
+    if job.problem.settings.partition != "collage" or len(job.problem.targets) < 2 or len(job.problem.segments) < 2:
         return None
     out = left_out(job.problem, singles)
-    entrants = [single for single in singles if single.target not in out]
-    if len(entrants) < 2:
+    contenders = [single for single in singles if single.target not in out]
+    if len(contenders) < 2:
         return None
-    tuned = {single.tuned: job.problem.capabilities[single.target] for single in entrants}
-    wholes = {single.tuned: single.outcome for single in entrants}
+    tuned = {single.tuned: job.problem.capabilities[single.target] for single in contenders}
+    wholes = {single.tuned: single.outcome for single in contenders}
     key = search_key(job.problem, tuple(tuned), job.run)
     stored = measurer.store.get(key, "search")
     if stored is not None:

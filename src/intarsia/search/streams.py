@@ -28,7 +28,7 @@ from intarsia.wording import counted
 _PIPELINE = "pipeline"
 """The executor that asks for streams."""
 EFFORT = Effort(seconds=0.6, min_runs=5, max_runs=30)
-PIECE_EFFORT = Effort(seconds=0.3, min_runs=5, max_runs=40)
+PARTITION_EFFORT = Effort(seconds=0.3, min_runs=5, max_runs=40)
 HOPELESS = 2.0
 """A stream whose requests take this many times as long as the fastest one's is given up after a first look."""
 TRIALS = 3
@@ -180,9 +180,9 @@ def _options(problem: Problem, measurer: Measurer, pool: Sequence[Candidate], de
     yield from later
     for count in (2,) if problem.threads > 1 else ():
         whole = next((plan for plan in pool if len(plan.partitions) == 1), None)
-        pieces = None if whole is None else _cut(problem, measurer, whole, count)
-        if whole is not None and pieces is not None:
-            parts, costs = pieces
+        partitions = None if whole is None else _cut(problem, measurer, whole, count)
+        if whole is not None and partitions is not None:
+            parts, costs = partitions
             shares = (problem.threads // count,) * count
             pipeline = Pipeline(stages=(1,) * count, threads=shares, depth=depth or 2 * count)
             yield replace(_driven(whole, pipeline), partitions=parts, predicted_ms=costs)
@@ -201,13 +201,13 @@ def _costs(candidate: Candidate) -> list[float]:
 def _cut(
     problem: Problem, measurer: Measurer, whole: Candidate, count: int
 ) -> tuple[tuple[Partition, ...], tuple[float, ...]] | None:
-    """A plan of one partition as several on the same target, with their times, cut between atoms.
+    """A plan of one partition as several on the same target, with their times, cut between segments.
 
-    The first cut goes by work; each piece is measured on its share of the threads, and cut anew by that.
+    The first cut goes by work; each partition is measured on its share of the threads, and cut anew by that.
     """
     target = whole.partitions[0].target
     share = RunSettings(threads=problem.threads // count, spin=whole.settings.spin)
-    weights = [sum(work(problem.graph, problem.graph.node(id_)) for id_ in atom) for atom in problem.atoms]
+    weights = [sum(work(problem.graph, problem.graph.node(id_)) for id_ in segment) for segment in problem.segments]
     if len(weights) < count:
         return None
     best: tuple[tuple[Partition, ...], tuple[float, ...]] | None = None
@@ -215,10 +215,10 @@ def _cut(
         sizes = balanced(weights, count)
         spans = list(pairwise(accumulate(sizes, initial=0)))
         parts = tuple(
-            Partition(target=target, nodes=tuple(id_ for atom in problem.atoms[start:end] for id_ in atom))
+            Partition(target=target, nodes=tuple(id_ for segment in problem.segments[start:end] for id_ in segment))
             for start, end in spans
         )
-        costs = tuple(measurer.cost(part, share, effort=PIECE_EFFORT).cost_ms for part in parts)
+        costs = tuple(measurer.cost(part, share, effort=PARTITION_EFFORT).cost_ms for part in parts)
         if math.isinf(max(costs)):
             break
         if best is None or max(costs) < max(best[1]):

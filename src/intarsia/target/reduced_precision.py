@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoughOption:
+class ReducedPrecisionOption:
     """A value of an engine's option with which it computes in less than fp32.
 
     Attributes:
@@ -30,37 +30,39 @@ class RoughOption:
     isa: frozenset[str]
 
 
-ROUGH_OPTIONS = (
-    RoughOption(
+REDUCED_OPTIONS = (
+    ReducedPrecisionOption(
         kind="openvino",
         option="inference-precision",
         value="f16",
         type="f16",
         isa=frozenset({"avx512_fp16", "asimdhp"}),
     ),
-    RoughOption(
+    ReducedPrecisionOption(
         kind="openvino",
         option="inference-precision",
         value="bf16",
         type="bf16",
         isa=frozenset({"avx512_bf16", "amx_bf16"}),
     ),
-    RoughOption(kind="mnn", option="precision", value="low", type="f16", isa=frozenset({"asimdhp"})),
-    RoughOption(kind="ncnn", option="fp16", value=True, type="f16", isa=frozenset({"asimdhp"})),
+    ReducedPrecisionOption(kind="mnn", option="precision", value="low", type="f16", isa=frozenset({"asimdhp"})),
+    ReducedPrecisionOption(kind="ncnn", option="fp16", value=True, type="f16", isa=frozenset({"asimdhp"})),
 )
 """Most accurate first. In f16 a number has 11 significant bits, in bf16 8."""
 
 
-def rough_type(target: Target) -> str | None:
+def reduced_type(target: Target) -> str | None:
     """The element type that a target's options make its engine compute in, if that is less than fp32."""
-    found = (each.type for each in ROUGH_OPTIONS if each.kind == target.kind.name and target[each.option] == each.value)
+    found = (
+        each.type for each in REDUCED_OPTIONS if each.kind == target.kind.name and target[each.option] == each.value
+    )
     return next(found, None)
 
 
-def rough_targets(target: Target, isa: Collection[str]) -> tuple[Target, ...]:
+def reduced_targets(target: Target, isa: Collection[str]) -> tuple[Target, ...]:
     """The target in each type of less than fp32 that its engine has, and that these features make fast."""
     return tuple(
         target.with_options({each.option: each.value})
-        for each in ROUGH_OPTIONS
+        for each in REDUCED_OPTIONS
         if each.kind == target.kind.name and not each.isa.isdisjoint(isa)
     )

@@ -59,7 +59,7 @@ def _cheapest(graph: Graph, compilers: Mapping[Target, Compiler]) -> tuple[Parti
         capabilities=capabilities,
         settings=SearchSettings(budget_s=math.inf),
         threads=1,
-        atoms=tuple((id_,) for id_ in order),
+        segments=tuple((id_,) for id_ in order),
     )
     search = CollageSearch(problem, measurer.as_measurer(), capabilities, wholes, unwatched)
     mixes = search.run(NO_END).mixes
@@ -87,12 +87,12 @@ def run_set(row: Row) -> None:
     inside = row.input["inside"]
     sets = inside if inside and isinstance(inside[0], list) else [inside]
     taps = row.input.get("allow_taps", True)
-    allowances = taps if isinstance(taps, list) else [taps]
+    accuracy_budgets = taps if isinstance(taps, list) else [taps]
     exits = row.input.get("max_exits", 0)
     found = [
         _may_be_one(graph, [_node(program, name) for name in names], exits, allow_taps=allowed)
         for names in sets
-        for allowed in allowances
+        for allowed in accuracy_budgets
     ]
     valid: Any = row.expect["valid"]
     assert found == (valid if isinstance(valid, list) else [valid])

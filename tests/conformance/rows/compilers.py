@@ -63,19 +63,19 @@ class TableMeasurer:
         self.measured = 0
 
     def cost(
-        self, piece: Partition, settings: RunSettings, after: Partition | None = None, effort: Effort | None = None
+        self, partition: Partition, settings: RunSettings, after: Partition | None = None, effort: Effort | None = None
     ) -> Outcome:
         self.measured += 1
-        compiler = self._compilers[piece.target]
-        if not all(compiler.takes(self._graph.node(id_).op_type) for id_ in piece.nodes):
+        compiler = self._compilers[partition.target]
+        if not all(compiler.takes(self._graph.node(id_).op_type) for id_ in partition.nodes):
             return Failure(stage="capability", reason="some operator is in no pattern", cause=Cause.NOT_ASKED)
-        return as_measured(compiler.cost(len(piece.nodes)))
+        return as_measured(compiler.cost(len(partition.nodes)))
 
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
-        costs = [self.cost(piece, settings).cost_ms for piece in partitions]
+        costs = [self.cost(partition, settings).cost_ms for partition in partitions]
         return as_measured(sum(costs))
 
-    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
+    def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
         """The formulas say nothing of single nodes."""
         return {}
 

@@ -72,7 +72,7 @@ def run_refused(row: Row) -> None:
     graph = read_program(["n0=abs(x)", "n1=abs(n0)"]).graph()
     measurer = TableMeasurer(graph, {NATIVE: Compiler(op_cost=1, fusion_factor=1.0, depth=1)})
     costs = _edge_costs(graph, measurer, {NATIVE: Capability(refusals={"n0": "invalid"})})
-    costs.measure_cell(0, 1)
+    costs.measure_region(0, 1)
     assert (costs.cost(Edge(0, 1, NATIVE, None)), measurer.measured) == (math.inf, 0)
 
 
@@ -115,9 +115,9 @@ def _model(program: Program) -> bytes:
 
 
 def _edge_costs(graph: Graph, measurer: TableMeasurer, capabilities: Mapping[Target, Capability]) -> EdgeCosts:
-    atoms = [(id_,) for id_ in linear_order(graph)]
+    segments = [(id_,) for id_ in linear_order(graph)]
     wholes = {target: as_measured(1.0) for target in capabilities}
-    return EdgeCosts(measurer.as_measurer(), atoms, capabilities, wholes, SETTINGS)
+    return EdgeCosts(measurer.as_measurer(), segments, capabilities, wholes, SETTINGS)
 
 
 FORMS = (

@@ -134,8 +134,8 @@ class _Builder:
         return tuple(reads) if not term.name else self._node(term, name, reads)
 
     def _node(self, term: Term, name: str, reads: list[str]) -> Value:
-        pieces = [int(argument.name) for argument in term.arguments or () if argument.name.isdigit()]
-        writes = [f"{name}.{number}" for number in range(pieces[0])] if pieces else [name]
+        partitions = [int(argument.name) for argument in term.arguments or () if argument.name.isdigit()]
+        writes = [f"{name}.{number}" for number in range(partitions[0])] if partitions else [name]
         self._program.rows.append((name, term.name.capitalize(), reads, writes))
         self._producer |= dict.fromkeys(writes, name)
         return tuple(writes)

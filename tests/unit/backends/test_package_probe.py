@@ -16,7 +16,7 @@ def test_a_package_that_is_here_says_its_version() -> None:
 def test_one_that_is_not_says_what_installs_it() -> None:
     found = installed("no-such-package", "some", module="no_such_module")
     assert (found.usable, found.reason) == (False, "no-such-package is not installed")
-    assert found.mend == "pip install 'intarsia[some]'"
+    assert found.fix == "pip install 'intarsia[some]'"
 
 
 def test_a_module_of_another_package_is_not_enough() -> None:

@@ -102,7 +102,7 @@ def test_one_installation_seen_twice_is_one(plugins: list[Point]) -> None:
 
 
 def test_require_says_why_not_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    absent = Availability(usable=False, reason="it is not installed", mend="pip install it")
+    absent = Availability(usable=False, reason="it is not installed", fix="pip install it")
     monkeypatch.setattr(type(registry.get("ncnn")), "probe", lambda self: absent)
     with pytest.raises(
         BackendUnavailableError, match="'ncnn' cannot be used here: it is not installed; pip install it"

@@ -60,12 +60,12 @@ def test_it_refuses_what_is_not_lowered() -> None:
     }
 
 
-@pytest.mark.parametrize(("clang", "mend"), [(None, "apt-get install clang"), ("/usr/bin/clang", None)])
-def test_it_needs_clang(monkeypatch: pytest.MonkeyPatch, clang: str | None, mend: str | None) -> None:
+@pytest.mark.parametrize(("clang", "fix"), [(None, "apt-get install clang"), ("/usr/bin/clang", None)])
+def test_it_needs_clang(monkeypatch: pytest.MonkeyPatch, clang: str | None, fix: str | None) -> None:
     monkeypatch.setattr(engine, "installed", lambda *_: Availability(usable=True, version="0.14.0"))
     monkeypatch.setattr(shutil, "which", {"clang": clang}.get)
     found = TinygradBackend().probe()
-    assert (found.usable, found.mend) == (mend is None, mend)
+    assert (found.usable, found.fix) == (fix is None, fix)
 
 
 def test_it_computes_on_the_cpu_with_a_cache_of_ours_and_starts_no_processes() -> None:

@@ -11,12 +11,12 @@ from intarsia.target.kinds.catalogue import ENGINES
 
 
 def test_every_engine_kind_is_driven_or_says_what_it_needs() -> None:
-    assert {*registry.names(), *registry.undriven_names()} >= {kind.name for kind in ENGINES}
-    assert not {*registry.names()} & {*registry.undriven_names()}
+    assert {*registry.names(), *registry.unsupported_names()} >= {kind.name for kind in ENGINES}
+    assert not {*registry.names()} & {*registry.unsupported_names()}
     assert unsupported._NEEDS.keys() <= {kind.name for kind in ENGINES}
 
 
-@pytest.mark.parametrize("name", registry.undriven_names())
+@pytest.mark.parametrize("name", registry.unsupported_names())
 def test_none_of_them_is_usable(name: str) -> None:
     found = registry.probe(name)
     assert not found.usable
@@ -25,8 +25,8 @@ def test_none_of_them_is_usable(name: str) -> None:
 
 def test_what_of_it_is_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda package: "10.4")
-    found = unsupported.undriven("tensorrt")
-    assert (found.version, found.mend) == ("10.4", None)
+    found = unsupported.unsupported("tensorrt")
+    assert (found.version, found.fix) == ("10.4", None)
     assert "tensorrt 10.4 is installed" in (found.reason or "")
 
 
@@ -36,6 +36,6 @@ def test_what_is_missing_is_told_with_the_command_that_brings_it(monkeypatch: py
 
     monkeypatch.setattr(metadata, "version", absent)
     monkeypatch.setattr(unsupported, "devices_here", lambda device_type: ())
-    found = unsupported.undriven("tensorrt")
-    assert (found.version, found.mend) == (None, "pip install tensorrt")
+    found = unsupported.unsupported("tensorrt")
+    assert (found.version, found.fix) == (None, "pip install tensorrt")
     assert "no cuda device" in (found.reason or "")

@@ -97,14 +97,14 @@ def test_the_reason_is_that_of_the_convolution_that_comes_nearest() -> None:
 
 
 def test_what_the_library_lacks_makes_the_engine_absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "lack", lambda: Lack(reason="no compiler", mend="apt-get install g++"))
+    monkeypatch.setattr(library, "lack", lambda: Lack(reason="no compiler", fix="apt-get install g++"))
     found = WinogradBackend().probe()
-    assert (found.usable, found.reason, found.mend) == (False, "no compiler", "apt-get install g++")
+    assert (found.usable, found.reason, found.fix) == (False, "no compiler", "apt-get install g++")
 
 
 def test_without_onnxruntime_its_own_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(util, "find_spec", lambda name: None)
-    assert WinogradBackend().probe().mend == "pip install 'intarsia[winograd]'"
+    assert WinogradBackend().probe().fix == "pip install 'intarsia[winograd]'"
 
 
 def test_sources_and_layout_are_part_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def entry(
         },
         "plan": {
             "engines": list(engines),
-            "switches": len(engines) - 1,
+            "transitions": len(engines) - 1,
             "true_mix": len(set(engines)) > 1,
             "predicted_ms": predicted_ms,
             "measured_ms": 10.0,

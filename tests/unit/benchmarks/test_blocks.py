@@ -7,7 +7,7 @@ import pytest
 from benchmarks import networks
 from benchmarks.blocks import blocks_of, distinct, sum_of_best
 from intarsia.graph import load_model
-from intarsia.planning.request import atoms_of
+from intarsia.planning.request import segments_of
 
 
 def test_the_best_of_each_block_add_up() -> None:
@@ -21,7 +21,7 @@ def test_a_block_that_no_engine_runs_leaves_no_sum() -> None:
 
 def test_every_node_is_in_one_block_and_equal_blocks_share_a_group() -> None:
     graph = load_model(networks.build("style_transfer"))
-    cells = blocks_of(graph, atoms_of(graph))
+    cells = blocks_of(graph, segments_of(graph))
     assert sorted(id_ for cell in cells for id_ in cell) == sorted(node.id for node in graph.nodes)
     groups = distinct(graph, cells)
     assert sorted(cell for group in groups for cell in group) == sorted(cells)

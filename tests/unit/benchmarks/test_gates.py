@@ -26,7 +26,7 @@ FACTS = {
     "overhead": "one-partition plan",
     "manual": "resnet50 in 23 pieces",
     "thorough": "resnet50's plan against",
-    "rough": "slowest with an allowed error of 0.05",
+    "reduced_precision": "slowest with an allowed error of 0.05",
     "fine": "slowest with an allowed error of 0.01",
 }
 
@@ -56,12 +56,12 @@ def test_each_gate_is_met_by_good_results() -> None:
             "scale": {"nodes": 10_000, "seconds": 1.0},
             "thorough": {"plan_over_thorough": gain(1.01), "plan_candidates": 50, "thorough_candidates": 600},
         },
-        accuracy={"networks": {name: rough() for name in "abcd"}},
+        accuracy={"networks": {name: reduced() for name in "abcd"}},
     )
     assert [line.what for line in gates(results) if not line.is_met] == []
 
 
-def rough(ratio: float = 1.8, worst: float = 0.009, *, void: bool = False) -> dict[str, Any]:
+def reduced(ratio: float = 1.8, worst: float = 0.009, *, void: bool = False) -> dict[str, Any]:
     found = {"speedup_over_onnxruntime_default": gain(ratio), "worst_error": worst, "void": void}
     return {"allowed": {"0.05": found, "0.01": found}, "void": void}
 
@@ -69,15 +69,15 @@ def rough(ratio: float = 1.8, worst: float = 0.009, *, void: bool = False) -> di
 @pytest.mark.parametrize(
     ("odd", "told"),
     [
-        (rough(1.4), "1.40 (d, of 4)"),
-        (rough(worst=0.06), "d is off by 0.06"),
-        (rough(void=True), "d is void"),
+        (reduced(1.4), "1.40 (d, of 4)"),
+        (reduced(worst=0.06), "d is off by 0.06"),
+        (reduced(void=True), "d is void"),
         ({"failed": "no"}, "of 3"),
     ],
 )
 def test_every_network_has_to_be_fast_and_to_keep_to_its_error(odd: dict[str, Any], told: str) -> None:
-    networks = {name: rough() for name in "abc"} | {"d": odd}
-    for gate in ("rough", "fine"):
+    networks = {name: reduced() for name in "abc"} | {"d": odd}
+    for gate in ("reduced_precision", "fine"):
         found = judged(gate, accuracy={"networks": networks})
         assert not found.is_met
         assert told in found.figure

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.placement import RESULTS, engines, placed, plans
 
 FOUND: dict[str, Any] = {
-    "atoms": [
+    "segments": [
         {"nodes": 2, "ms": {"mnn": 3.0, "openvino": 5.0, "ncnn": None}},
         {"nodes": 1, "ms": {"mnn": None, "openvino": 1.0, "ncnn": None}},
     ],
@@ -21,11 +21,11 @@ FOUND: dict[str, Any] = {
 }
 
 
-def test_engines_that_know_every_atom_come_first() -> None:
+def test_engines_that_know_every_segment_come_first() -> None:
     assert engines(FOUND) == ["openvino", "mnn"]
 
 
-def test_a_part_is_as_many_atoms_as_hold_its_nodes() -> None:
+def test_a_part_is_as_many_segments_as_hold_its_nodes() -> None:
     assert placed(FOUND) == [(0, 1, "mnn"), (1, 2, "openvino")]
 
 
@@ -35,5 +35,5 @@ def test_only_what_was_timed_is_shown() -> None:
 
 def test_what_is_on_file_can_be_shown() -> None:
     found = json.loads(RESULTS.read_text(encoding="utf-8"))
-    assert placed(found)[-1][1] == len(found["atoms"])
+    assert placed(found)[-1][1] == len(found["segments"])
     assert len(plans(found)) >= len(engines(found)) > 0

@@ -9,11 +9,11 @@ from benchmarks.networks.resnet_cut import cut
 from intarsia.graph import load_model
 
 
-def test_resnet50_falls_into_23_pieces_that_take_turns_and_cover_it_once() -> None:
+def test_resnet50_falls_into_23_partitions_that_take_turns_and_cover_it_once() -> None:
     graph = load_model(networks.build("resnet50"))
-    pieces = cut(graph)
-    assert [target for target, _ in pieces] == ["onnxruntime", "ncnn"] * 11 + ["onnxruntime"]
-    assert Counter(id_ for _, ids in pieces for id_ in ids) == Counter(node.id for node in graph.nodes)
+    partitions = cut(graph)
+    assert [target for target, _ in partitions] == ["onnxruntime", "ncnn"] * 11 + ["onnxruntime"]
+    assert Counter(id_ for _, ids in partitions for id_ in ids) == Counter(node.id for node in graph.nodes)
 
 
 def test_each_inlay_is_one_convolution_of_the_right_size_with_what_is_fused_to_it() -> None:
@@ -31,7 +31,7 @@ def test_each_inlay_is_one_convolution_of_the_right_size_with_what_is_fused_to_i
     assert shapes == [(1, 64, 56, 56)] * 3 + [(1, 128, 28, 28)] * 3 + [(1, 256, 14, 14)] * 5
 
 
-def test_no_piece_reads_from_a_later_one() -> None:
+def test_no_partition_reads_from_a_later_one() -> None:
     graph = load_model(networks.build("resnet50"))
     place = {id_: number for number, (_, ids) in enumerate(cut(graph)) for id_ in ids}
     for node in graph.nodes:

@@ -30,7 +30,7 @@ def test_either_may_be_said_to_be_faster(first: list[float], second: list[float]
     assert _difference(verdict(first, second, is_void=True)) is None
 
 
-def test_a_plan_has_a_stretch_for_each_engine() -> None:
+def test_a_plan_has_a_region_for_each_engine() -> None:
     graph = load_model(networks.build("tiny"))
     planned = plan(graph, ("onnxruntime", "ncnn"))
     assert planned.engines == ("onnxruntime", "ncnn")

@@ -18,7 +18,7 @@ REPORT: dict[str, Any] = {
     "latency_ms": {"median": 5.0, "min": 4.0, "p90": 6.0},
     "predicted_ms": 4.9,
     "speedup_vs_best_single": {"median": 1.2, "low": 1.1, "high": 1.3},
-    "switches": 1,
+    "transitions": 1,
     "max_rel_error": 1e-6,
     "search": {"seconds": 42.0},
     "partitions": [
@@ -31,8 +31,14 @@ REPORT: dict[str, Any] = {
         {"target": "mnn", "failure": {"stage": "capability", "reason": "gru1: no GRU", "repro": None}},
     ],
     "mixes": [
-        {"name": "collage", "targets": ["mnn", "onnxruntime"], "switches": 1, "predicted_ms": 4.9, "latency_ms": 5.0},
-        {"name": "collage-2", "targets": ["openvino"], "switches": 0, "predicted_ms": 4.0, "latency_ms": 5.5},
+        {
+            "name": "collage",
+            "targets": ["mnn", "onnxruntime"],
+            "transitions": 1,
+            "predicted_ms": 4.9,
+            "latency_ms": 5.0,
+        },
+        {"name": "collage-2", "targets": ["openvino"], "transitions": 0, "predicted_ms": 4.0, "latency_ms": 5.5},
     ],
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.cli_fakes import Fakes, invoke
 
 
-def test_the_artifacts_and_the_engines_reach_the_contest(fakes: Fakes, folder: Path) -> None:
+def test_the_artifacts_and_the_engines_reach_the_benchmark(fakes: Fakes, folder: Path) -> None:
     (folder / "m.intarsia").touch()
     done = invoke("bench", "m.intarsia", "--against", "onnxruntime", "--budget", "5", "--seed", "3", "--json")
     assert done.exit_code == 0, done.output
@@ -27,7 +27,7 @@ def test_the_artifacts_and_the_engines_reach_the_contest(fakes: Fakes, folder: P
 
 def test_a_plan_that_fails_is_exit_code_4_behind_the_table(fakes: Fakes, folder: Path) -> None:
     (folder / "m.intarsia").touch()
-    fakes.contest_failures = {"m.intarsia": ("crash", "signal 11")}
+    fakes.benchmark_failures = {"m.intarsia": ("crash", "signal 11")}
     done = invoke("bench", "m.intarsia")
     assert done.exit_code == 4
     assert "failed at crash: signal 11" in done.stdout

@@ -46,7 +46,7 @@ def test_mixes_beyond_the_first_are_counted_but_shown_by_verbose(capsys: pytest.
     print_comparison(many, verbose=True)
     lines = shown(capsys)
     assert sum(line.startswith("collage-") for line in lines) == MOST_MIXES + 2
-    assert lines[0].split()[-4:] == ["load", "calls", "predicted", "switches"]
+    assert lines[0].split()[-4:] == ["load", "calls", "predicted", "transitions"]
 
 
 def test_a_column_of_precisions_appears_with_a_second_precision(capsys: pytest.CaptureFixture[str]) -> None:

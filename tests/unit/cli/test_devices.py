@@ -12,7 +12,7 @@ def test_a_device_is_listed_with_the_engines_that_are_usable_on_it(fakes: Fakes)
         ("vulkan:0", ["mnn"], True),
         ("vulkan:1", [], False),
     ]
-    assert report["absent"] == {"cuda": "this machine shows no cuda device; mend it"}
+    assert report["absent"] == {"cuda": "this machine shows no cuda device; fix it"}
 
 
 def test_what_bounds_the_threads_is_told(fakes: Fakes) -> None:

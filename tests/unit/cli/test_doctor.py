@@ -8,13 +8,13 @@ from tests.cli_fakes import Fakes, invoke
 def test_each_engine_says_why_not_and_what_mends_it(fakes: Fakes) -> None:
     done = invoke("doctor", "--json")
     assert done.exit_code == 0
-    unknown: dict[str, object] = {"version": None, "devices": [], "reason": None, "mend": None}
+    unknown: dict[str, object] = {"version": None, "devices": [], "reason": None, "fix": None}
     assert json.loads(done.stdout) == {
         "machine": {"architecture": "x86_64", "cpu": "A CPU", "cores": 2, "isa": ["avx2"]},
         "engines": [
             unknown | {"name": "mnn", "usable": True, "version": "3.6.1", "devices": ["cpu", "vulkan:0"]},
             unknown
-            | {"name": "ncnn", "usable": False, "reason": "not installed", "mend": "pip install 'intarsia[ncnn]'"},
+            | {"name": "ncnn", "usable": False, "reason": "not installed", "fix": "pip install 'intarsia[ncnn]'"},
             unknown
             | {"name": "odd", "usable": False, "reason": "odd: its plug-in does not import: no module named 'odd'"},
             unknown | {"name": "bnns", "usable": False, "reason": "described only: it needs a machine of Apple's"},

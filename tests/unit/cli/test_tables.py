@@ -16,7 +16,7 @@ def test_the_fastest_comes_first_and_failures_last(capsys: pytest.CaptureFixture
     print_plans(REPORT)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["plan", "collage:", "mnn", "onnxruntime", "ncnn", "odd", "tensorrt"]
-    assert "1.22  1 switch; 1.19 to 1.24" in lines[1]
+    assert "1.22  1 transition; 1.19 to 1.24" in lines[1]
     assert "best single engine" in lines[2]
     assert "-optimization-level=all" in lines[3]
     assert "refused: no GRU (gru_1)" in lines[4]
@@ -30,7 +30,7 @@ def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) 
     print_plans(REPORT | {"mixes": [MIX, late]})
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["collage:", "mnn", "onnxruntime", "late:"]
-    assert lines[4].split(maxsplit=4)[4:] == ["~9.00      -  1 switch; timed apart"]
+    assert lines[4].split(maxsplit=4)[4:] == ["~9.00      -  1 transition; timed apart"]
 
 
 def test_beside_the_speeds_of_a_void_race_it_is_said_that_they_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def large(parts: int, mixes: int) -> dict[str, Any]:
             MIX | {"name": f"collage-{number}", "targets": ["mnn", "onnxruntime"] * 9} for number in range(mixes)
         ],
         "partitions": [{**PARTITIONS[0], "runners_up": [], "not_chosen": [reason] * 9} for _ in range(parts)],
-        "openings": ALONE["openings"] * 9,
+        "opportunities": ALONE["opportunities"] * 9,
     }
 
 
@@ -84,13 +84,13 @@ def test_the_costliest_parts_are_shown_and_the_rest_is_counted(capsys: pytest.Ca
     assert any(line == "3 more parts, 5 % together (--verbose)" for line in lines)
 
 
-def test_verbose_tells_every_rival_every_reason_and_every_atom(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_tells_every_alternative_every_reason_and_every_segment(capsys: pytest.CaptureFixture[str]) -> None:
     print_outcome(REPORT, verbose=True)
     out = capsys.readouterr().out
     for part in PARTITIONS:
         assert all(each["target"] in out for each in part["runners_up"])
         assert all(each["reason"] in out for each in part["not_chosen"])
-    assert all(atom["first"] in out for atom in REPORT["atoms"])
+    assert all(segment["first"] in out for segment in REPORT["segments"])
     assert "~15.3" in out  # an estimate
 
 
@@ -134,6 +134,12 @@ def test_transfers_that_do_not_fit_are_counted(capsys: pytest.CaptureFixture[str
 
 
 def test_what_it_needs_is_told_with_the_decision(capsys: pytest.CaptureFixture[str]) -> None:
-    needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
+    needs = {
+        "memory": None,
+        "alternative": None,
+        "alternative_memory": None,
+        "artifact": 172_000_000,
+        "model": 87_000_000,
+    }
     print_outcome(REPORT | {"needs": needs})
     assert "its artifact takes 172 MB for a model of 87 MB" in capsys.readouterr().out.splitlines()

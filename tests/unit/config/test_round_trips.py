@@ -90,11 +90,11 @@ WORDS = (
     "-devices=",
     "-host=",
 )
-FRAGMENTS = st.sampled_from([*WORDS, *"\"', -=:{}[]\\"])
+WORKLOADS = st.sampled_from([*WORDS, *"\"', -=:{}[]\\"])
 
 
 @settings(deadline=None)
-@given(st.lists(FRAGMENTS | st.characters(), max_size=12).map("".join))
+@given(st.lists(WORKLOADS | st.characters(), max_size=12).map("".join))
 def test_any_text_is_a_value_or_a_spec_error(text: str) -> None:
     for read in (CompilationConfig.of, Deployment.of, Executor, Runtime):
         with contextlib.suppress(SpecError):

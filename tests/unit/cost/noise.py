@@ -13,7 +13,7 @@ import pytest
 from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.timing import paired_benchmark as module
-from intarsia.cost.timing.paired_benchmark import Contender, Effort, _Set, duel
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, _Set, paired_benchmark
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.runtime import Plan, Step
 from intarsia.target import Target
@@ -80,7 +80,7 @@ class Machine:
     rounds: int = 10
 
     def race(
-        self, monkeypatch: pytest.MonkeyPatch, times_ms: Mapping[str, float], effort: Effort, seed: int
+        self, monkeypatch: pytest.MonkeyPatch, times_ms: Mapping[str, float], effort: BenchmarkEffort, seed: int
     ) -> Verdict:
         """The product's own duel of plans that take so long in truth; the first is the one to beat."""
         rng = Random(seed)
@@ -97,7 +97,7 @@ class Machine:
         with monkeypatch.context() as patched:
             patched.setattr(module, "_one_set", one_set)
             patched.setattr(module, "Pace", lambda: lambda: 1.0)
-            return duel(Path(), [contender(name) for name in times_ms], effort)
+            return paired_benchmark(Path(), [contender(name) for name in times_ms], effort)
 
 
 def contender(name: str) -> Contender:

@@ -74,7 +74,7 @@ def block(graph: Graph, *numbers: int, target: Target = REFERENCE) -> Partition:
     return Partition(target=target, nodes=tuple(graph.nodes[number].id for number in numbers))
 
 
-def test_equal_pieces_are_measured_once(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
+def test_equal_partitions_are_measured_once(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
     costs = measurer(graph, tmp_path)
     first = costs.cost(block(graph, 0, 1), SETTINGS)
     second = costs.cost(block(graph, 2, 3), SETTINGS)
@@ -104,21 +104,21 @@ def keys(graph: Graph, tmp_path: Path) -> Iterator[Measurer]:
 
 
 def digest(
-    costs: Measurer, pieces: Sequence[Partition], settings: RunSettings = SETTINGS, timed: Timed = "last"
+    costs: Measurer, partitions: Sequence[Partition], settings: RunSettings = SETTINGS, timed: Timed = "last"
 ) -> str:
-    return costs.key(pieces, timed, settings).digest
+    return costs.key(partitions, timed, settings).digest
 
 
 def test_a_key_moves_with_what_changes_a_time(keys: Measurer) -> None:
     ort, other = Target("reference -threads=2"), Target("reference -threads=1")
-    piece = block(keys.graph, 0, 1)
+    partition = block(keys.graph, 0, 1)
     digests = [
-        digest(keys, [piece]),
-        digest(keys, [piece], timed="all"),
-        digest(keys, [piece], replace(SETTINGS, threads=2)),
-        digest(keys, [piece], replace(SETTINGS, spin=Spin.CALL)),
-        digest(keys, [replace(piece, target=ort)]),
-        digest(keys, [replace(piece, target=other)]),
+        digest(keys, [partition]),
+        digest(keys, [partition], timed="all"),
+        digest(keys, [partition], replace(SETTINGS, threads=2)),
+        digest(keys, [partition], replace(SETTINGS, spin=Spin.CALL)),
+        digest(keys, [replace(partition, target=ort)]),
+        digest(keys, [replace(partition, target=other)]),
         digest(keys, [block(keys.graph, 0)]),
         digest(keys, [block(keys.graph, 1)]),
         digest(keys, [block(keys.graph, 0), block(keys.graph, 1)]),
@@ -140,13 +140,13 @@ def test_a_key_moves_with_the_version_of_the_engine(keys: Measurer, monkeypatch:
     assert digest(keys, [block(keys.graph, 0)]) != before
 
 
-def test_a_key_moves_with_the_devices_that_a_piece_ran_on_and_with_no_others(
+def test_a_key_moves_with_the_devices_that_a_partition_ran_on_and_with_no_others(
     keys: Measurer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def digests(*devices: Target) -> tuple[str, str]:
         monkeypatch.setattr("intarsia.cost.measure.devices_here", lambda type_: devices)
-        pieces = [block(keys.graph, 0, target=Target("ncnn -base=vulkan")), block(keys.graph, 0)]
-        there, on_the_cpu = (digest(keys, [piece]) for piece in pieces)
+        partitions = [block(keys.graph, 0, target=Target("ncnn -base=vulkan")), block(keys.graph, 0)]
+        there, on_the_cpu = (digest(keys, [partition]) for partition in partitions)
         return there, on_the_cpu
 
     first = digests(Target("vulkan -device_name=one -driver_version=1"))
@@ -178,29 +178,29 @@ def test_an_answer_to_another_question_is_a_failure(graph: Graph, tmp_path: Path
 def test_what_the_worker_is_asked(graph: Graph, tmp_path: Path, client: type[FakeClient]) -> None:
     costs = measurer(graph, tmp_path)
     effort = Effort(seconds=0.125, min_runs=4, hopeless_ms=9.0)
-    before, piece = block(graph, 0, 1), block(graph, 2, 3)
-    costs.cost(piece, SETTINGS, after=before, effort=effort)
-    costs.cost_of_plan([before, piece], SETTINGS, effort)
+    before, partition = block(graph, 0, 1), block(graph, 2, 3)
+    costs.cost(partition, SETTINGS, after=before, effort=effort)
+    costs.cost_of_plan([before, partition], SETTINGS, effort)
     behind, whole = client.asked
     assert (behind.timed, whole.timed) == ("last", "all")
-    assert [part.partition() for part in behind.fragment.pieces] == [before, piece]
-    assert behind.fragment.settings == SETTINGS
+    assert [part.partition() for part in behind.workload.partitions] == [before, partition]
+    assert behind.workload.settings == SETTINGS
     assert (behind.seconds, behind.min_runs, behind.hopeless_ms) == (0.125, 4, 9.0)
 
 
 def test_what_an_engine_tells_of_its_nodes_is_asked_once(
     graph: Graph, tmp_path: Path, client: type[FakeClient]
 ) -> None:
-    piece = block(graph, 0, 1, 2, 3)
+    partition = block(graph, 0, 1, 2, 3)
     told = {graph.nodes[0].id: 1.5, graph.nodes[2].id: 0.5}
     client.answer = NodeTimes(ms=told)
     costs = measurer(graph, tmp_path)
     expected = {node.id: told.get(node.id, 0.0) for node in graph.nodes}
-    assert costs.node_times(piece, SETTINGS) == expected
-    assert costs.node_times(piece, SETTINGS) == expected
+    assert costs.node_times(partition, SETTINGS) == expected
+    assert costs.node_times(partition, SETTINGS) == expected
     assert (costs.measured, costs.cached, len(client.asked)) == (1, 1, 1)
     client.answer = MEASURED
-    assert isinstance(costs.cost(piece, SETTINGS), Measurement), "it is no answer to what the piece costs"
+    assert isinstance(costs.cost(partition, SETTINGS), Measurement), "it is no answer to what the piece costs"
 
 
 @pytest.mark.parametrize("answer", [NodeTimes(ms={}), Failed(stage="run", reason="no profiler", cause=Cause.ENGINE)])
@@ -227,15 +227,15 @@ def test_one_worker_for_each_way_of_running_and_all_are_ended(
 @pytest.mark.usefixtures("plugins")
 def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_path: Path) -> None:
     store = Store(tmp_path / "records.sqlite")
-    piece = block(graph, 0, target=Target("faulty -mode=segfault"))
+    partition = block(graph, 0, target=Target("faulty -mode=segfault"))
     with Measurer(graph, saved, store, ["faulty", "reference"], Origin(model=None)) as costs:
-        failure = costs.cost(piece, SETTINGS)
+        failure = costs.cost(partition, SETTINGS)
         assert isinstance(failure, Failure)
         assert failure.stage == "crash"
         healthy = costs.cost(block(graph, 0), SETTINGS)
         assert isinstance(healthy, Measurement)
     with Measurer(graph, saved, store, ["faulty", "reference"], Origin(model=None)) as again:
-        assert again.cost(piece, SETTINGS) == failure
+        assert again.cost(partition, SETTINGS) == failure
         assert again.cost(block(graph, 0), SETTINGS) == healthy
     assert (again.measured, again.cached) == (0, 2)
     assert store.count() == 2
@@ -243,12 +243,12 @@ def test_a_real_crash_comes_back_from_the_store(graph: Graph, saved: Path, tmp_p
 
 def moody(graph: Graph, store: Store, timeout_s: float = 300.0) -> tuple[Measurer, Outcome]:
     """A compile's measurer, and what it finds of an engine whose machine has a mood."""
-    piece = Partition(target=Target("moody"), nodes=tuple(node.id for node in graph.nodes))
+    partition = Partition(target=Target("moody"), nodes=tuple(node.id for node in graph.nodes))
     folder = Path(tempfile.mkdtemp(dir=store.path.parent))  # its own, as every compile has: what compiled is kept there
     graph.save(folder)
     with Measurer(graph, folder, store, ["moody"], Origin(model=None)) as costs:
         costs.timeout_s = timeout_s
-        return costs, costs.cost(piece, SETTINGS)
+        return costs, costs.cost(partition, SETTINGS)
 
 
 @pytest.mark.usefixtures("plugins")
@@ -340,11 +340,11 @@ def test_no_failure_of_the_machine_is_kept_whatever_was_asked(
     client.answer = Failed(stage="crash", reason="it was killed", cause=cause)
     (tmp_path / "work").mkdir()
     costs = measurer(graph, tmp_path)
-    piece = block(graph, 0)
-    costs.cost(piece, SETTINGS)
-    assert costs.node_times(piece, SETTINGS) == {}
-    assert isinstance(costs.write([piece], SETTINGS, tmp_path / "x"), Failure)
-    assert isinstance(costs.answers([piece], SETTINGS, []), Failure)
+    partition = block(graph, 0)
+    costs.cost(partition, SETTINGS)
+    assert costs.node_times(partition, SETTINGS) == {}
+    assert isinstance(costs.write([partition], SETTINGS, tmp_path / "x"), Failure)
+    assert isinstance(costs.answers([partition], SETTINGS, []), Failure)
     assert (costs.store.count(), set(costs.left_out)) == (0, {"reference"})
 
 

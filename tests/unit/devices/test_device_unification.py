@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.devices.constraint import Constraint
-from intarsia.devices.device_unification import Clash, Pin, Ties
+from intarsia.devices.device_unification import Conflict, DeviceUnification, Pin
 from intarsia.target import VirtualDevice
 
 DEVICES = [VirtualDevice.of(text) for text in ("any", "any:1", "cpu", "cpu:0", "cuda", "any -memory-scope=s")]
@@ -28,24 +28,24 @@ STEPS = st.lists(
 def test_each_set_is_on_the_join_of_its_pins_and_each_clash_has_a_path(
     steps: list[tuple[int, int | VirtualDevice]],
 ) -> None:
-    ties = Ties(8)
+    ties = DeviceUnification(8)
     accepted: list[Pin] = []
     links: set[frozenset[int]] = set()
     for place, other in steps:
         if isinstance(other, int):
-            clash = Clash(first=place, second=other, why="tied")
+            conflict = Conflict(first=place, second=other, why="tied")
             held = ties.tie(place, other, "tied")
             links |= {frozenset((place, other))} if held else set()
         else:
-            clash = Clash(first=place, second=place, pin=(new := pin(place, other)))
+            conflict = Conflict(first=place, second=place, pin=(new := pin(place, other)))
             held = ties.pin(new)
             accepted += [new] if held else []
         if not held:
-            story = ties.explain(clash)
+            story = ties.explain(conflict)
             assert story.first.device.join(story.second.device) is None
             hops = [story.first.place, *(there for _, there in story.path)]
             assert hops[-1] == story.second.place
-            known = {*links, frozenset((clash.first, clash.second))}
+            known = {*links, frozenset((conflict.first, conflict.second))}
             assert all(frozenset(hop) in known for hop in pairwise(hops))
     for place in range(8):
         joined: VirtualDevice | None = VirtualDevice()

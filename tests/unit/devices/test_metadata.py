@@ -20,7 +20,7 @@ def pinned(device: str, *args: Any, **more: Any) -> NodeProto:
     return node
 
 
-def wishes(source: Any) -> dict[str, str]:
+def resolved(source: Any) -> dict[str, str]:
     return {each.name: str(each.device) for each in model_constraints(load_model(source))}
 
 
@@ -31,7 +31,7 @@ def test_nodes_keep_what_they_say_when_the_opset_is_raised(opset: int) -> None:
         helper.make_node("Neg", ["a"], ["b"], name="second"),
         pinned(" gpu2 ", "Softmax", ["b"], ["y"], name="third"),
     ]
-    assert wishes(model(nodes, [info("x")], [info("y")], opset=opset)) == {"first": "cpu:1", "third": "gpu2"}
+    assert resolved(model(nodes, [info("x")], [info("y")], opset=opset)) == {"first": "cpu:1", "third": "gpu2"}
 
 
 def test_a_function_gives_what_it_says_to_its_nodes() -> None:

@@ -176,9 +176,9 @@ def test_the_reason_names_the_constraint_that_reached_a_node() -> None:
 
 
 def test_two_constraints_on_one_node_clash() -> None:
-    wishes = [Constraint.node("t", "gpu1", source="a.yaml"), on("t", "cpu", source="the model")]
+    resolved = [Constraint.node("t", "gpu1", source="a.yaml"), on("t", "cpu", source="the model")]
     with pytest.raises(ConfigError) as caught:
-        plan_devices(network("t = add a b"), MACHINE, wishes)
+        plan_devices(network("t = add a b"), MACHINE, resolved)
     assert str(caught.value).splitlines() == [
         "two device constraints cannot both hold:",
         "  node 't' on 'gpu1' (from a.yaml)",
@@ -226,7 +226,7 @@ def test_a_long_path_is_told_without_its_middle() -> None:
 
 
 def test_all_that_is_wrong_is_told_together() -> None:
-    wishes = [
+    resolved = [
         Constraint.node("tt", "cpu"),
         on("zz", "cpu"),
         Constraint.inputs("cpu", "aa"),
@@ -234,7 +234,7 @@ def test_all_that_is_wrong_is_told_together() -> None:
         Constraint.node("t", "vulkan"),
     ]
     with pytest.raises(ConfigError) as caught:
-        plan_devices(network("t = add a b"), MACHINE, wishes)
+        plan_devices(network("t = add a b"), MACHINE, resolved)
     told = str(caught.value)
     assert "the graph has no node 'tt'; did you mean 't'?" in told
     assert "the graph has no value 'zz'" in told
@@ -245,9 +245,9 @@ def test_all_that_is_wrong_is_told_together() -> None:
 
 def test_many_clashes_are_counted() -> None:
     graph = fake_dag([[]] * 9)
-    wishes = [Constraint.node(f"n{number}", device) for number in range(9) for device in ("cpu", "cuda")]
+    resolved = [Constraint.node(f"n{number}", device) for number in range(9) for device in ("cpu", "cuda")]
     with pytest.raises(ConfigError) as caught:
-        plan_devices(graph, MACHINE, wishes)
+        plan_devices(graph, MACHINE, resolved)
     assert str(caught.value).count("cannot both hold") == 5
     assert str(caught.value).endswith("and 4 more clashes")
 
@@ -294,8 +294,8 @@ def test_constraints_hold_in_any_order(graph: Graph, data: st.DataObject) -> Non
 
 def test_twenty_thousand_nodes_in_a_chain() -> None:
     graph = fake_dag([[number - 1] if number else [] for number in range(20_000)])
-    wishes = [Constraint.node("n9999", "gpu2"), Constraint.outputs("cpu")]
-    plan = plan_devices(graph, MACHINE, wishes)
+    resolved = [Constraint.node("n9999", "gpu2"), Constraint.outputs("cpu")]
+    plan = plan_devices(graph, MACHINE, resolved)
     assert [plan.nodes[f"n{number}"].index for number in (0, 9_999, 10_000, 19_999)] == [1, 1, 0, 0]
     assert [copy.value for copy in plan.copies] == ["v9999", "v19999"]
     assert plan_devices(graph, MACHINE, plan.constraints) == plan

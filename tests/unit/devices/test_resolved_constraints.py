@@ -7,7 +7,7 @@ import pytest
 from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint
 from intarsia.devices.places import Places
-from intarsia.devices.resolved_constraints import Bond, read_wishes
+from intarsia.devices.resolved_constraints import Coupling, resolve_constraints
 from tests.fakes import fake_dag
 
 GRAPH = fake_dag([[], [0]])
@@ -15,36 +15,40 @@ CONFIG = CompilationConfig.of("llvm")
 
 
 @pytest.mark.parametrize(
-    ("constraint", "bonds", "pinned"),
+    ("constraint", "couplings", "pinned"),
     [
-        (None, (Bond.FLOW, Bond.FLOW), []),
-        (Constraint.node("n0", "cpu"), (Bond.FLOW, Bond.CUT), [0]),
-        (Constraint.value("v0", "cpu"), (Bond.FLOW, Bond.CUT), [0]),
-        (Constraint.value("v0", "cpu", constrain_result=True), (Bond.FLOW, Bond.ONE), [0]),
-        (Constraint.value("v0", "cpu", constrain_body=False, constrain_result=True), (Bond.FLOW, Bond.CUT), [1]),
-        (Constraint.value("v0", "cpu", constrain_body=False), (Bond.FLOW, Bond.TRY), []),
-        (Constraint.inputs("cpu"), (Bond.CUT, Bond.FLOW), [2]),
-        (Constraint.value("x", "cpu"), (Bond.CUT, Bond.FLOW), [2]),
-        (Constraint.outputs("cpu"), (Bond.FLOW, Bond.FLOW), [3]),
+        (None, (Coupling.FLOW, Coupling.FLOW), []),
+        (Constraint.node("n0", "cpu"), (Coupling.FLOW, Coupling.CUT), [0]),
+        (Constraint.value("v0", "cpu"), (Coupling.FLOW, Coupling.CUT), [0]),
+        (Constraint.value("v0", "cpu", constrain_result=True), (Coupling.FLOW, Coupling.ONE), [0]),
+        (
+            Constraint.value("v0", "cpu", constrain_body=False, constrain_result=True),
+            (Coupling.FLOW, Coupling.CUT),
+            [1],
+        ),
+        (Constraint.value("v0", "cpu", constrain_body=False), (Coupling.FLOW, Coupling.TRY), []),
+        (Constraint.inputs("cpu"), (Coupling.CUT, Coupling.FLOW), [2]),
+        (Constraint.value("x", "cpu"), (Coupling.CUT, Coupling.FLOW), [2]),
+        (Constraint.outputs("cpu"), (Coupling.FLOW, Coupling.FLOW), [3]),
     ],
 )
 def test_what_a_constraint_does_to_the_input_and_to_the_value_between(
-    constraint: Constraint | None, bonds: tuple[Bond, Bond], pinned: list[int]
+    constraint: Constraint | None, couplings: tuple[Coupling, Coupling], pinned: list[int]
 ) -> None:
     places = Places(GRAPH)
     problems: list[str] = []
-    wishes = read_wishes(places, CONFIG, [] if constraint is None else [constraint], problems)
+    resolved = resolve_constraints(places, CONFIG, [] if constraint is None else [constraint], problems)
     values = (GRAPH.values[name] for name in ("x", "v0"))
-    assert tuple(wishes.bond(value, places.producer(value)) for value in values) == bonds
-    assert [pin.place for pin in wishes.pins] == pinned
+    assert tuple(resolved.coupling(value, places.producer(value)) for value in values) == couplings
+    assert [pin.place for pin in resolved.pins] == pinned
     assert problems == []
 
 
 def test_what_cannot_be_looked_up_is_a_problem_and_the_rest_is_read() -> None:
     problems: list[str] = []
     found = [Constraint.node("n0", "cuda"), Constraint.node("n7", "cpu"), Constraint.node("n1", "cpu")]
-    wishes = read_wishes(Places(GRAPH), CONFIG, found, problems)
-    assert [pin.place for pin in wishes.pins] == [1]
+    resolved = resolve_constraints(Places(GRAPH), CONFIG, found, problems)
+    assert [pin.place for pin in resolved.pins] == [1]
     assert [problem.split(": ")[0] for problem in problems] == [
         "node 'n0' on 'cuda' (from Python)",
         "node 'n7' on 'cpu' (from Python)",

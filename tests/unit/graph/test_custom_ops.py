@@ -7,7 +7,7 @@ from onnx import helper
 
 from intarsia.errors import ModelError
 from intarsia.graph import load_model
-from intarsia.graph.custom_ops import foreign_values
+from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import info, model, two_layers
@@ -26,8 +26,8 @@ def mystery() -> onnx.ModelProto:
 
 
 def test_what_onnx_does_not_define_is_told_from_what_it_does() -> None:
-    assert foreign_values(load_model(mystery())) == ("b",)
-    assert foreign_values(load_model(two_layers())) == ()
+    assert custom_op_values(load_model(mystery())) == ("b",)
+    assert custom_op_values(load_model(two_layers())) == ()
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ def test_the_reference_takes_what_is_given_instead_of_computing_it() -> None:
 
 def test_inner_values_become_outputs() -> None:
     graph = load_model(two_layers())
-    piece = graph.extract(graph.position)
-    names = [value.name for value in piece.with_outputs(["b", "y"]).outputs]
+    partition = graph.extract(graph.position)
+    names = [value.name for value in partition.with_outputs(["b", "y"]).outputs]
     assert names == ["y", "b"]

@@ -25,35 +25,35 @@ def test_each_node_is_in_a_hole_or_outside_and_comes_behind_what_it_reads(
     graph = load_model(proto)
     ids = whole_of(graph)
     accepted = {ids[index % len(ids)] for index in chosen}
-    pieces = [graph.extract(region) for region in maximal_regions(graph, accepted)]
-    model = punched(graph.extract(ids), pieces)
+    partitions = [graph.extract(region) for region in maximal_regions(graph, accepted)]
+    model = punched(graph.extract(ids), partitions)
     known = {*graph.inputs, *graph.weights}
     for node in model.nodes:
         assert set(node.reads) <= known
         known.update(node.outputs)
     assert set(graph.outputs) <= known
-    holes = [node for node in model.nodes if node.op_type == OP_TYPE]
-    assert sorted(hole.attributes["piece"] for hole in holes) == list(range(len(pieces)))
-    inside = {node.id for piece in pieces for node in piece.nodes}
-    assert {node.id for node in model.nodes} - {hole.id for hole in holes} == set(ids) - inside
+    placeholders = [node for node in model.nodes if node.op_type == OP_TYPE]
+    assert sorted(placeholder.attributes["partition"] for placeholder in placeholders) == list(range(len(partitions)))
+    inside = {node.id for partition in partitions for node in partition.nodes}
+    assert {node.id for node in model.nodes} - {placeholder.id for placeholder in placeholders} == set(ids) - inside
 
 
 def test_a_hole_is_written_with_the_shapes_of_what_leaves_it_and_without_its_weights() -> None:
     graph = load_model(two_layers())
-    piece = graph.extract(["relu", "MatMul_2"])
-    model = punched(graph.extract(whole_of(graph)), [piece])
-    assert set(piece.weights).isdisjoint(model.weights)
+    partition = graph.extract(["relu", "MatMul_2"])
+    model = punched(graph.extract(whole_of(graph)), [partition])
+    assert set(partition.weights).isdisjoint(model.weights)
     proto = onnx.load_from_string(model.to_bytes(weights="inline"))
-    hole = next(node for node in proto.graph.node if node.domain == DOMAIN)
-    attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in hole.attribute}
+    placeholder = next(node for node in proto.graph.node if node.domain == DOMAIN)
+    attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in placeholder.attribute}
     shape = graph.values["c"].shape
     assert shape is not None
-    assert attributes == {"piece": 0, "dims": [len(shape), *shape]}
-    assert (list(hole.input), list(hole.output)) == (["a"], ["c"])
+    assert attributes == {"partition": 0, "dims": [len(shape), *shape]}
+    assert (list(placeholder.input), list(placeholder.output)) == (["a"], ["c"])
     assert {entry.domain: entry.version for entry in proto.opset_import}[DOMAIN] == 1
 
 
-def test_pieces_that_need_each_other_are_refused() -> None:
+def test_partitions_that_need_each_other_are_refused() -> None:
     graph = load_model(two_layers())
     ids = whole_of(graph)
     around = graph.extract([ids[0], ids[-1]])  # not convex: what lies between reads it and is read by it

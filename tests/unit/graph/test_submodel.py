@@ -15,7 +15,7 @@ from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import branching, feeds_of, random_dags, two_layers
 
 
-def _pieces(graph: Graph, cuts: list[int]) -> list[list[str]]:
+def _partitions(graph: Graph, cuts: list[int]) -> list[list[str]]:
     """Runs of the topological order: each is convex."""
     borders = [0, *sorted(cut % (len(graph.nodes) + 1) for cut in cuts), len(graph.nodes)]
     ids = [node.id for node in graph.nodes]
@@ -23,17 +23,17 @@ def _pieces(graph: Graph, cuts: list[int]) -> list[list[str]]:
 
 
 @given(random_dags(), st.lists(st.integers(0, 100), max_size=3))
-def test_pieces_one_after_the_other_give_what_the_whole_gives(proto: onnx.ModelProto, cuts: list[int]) -> None:
+def test_partitions_one_after_the_other_give_what_the_whole_gives(proto: onnx.ModelProto, cuts: list[int]) -> None:
     graph = load_model(proto)
     feeds = feeds_of(proto)
     whole = evaluate(graph, feeds)
     live = dict(feeds)
-    for ids in _pieces(graph, cuts):
-        piece = graph.extract(ids)
-        alone = load_model(piece.to_bytes(weights="inline"))
-        given_ = {value.name: live[value.name] for value in piece.inputs}
-        results = evaluate(piece, given_)
-        assert tuple(results) == tuple(value.name for value in piece.outputs)
+    for ids in _partitions(graph, cuts):
+        partition = graph.extract(ids)
+        alone = load_model(partition.to_bytes(weights="inline"))
+        given_ = {value.name: live[value.name] for value in partition.inputs}
+        results = evaluate(partition, given_)
+        assert tuple(results) == tuple(value.name for value in partition.outputs)
         for name, array in evaluate(alone, given_).items():
             np.testing.assert_array_equal(array, results[name])
         live.update(results)
@@ -41,28 +41,28 @@ def test_pieces_one_after_the_other_give_what_the_whole_gives(proto: onnx.ModelP
         np.testing.assert_array_equal(live[name], array)
 
 
-def test_the_border_of_a_piece() -> None:
+def test_the_border_of_a_partition() -> None:
     graph = load_model(two_layers())
-    piece = graph.extract(["relu", "MatMul_2"])
-    assert [value.name for value in piece.inputs] == ["a"]
-    assert [value.name for value in piece.outputs] == ["c"]
-    assert set(piece.weights) == {"w1"}
-    assert piece.weights["w1"] is graph.weights["w1"]
-    assert piece.graph is graph
+    partition = graph.extract(["relu", "MatMul_2"])
+    assert [value.name for value in partition.inputs] == ["a"]
+    assert [value.name for value in partition.outputs] == ["c"]
+    assert set(partition.weights) == {"w1"}
+    assert partition.weights["w1"] is graph.weights["w1"]
+    assert partition.graph is graph
 
 
 def test_a_value_that_is_read_outside_and_inside_is_an_output() -> None:
     graph = load_model(branching())
-    piece = graph.extract(["Neg_0", "ReduceSum_1", "Greater_2"])
-    assert [value.name for value in piece.outputs] == ["z", "positive"]
+    partition = graph.extract(["Neg_0", "ReduceSum_1", "Greater_2"])
+    assert [value.name for value in partition.outputs] == ["z", "positive"]
 
 
 def test_what_nested_graphs_capture_comes_along() -> None:
     graph = load_model(branching())
-    piece = graph.extract(["If_3", "Loop_4"])
-    assert [value.name for value in piece.inputs] == ["positive", "z"]
-    assert {weight.shape for weight in piece.weights.values()} == {(3, 200), (), ()}
-    alone = load_model(piece.to_bytes(weights="inline"))
+    partition = graph.extract(["If_3", "Loop_4"])
+    assert [value.name for value in partition.inputs] == ["positive", "z"]
+    assert {weight.shape for weight in partition.weights.values()} == {(3, 200), (), ()}
+    alone = load_model(partition.to_bytes(weights="inline"))
     assert set(alone.inputs) == {"positive", "z"}
 
 
@@ -78,8 +78,8 @@ def test_nothing_is_no_sub_model() -> None:
 
 
 def test_external_weights_are_named_and_left_out() -> None:
-    piece = load_model(two_layers()).extract(["first"])
-    proto = onnx.ModelProto.FromString(piece.to_bytes(weights="external"))
+    partition = load_model(two_layers()).extract(["first"])
+    proto = onnx.ModelProto.FromString(partition.to_bytes(weights="external"))
     (tensor,) = proto.graph.initializer
     assert (tensor.name, tensor.data_location) == ("w0", onnx.TensorProto.EXTERNAL)
     assert {entry.key: entry.value for entry in tensor.external_data}["location"] == "weights"
@@ -87,10 +87,10 @@ def test_external_weights_are_named_and_left_out() -> None:
 
 
 def test_weights_as_inputs_come_after_the_real_ones() -> None:
-    piece = load_model(two_layers()).extract(["first", "relu"])
-    proto = onnx.ModelProto.FromString(piece.to_bytes(weights="inputs"))
+    partition = load_model(two_layers()).extract(["first", "relu"])
+    proto = onnx.ModelProto.FromString(partition.to_bytes(weights="inputs"))
     assert [value.name for value in proto.graph.input] == ["x", "w0"]
-    assert proto == piece.to_message(weights="inputs")
+    assert proto == partition.to_message(weights="inputs")
     onnx.checker.check_model(proto, full_check=True)
 
 
@@ -102,12 +102,12 @@ def test_small_weights_are_inside_in_any_case(place: str) -> None:
     assert {tensor.name for tensor in proto.graph.initializer if tensor.raw_data} == {"three", "factor"}
 
 
-def test_equal_pieces_have_equal_bytes() -> None:
+def test_equal_partitions_have_equal_bytes() -> None:
     first, second = (load_model(branching()).extract(["If_3"]).to_bytes(weights="inline") for _ in range(2))
     assert first == second
 
 
-def test_a_saved_piece_stands_alone(tmp_path: Path) -> None:
+def test_a_saved_partition_stands_alone(tmp_path: Path) -> None:
     graph = load_model(two_layers())
     path = tmp_path / "deep" / "piece.onnx"
     graph.extract(["first", "relu"]).save(path)

@@ -95,7 +95,7 @@ def test_fixed_sets_stay_whole_with_what_lies_between() -> None:
 
 
 @given(dags(op_types=OP_TYPES))
-def test_the_graph_of_groups_is_acyclic_and_holds_each_bond(graph: Graph) -> None:
+def test_the_graph_of_groups_is_acyclic_and_holds_each_coupling(graph: Graph) -> None:
     labels = indivisible(graph)
     after = edges(graph, labels)
     assert len(runnable_order(after)) == len(after)

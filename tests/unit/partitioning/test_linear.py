@@ -30,7 +30,7 @@ def test_each_node_comes_once_and_after_what_it_reads(graph: Graph) -> None:
 
 
 @given(MIXED)
-def test_groups_stand_in_one_piece(graph: Graph) -> None:
+def test_groups_stand_in_one_partition(graph: Graph) -> None:
     place = {id_: place for place, id_ in enumerate(linear_order(graph))}
     for group in fused_groups(graph):
         places = sorted(place[id_] for id_ in group)
@@ -38,7 +38,7 @@ def test_groups_stand_in_one_piece(graph: Graph) -> None:
 
 
 @given(dags(), st.data())
-def test_any_stretch_is_convex(graph: Graph, data: st.DataObject) -> None:
+def test_any_region_is_convex(graph: Graph, data: st.DataObject) -> None:
     order = linear_order(graph)
     start = data.draw(st.integers(0, len(order)))
     end = data.draw(st.integers(start, len(order)))

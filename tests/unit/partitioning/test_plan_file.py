@@ -39,7 +39,7 @@ partitions = st.builds(
 
 
 @st.composite
-def rough_partitions(draw: st.DrawFn) -> Partition:
+def reduced_partitions(draw: st.DrawFn) -> Partition:
     """A partition with some of its nodes in less than fp32."""
     part = draw(partitions)
     chosen = draw(st.lists(st.sampled_from(part.nodes), min_size=1, unique=True))
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_back(parts: list[Partition], data: st.DataObjec
     )
 
 
-@given(st.lists(partitions | rough_partitions(), min_size=1), st.floats(1e-6, 0.99))
+@given(st.lists(partitions | reduced_partitions(), min_size=1), st.floats(1e-6, 0.99))
 def test_precisions_are_read_back(parts: list[Partition], max_error: float) -> None:
     text = dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=1, max_error=max_error))
     plan = parse_plan(text)
@@ -89,7 +89,7 @@ def test_precisions_are_read_back(parts: list[Partition], max_error: float) -> N
     assert plan.max_error == max_error
 
 
-ROUGH = """\
+REDUCED = """\
 version: 1
 max_error: 0.01
 partitions:
@@ -117,9 +117,9 @@ partitions:
     ],
 )
 def test_a_precision_that_is_wrong_is_refused_with_its_line(old: str, new: str, message: str) -> None:
-    assert parse_plan(ROUGH).partitions[0].precision is not None
+    assert parse_plan(REDUCED).partitions[0].precision is not None
     with pytest.raises(PlanError, match=message):
-        parse_plan(ROUGH.replace(old, new))
+        parse_plan(REDUCED.replace(old, new))
 
 
 def test_the_written_form_is_plain() -> None:

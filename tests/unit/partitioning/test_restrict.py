@@ -42,8 +42,8 @@ def chain(count: int) -> Graph:
 def planned(graph: Graph, config: CompilationConfig, devices: dict[str, str]) -> DevicePlan:
     groups = fused_groups(graph)
     leader = {id_: min(group) for group in groups for id_ in group}
-    wishes = [Constraint.node(leader.get(id_, id_), device) for id_, device in devices.items()]
-    return plan_devices(graph, config, dict.fromkeys(wishes), together=groups)
+    resolved = [Constraint.node(leader.get(id_, id_), device) for id_, device in devices.items()]
+    return plan_devices(graph, config, dict.fromkeys(resolved), together=groups)
 
 
 def shape(partitioning: Partitioning) -> list[tuple[str, tuple[str, ...]]]:
@@ -68,16 +68,16 @@ def test_greedy_never_spans_two_devices(graph: Graph, label: str, data: st.DataO
 def test_runs_of_segments_never_span_two_devices(graph: Graph, data: st.DataObject) -> None:
     ids = [node.id for node in graph.nodes]
     plan = planned(graph, CPUS, dict.fromkeys(data.draw(st.sets(st.sampled_from(ids))), "little"))
-    atoms = split_at_places(segments(graph, data.draw(st.integers(1, 6)), lambda node: 1.0), plan)
-    assert [id_ for atom in atoms for id_ in atom] == list(linear_order(graph))
-    rule = Intervals.of(atoms, ALL, plan.places)
-    for start in range(len(atoms)):
-        for end in range(start + 1, len(atoms) + 1):
-            devices = {plan.nodes[id_] for atom in atoms[start:end] for id_ in atom}
+    runs = split_at_places(segments(graph, data.draw(st.integers(1, 6)), lambda node: 1.0), plan)
+    assert [id_ for run in runs for id_ in run] == list(linear_order(graph))
+    rule = Intervals.of(runs, ALL, plan.places)
+    for start in range(len(runs)):
+        for end in range(start + 1, len(runs) + 1):
+            devices = {plan.nodes[id_] for run in runs[start:end] for id_ in run}
             assert rule.accepts(start, end) == (len(devices) == 1)
 
 
-def test_an_atom_that_spans_two_devices_is_in_no_run() -> None:
+def test_a_segment_that_spans_two_devices_is_in_no_run() -> None:
     rule = Intervals.of([("a",), ("b", "c"), ("d",)], ALL, {"a": 1, "b": 1, "c": 2, "d": 2})
     accepted = [(start, end) for start in range(3) for end in range(start + 1, 4) if rule.accepts(start, end)]
     assert accepted == [(0, 1), (2, 3)]

@@ -25,22 +25,22 @@ def one(node: Node) -> float:
 
 
 @given(MIXED, st.integers(1, 8), st.sampled_from([0.0, 1.0, 1e9]))
-def test_segments_are_the_linear_order_in_few_pieces(graph: Graph, limit: int, work: float) -> None:
-    pieces = segments(graph, limit, lambda node: work * node.index)
-    assert tuple(id_ for piece in pieces for id_ in piece) == linear_order(graph)
-    assert 1 <= len(pieces) <= REPEATS * limit
-    assert len({(graph.extract(piece).fingerprint, work and piece) for piece in pieces}) <= limit
-    assert all(pieces)
+def test_segments_are_the_linear_order_in_few_partitions(graph: Graph, limit: int, work: float) -> None:
+    partitions = segments(graph, limit, lambda node: work * node.index)
+    assert tuple(id_ for partition in partitions for id_ in partition) == linear_order(graph)
+    assert 1 <= len(partitions) <= REPEATS * limit
+    assert len({(graph.extract(partition).fingerprint, work and partition) for partition in partitions}) <= limit
+    assert all(partitions)
     for group in fused_groups(graph):
-        assert any(group <= set(piece) for piece in pieces)
+        assert any(group <= set(partition) for partition in partitions)
 
 
 @given(dags(), st.integers(1, 8), st.data())
 def test_any_run_of_segments_is_convex(graph: Graph, limit: int, data: st.DataObject) -> None:
-    pieces = segments(graph, limit, one)
-    start = data.draw(st.integers(0, len(pieces) - 1))
-    end = data.draw(st.integers(start, len(pieces) - 1))
-    assert is_convex(graph, [id_ for piece in pieces[start : end + 1] for id_ in piece])
+    partitions = segments(graph, limit, one)
+    start = data.draw(st.integers(0, len(partitions) - 1))
+    end = data.draw(st.integers(start, len(partitions) - 1))
+    assert is_convex(graph, [id_ for partition in partitions[start : end + 1] for id_ in partition])
 
 
 def test_an_empty_graph_has_no_segment() -> None:
@@ -49,9 +49,9 @@ def test_an_empty_graph_has_no_segment() -> None:
 
 def test_work_is_shared_out() -> None:
     graph = fake_dag([[number - 1] if number else [] for number in range(64)])
-    pieces = segments(graph, 4, lambda node: 1.0 + node.index / 1000)  # no two nodes are alike
-    assert len(pieces) == 4
-    assert all(12 <= len(piece) <= 20 for piece in pieces)
+    partitions = segments(graph, 4, lambda node: 1.0 + node.index / 1000)  # no two nodes are alike
+    assert len(partitions) == 4
+    assert all(12 <= len(partition) <= 20 for partition in partitions)
     heavy = segments(graph, 4, lambda node: 100.0 if node.index == 40 else 1.0 + node.index / 1000)
     assert ("n40",) in heavy
 
@@ -60,16 +60,16 @@ def test_equal_blocks_are_cut_alike_and_more_of_them_are_kept() -> None:
     """Twelve layers of three unlike operators between a stem and a head: four unlike stretches, fourteen in all."""
     types = ["Conv", *(["Softmax", "MatMul", "Erf"] * 12), "GRU"]
     graph = fake_dag([[number - 1] if number else [] for number in range(len(types))], types)
-    pieces = segments(graph, 5, one)
-    kinds = [graph.extract(piece).fingerprint for piece in pieces]
-    assert len(pieces) > 12
+    partitions = segments(graph, 5, one)
+    kinds = [graph.extract(partition).fingerprint for partition in partitions]
+    assert len(partitions) > 12
     assert len(set(kinds)) <= 5
     assert max(map(kinds.count, kinds)) >= 11
 
 
 def test_equal_neighbours_are_merged_only_beyond_the_greatest_number_in_all() -> None:
     graph = fake_dag([[number - 1] if number else [] for number in range(64)])
-    assert [len(piece) for piece in segments(graph, 4, one)] == [8] * 8
+    assert [len(partition) for partition in segments(graph, 4, one)] == [8] * 8
 
 
 def test_coarser_divisions_nest() -> None:
@@ -79,11 +79,11 @@ def test_coarser_divisions_nest() -> None:
     def unlike(node: Node) -> float:
         return 1.0 + node.index % 7
 
-    pieces = segments(graph, 32, unlike)
-    levels = list(map(set, coarser(graph, pieces, (2, 4, 8, 16), unlike)))
+    partitions = segments(graph, 32, unlike)
+    levels = list(map(set, coarser(graph, partitions, (2, 4, 8, 16), unlike)))
     assert all(few <= many for few, many in pairwise(levels))
     assert all(0 in level for level in levels)
-    assert max(map(max, levels)) < len(pieces)
+    assert max(map(max, levels)) < len(partitions)
     assert coarser(graph, (), (4, 8), one) == [(), ()]
 
 
@@ -93,11 +93,11 @@ def test_blocks_are_cut_between_and_not_within() -> None:
         start = len(reads) - 1
         reads += [[start], [start + 1], [start + 2, start]]
     graph = fake_dag(reads)
-    pieces = segments(graph, 6, lambda node: 1.0 + node.index / 1000)
-    assert len(pieces) == 6
+    partitions = segments(graph, 6, lambda node: 1.0 + node.index / 1000)
+    assert len(partitions) == 6
     order = linear_order(graph)
-    for piece in pieces[:-1]:
-        cut = order.index(piece[-1]) + 1
+    for partition in partitions[:-1]:
+        cut = order.index(partition[-1]) + 1
         crossing = set(boundaries(graph, order[:cut]).outputs) & set(boundaries(graph, order[cut:]).inputs)
         assert len(crossing) == 1
 
@@ -112,8 +112,8 @@ def test_a_narrow_cut_is_preferred_to_a_balanced_one() -> None:
 def test_the_boundary_between_unlike_parts_is_kept() -> None:
     types = ["Conv"] * 20 + ["Transpose", "Squeeze"] + ["GRU"] * 2
     graph = fake_dag([[number - 1] if number else [] for number in range(len(types))], types)
-    pieces = segments(graph, 3, lambda node: 10.0 if node.op_type == "Conv" else 1.0)
-    kinds = [{character(graph.node(id_)) for id_ in piece} - {OTHER} for piece in pieces]
+    partitions = segments(graph, 3, lambda node: 10.0 if node.op_type == "Conv" else 1.0)
+    kinds = [{character(graph.node(id_)) for id_ in partition} - {OTHER} for partition in partitions]
     assert all(len(kind) == 1 for kind in kinds)
     assert [next(iter(kind)) for kind in kinds][-1] == "recurrent"
 
@@ -121,8 +121,8 @@ def test_the_boundary_between_unlike_parts_is_kept() -> None:
 def test_a_kernel_keeps_the_elementwise_operators_behind_it() -> None:
     types = ["Conv", "BatchNormalization", "Relu", "Conv", "Relu", "Concat", "Relu", "MatMul", "Add"]
     graph = fake_dag([[number - 1] if number else [] for number in range(len(types))], types)
-    pieces = segments(graph, 9, one)
-    assert pieces == (("n0", "n1", "n2"), ("n3", "n4"), ("n5",), ("n6",), ("n7", "n8"))
+    partitions = segments(graph, 9, one)
+    assert partitions == (("n0", "n1", "n2"), ("n3", "n4"), ("n5",), ("n6",), ("n7", "n8"))
 
 
 def test_small_neighbours_of_one_character_are_one_even_below_the_limit() -> None:
@@ -132,9 +132,9 @@ def test_small_neighbours_of_one_character_are_one_even_below_the_limit() -> Non
 
 def test_a_value_of_unknown_shape_stays_within_a_segment() -> None:
     graph = fake_dag([[number - 1] if number else [] for number in range(6)], shapes={"v2": None})
-    pieces = segments(graph, 6, one)
-    assert any({"n2", "n3"} <= set(piece) for piece in pieces)
-    assert len(segments(graph, 6, one, crossing_ok=lambda value: True)) == len(pieces) + 1
+    partitions = segments(graph, 6, one)
+    assert any({"n2", "n3"} <= set(partition) for partition in partitions)
+    assert len(segments(graph, 6, one, crossing_ok=lambda value: True)) == len(partitions) + 1
 
 
 def test_characters() -> None:
@@ -145,6 +145,6 @@ def test_characters() -> None:
 
 def test_ten_thousand_nodes_are_cut() -> None:
     graph = fake_dag([[] if not number else sorted({number - 1, max(number - 9, 0)}) for number in range(10_000)])
-    pieces = segments(graph, 24, lambda node: 1.0 + node.index % 97)
-    assert 12 < len(pieces) <= 24 * REPEATS
-    assert all(len(before) < 1_000 for before, _ in pairwise(pieces))
+    partitions = segments(graph, 24, lambda node: 1.0 + node.index % 97)
+    assert 12 < len(partitions) <= 24 * REPEATS
+    assert all(len(before) < 1_000 for before, _ in pairwise(partitions))

@@ -14,7 +14,7 @@ from intarsia.devices import Constraint, model_constraints
 from intarsia.errors import ConfigError, NoCoverError, PlanError
 from intarsia.graph import SizeRange, load_model
 from intarsia.partitioning import Partition, PlanFile, linear_order, parse_plan
-from intarsia.planning.request import Compilation, Request, atoms_of, plan_compilation
+from intarsia.planning.request import Compilation, Request, plan_compilation, segments_of
 from intarsia.target import Target
 from tests.unit.graph.models import info, model, two_layers
 
@@ -40,8 +40,8 @@ def parts(job: Compilation) -> list[tuple[str, tuple[str, ...], str | None]]:
 
 def test_without_pruning_a_plan_may_be_cut_between_any_two_nodes() -> None:
     graph = load_model(light.build("squeezenet"))
-    every, few = atoms_of(graph, prune=False), atoms_of(graph)
-    assert [atom for atom in every if len(atom) > 1] == []
+    every, few = segments_of(graph, prune=False), segments_of(graph)
+    assert [segment for segment in every if len(segment) > 1] == []
     assert sum(every, ()) == sum(few, ()) == linear_order(graph)
     assert len(few) < len(every) / 2
 
@@ -62,7 +62,7 @@ def test_devices_part_what_one_engine_could_run_at_once() -> None:
         ("reference", ("MatMul_2", "Relu_3"), "one"),
     ]
     assert job.problem.places is not None
-    for nodes in (*job.problem.atoms, *(p.nodes for p in job.problem.whole(REFERENCE))):
+    for nodes in (*job.problem.segments, *(p.nodes for p in job.problem.whole(REFERENCE))):
         assert len({job.problem.places[id_] for id_ in nodes}) == 1
     assert len(job.problem.whole(REFERENCE)) == len(parts(job))
 
@@ -87,11 +87,11 @@ def test_a_plan_file_whose_target_does_not_serve_its_device() -> None:
 
 
 def test_the_model_carries_configuration_and_constraints() -> None:
-    wish = Constraint.node("relu", "two")
-    graph = planned(TWO, wish).graph
+    constraint = Constraint.node("relu", "two")
+    graph = planned(TWO, constraint).graph
     assert from_metadata(graph.metadata) == CompilationConfig.of(TWO)
     (carried,) = model_constraints(graph)
-    assert replace(carried, source="") == replace(wish, source="")
+    assert replace(carried, source="") == replace(constraint, source="")
 
 
 def test_a_model_that_says_another_configuration_than_the_argument() -> None:

@@ -90,10 +90,10 @@ def test_a_control_with_a_wide_interval_widens_times_by_that() -> None:
 
 
 @pytest.mark.parametrize("control", [None, {"median": 1.0}])
-def test_a_duel_that_did_not_come_to_its_end_decides_nothing(control: dict[str, float] | None) -> None:
+def test_a_paired_benchmark_that_did_not_come_to_its_end_decides_nothing(control: dict[str, float] | None) -> None:
     cut = comparison(20.0, search={"control_void": True, "control": control})
     found = judge(cut, comparison(), [parse_limit("p50>+5%")])
-    assert (found.outcome, found.findings[0].why) == (Outcome.UNDECIDED, "the duel did not come to its end")
+    assert (found.outcome, found.findings[0].why) == (Outcome.UNDECIDED, "the paired benchmark did not come to its end")
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,10 @@ def test_a_mix_names_each_engine_once_in_running_order(best: str | None) -> None
 
 
 def test_a_plan_in_less_than_fp32_is_named_as_such() -> None:
-    rough = report("openvino in int8-static", "onnxruntime") | {
+    reduced = report("openvino in int8-static", "onnxruntime") | {
         "partitions": [{"target": "openvino", "precision": {"int8-static": ["conv"]}}],
     }
-    assert Comparison(rough).recommendation == "Ship openvino in int8-static with spin free: because of the figures."
+    assert Comparison(reduced).recommendation == "Ship openvino in int8-static with spin free: because of the figures."
 
 
 def test_a_single_engine_is_shipped_with_its_options() -> None:
@@ -56,7 +56,13 @@ def test_a_single_engine_is_shipped_with_its_options() -> None:
 
 
 def test_what_it_needs_is_in_the_advice() -> None:
-    needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
+    needs = {
+        "memory": None,
+        "alternative": None,
+        "alternative_memory": None,
+        "artifact": 172_000_000,
+        "model": 87_000_000,
+    }
     found = Comparison(report("onnxruntime", "onnxruntime") | {"needs": needs})
     assert found.recommendation.endswith("figures; its artifact takes 172 MB for a model of 87 MB.")
     assert found.json()["needs"] == needs
@@ -71,11 +77,11 @@ def test_its_json_is_part_of_the_report_with_the_advice() -> None:
     assert "artifact" not in shown
 
 
-def rivals(low: float, high: float, peak_mb: int) -> dict[str, Any]:
+def alternatives(low: float, high: float, peak_mb: int) -> dict[str, Any]:
     """ONNX Runtime at 10 ms and 100 MB, and OpenVINO with a speed in this interval."""
     best = SINGLES[0] | {"memory": {"peak": 100 * 10**6}, "speedup_vs_best_single": None}
     gain = {"median": (low + high) / 2, "low": low, "high": high}
-    rival = {
+    alternative = {
         "target": "openvino",
         "tuned": "openvino",
         "latency_ms": 20.0 / (low + high),
@@ -83,7 +89,7 @@ def rivals(low: float, high: float, peak_mb: int) -> dict[str, Any]:
         "shown_vs_best_single": "slower" if high < 0.97 else "no difference shown",
     }
     return report("onnxruntime", "onnxruntime") | {
-        "singles": [best, rival | {"memory": {"peak": peak_mb * 10**6}}, SINGLES[1]]
+        "singles": [best, alternative | {"memory": {"peak": peak_mb * 10**6}}, SINGLES[1]]
     }
 
 
@@ -101,7 +107,7 @@ def rivals(low: float, high: float, peak_mb: int) -> dict[str, Any]:
     ],
 )
 def test_the_next_engine_is_named_with_what_speaks_for_it(low: float, high: float, peak_mb: int, said: str) -> None:
-    assert Comparison(rivals(low, high, peak_mb)).recommendation.endswith(f"figures; {said}")
+    assert Comparison(alternatives(low, high, peak_mb)).recommendation.endswith(f"figures; {said}")
 
 
 def test_a_mix_stands_beside_the_best_engine_alone() -> None:
@@ -133,20 +139,20 @@ def test_a_noisy_machine_is_said() -> None:
 
 
 def test_in_a_void_race_no_engine_is_held_against_another() -> None:
-    found = rivals(0.79, 0.81, 90)
+    found = alternatives(0.79, 0.81, 90)
     found["singles"][1]["shown_vs_best_single"] = "void"
     assert Comparison(found).recommendation.endswith("because of the figures.")
 
 
 def test_what_was_timed_apart_is_marked_and_stands_last() -> None:
-    found = rivals(0.79, 0.81, 90)
+    found = alternatives(0.79, 0.81, 90)
     apart = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 9.0, "raced": False}
     shown = repr(Comparison(found | {"singles": [apart, *found["singles"]]})).splitlines()
     assert [line.split()[0] for line in shown[1:5]] == ["10.0", "12.5", "~9.00", "-"]
 
 
 def test_printed_it_is_a_table_and_the_advice() -> None:
-    shown = repr(Comparison(rivals(0.79, 0.81, 90)))
+    shown = repr(Comparison(alternatives(0.79, 0.81, 90)))
     assert shown.splitlines()[0] == "Comparison of m.onnx on this machine, threads 2:"
     assert [line.split()[0] for line in shown.splitlines()[1:-1]] == ["10.0", "12.5", "-"]
     assert shown.splitlines()[-1].startswith("Ship onnxruntime")

@@ -29,7 +29,7 @@ def told(found: dict[str, Any]) -> list[str]:
 def test_our_kernels_are_held_against_the_engine_that_they_run_in(tmp_path: Path) -> None:
     others = single("winograd", 640), single("mnn", 100, 0.5), single("onnxruntime -optimization-level=all", 326, 2.0)
     found = needs(tmp_path, "winograd", 640, *others)
-    assert (found["memory"], found["rival_memory"]) == (640 * MB, 326 * MB)
+    assert (found["memory"], found["alternative_memory"]) == (640 * MB, 326 * MB)
     assert told(found) == [
         "it needs 640 MB of memory where onnxruntime -optimization-level=all alone needs 326 MB"
     ]  # fmt: skip
@@ -37,7 +37,7 @@ def test_our_kernels_are_held_against_the_engine_that_they_run_in(tmp_path: Path
 
 def test_a_mix_is_held_against_the_fastest_engine_that_is_not_ours(tmp_path: Path) -> None:
     others = single("winograd", 640, 0.5), single("mnn", 100, 2.0), single("openvino", 200, 1.0)
-    assert needs(tmp_path, "collage-2", 300, *others)["rival"] == "openvino"
+    assert needs(tmp_path, "collage-2", 300, *others)["alternative"] == "openvino"
     assert told(needs(tmp_path, "collage-2", 300, *others)) == [
         "it needs 300 MB of memory where openvino alone needs 200 MB"
     ]
@@ -45,7 +45,7 @@ def test_a_mix_is_held_against_the_fastest_engine_that_is_not_ours(tmp_path: Pat
 
 def test_an_engine_that_is_not_ours_is_held_against_none_but_itself(tmp_path: Path) -> None:
     found = needs(tmp_path, "openvino", 900, single("openvino", 900, 1.0), single("mnn", 100, 2.0))
-    assert found["rival"] is None
+    assert found["alternative"] is None
     assert told(found) == []
 
 

@@ -13,14 +13,14 @@ from intarsia.report.reasons import (
     accuracy,
     decision,
     figures,
+    for_partition,
     in_precision,
     ms,
-    opening,
+    opportunity,
     percent,
-    standing,
     unmeasured,
 )
-from tests.cli_fakes import ALONE, OLD, PARTITIONS, REPORT, ROUGH, SEARCH
+from tests.cli_fakes import ALONE, OLD, PARTITIONS, REDUCED, REPORT, SEARCH
 
 
 @given(st.floats(1e-3, 999, allow_nan=False))
@@ -42,21 +42,21 @@ def test_a_share_as_text(share: float | None, text: str) -> None:
     ("place", "text"),
     [
         (
-            {"target": "ncnn", "atoms": [3, 6], "gain_ms": 1.2, "switches": 2, "switch_ms": 1.9},
-            "ncnn would be faster on atoms 3-5 by 1.20 ms, but two switches cost 1.90 ms",
+            {"target": "ncnn", "segments": [3, 6], "gain_ms": 1.2, "transitions": 2, "transition_ms": 1.9},
+            "ncnn would be faster on segments 3-5 by 1.20 ms, but two transitions cost 1.90 ms",
         ),
         (
-            {"target": "mnn", "atoms": [0, 1], "gain_ms": 1.2, "switches": 1, "switch_ms": 0.5},
-            "mnn would be faster on atom 0 by 1.20 ms, and one switch costs 0.500 ms",
+            {"target": "mnn", "segments": [0, 1], "gain_ms": 1.2, "transitions": 1, "transition_ms": 0.5},
+            "mnn would be faster on segment 0 by 1.20 ms, and one transition costs 0.500 ms",
         ),
         (
-            {"target": "mnn", "atoms": [0, 1], "gain_ms": 1.2, "switches": 1, "switch_ms": None},
-            "mnn would be faster on atom 0 by 1.20 ms; what one switch would cost was not measured",
+            {"target": "mnn", "segments": [0, 1], "gain_ms": 1.2, "transitions": 1, "transition_ms": None},
+            "mnn would be faster on segment 0 by 1.20 ms; what one transition would cost was not measured",
         ),
     ],
 )
 def test_an_opening_in_words_and_figures(place: dict[str, Any], text: str) -> None:
-    assert opening(place) == text
+    assert opportunity(place) == text
 
 
 def test_a_mix_needs_no_more_than_its_reason() -> None:
@@ -66,31 +66,31 @@ def test_a_mix_needs_no_more_than_its_reason() -> None:
 def test_a_single_engine_is_told_with_what_speaks_against_it() -> None:
     first, *places = decision(ALONE)
     assert first == "chosen: mnn; no difference shown between the best mix and it (0.99 to 1.05 times as fast)"
-    assert places == [opening(place) for place in ALONE["openings"]]
-    many = ALONE | {"openings": ALONE["openings"] * 2}
+    assert places == [opportunity(place) for place in ALONE["opportunities"]]
+    many = ALONE | {"opportunities": ALONE["opportunities"] * 2}
     assert list(decision(many))[-1] == "1 more place where another engine is faster (--verbose)"
     assert list(decision(many, "below"))[-1] == "1 more place where another engine is faster (below)"
 
 
 def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
-    none = ALONE | {"openings": []}
+    none = ALONE | {"opportunities": []}
     assert len(list(decision(none))) == 1
     searched = none | {"search": SEARCH | {"unmeasured": []}}
     assert "no other engine would save" in list(decision(searched))[1]
-    assert len(list(decision(searched | {"atoms": []}))) == 1  # nothing was searched
+    assert len(list(decision(searched | {"segments": []}))) == 1  # nothing was searched
 
 
-def test_a_part_shows_its_first_rival_or_why_it_has_none() -> None:
-    assert standing(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
-    assert standing(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
-    assert standing(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
-    assert standing({}) == "-"
+def test_a_part_shows_its_first_alternative_or_why_it_has_none() -> None:
+    assert for_partition(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
+    assert for_partition(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
+    assert for_partition(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
+    assert for_partition({}) == "-"
 
 
 def test_what_the_time_left_out() -> None:
-    left = [{"target": "a", "atoms": [1, 2]}, {"target": "b", "atoms": [0, 1]}, {"target": "c", "atoms": [1]}]
+    left = [{"target": "a", "segments": [1, 2]}, {"target": "b", "segments": [0, 1]}, {"target": "c", "segments": [1]}]
     (sentence,) = unmeasured(SEARCH | {"unmeasured": left})
-    assert sentence.endswith("not measured: 2 of 3 atoms on a, b; 1 of 3 atoms on c")
+    assert sentence.endswith("not measured: 2 of 3 segments on a, b; 1 of 3 segments on c")
     assert list(unmeasured(SEARCH | {"finished": True})) == []
 
 
@@ -101,7 +101,7 @@ def test_the_figures_of_a_mix() -> None:
     assert any(line.startswith("control: the plan to beat against itself 1.003") for line in told)
 
 
-def test_a_void_duel_says_so() -> None:
+def test_a_void_paired_benchmark_says_so() -> None:
     void = REPORT | {"search": SEARCH | {"control_void": True}}
     assert any("the race is void: it left 2 %" in line for line in figures(void))
     wide = {"control_void": True, "void_reason": "its interval reaches further than 10 % from 1"}
@@ -136,7 +136,7 @@ def test_what_ended_the_search_is_said_with_the_time_that_it_had() -> None:
     def told(**search: bool) -> str:
         return next(unmeasured(SEARCH | search, 60.0))
 
-    assert told().startswith("the search used up its share of the 60 s budget; not measured: 1 of 3 atoms on ncnn")
+    assert told().startswith("the search used up its share of the 60 s budget; not measured: 1 of 3 segments on ncnn")
     assert told(replayed=True).startswith("the search, of an earlier compile, had used up its share of the 60 s budget")
     assert told(interrupted=True).startswith("it was interrupted before its end")
     assert not list(unmeasured(SEARCH | {"finished": True}, 60.0))
@@ -144,7 +144,7 @@ def test_what_ended_the_search_is_said_with_the_time_that_it_had() -> None:
 
 def test_how_a_plan_runs() -> None:
     assert any(
-        "1 switch (0.310 ms together), inside one session, threads 2" in line
+        "1 transition (0.310 ms together), inside one session, threads 2" in line
         for line in figures(REPORT | {"embed": True})
     )
 
@@ -169,8 +169,10 @@ def test_the_memory_of_a_mix_stands_beside_that_of_the_best_single_engine() -> N
 
 
 def test_the_error_of_each_output_and_of_how_many_nodes() -> None:
-    (line,) = accuracy(ROUGH)
-    assert line == ("error on 32 unseen inputs: scores 0.018 (mean 0.016), boxes 0.0031 (mean 0.0027); 0.05 is allowed")
-    assert in_precision(ROUGH["partitions"][0]) == "mnn, 2 in int8-static"
+    (line,) = accuracy(REDUCED)
+    assert line == (
+        "error on 32 validation inputs: scores 0.018 (mean 0.016), boxes 0.0031 (mean 0.0027); 0.05 is allowed"
+    )
+    assert in_precision(REDUCED["partitions"][0]) == "mnn, 2 in int8-static"
     assert not list(accuracy(OLD))
     assert in_precision(OLD["partitions"][0]) == OLD["partitions"][0]["target"]

@@ -82,7 +82,7 @@ def report(chosen: Candidate = MIX, *, mixes: bool = True, verdict: Verdict = VE
         Single(target=OPENVINO, outcome=Failure(stage="compile", reason="no", cause=Cause.ENGINE, repro="r.py")),
     ]
     found = (Mix(candidate=MIX, measured_ms=8.5), Mix(candidate=plan("collage-2", OPENVINO, ORT), measured_ms=9.5))
-    collage = CollageResult(mixes=found, atoms=2, rounds=2, is_finished=False, known=KNOWN, shares=SHARES)
+    collage = CollageResult(mixes=found, segments=2, rounds=2, is_finished=False, known=KNOWN, shares=SHARES)
     return compile_report(
         job=cast("Compilation", Job()),
         singles=singles,
@@ -106,7 +106,7 @@ def test_the_figures_of_what_ships() -> None:
     found = report()
     assert found["latency_ms"] == {"median": 8.0, "min": 7.0, "p90": 8.0}
     assert found["speedup_vs_best_single"]["median"] == 1.25
-    assert (found["chosen"], found["best_single"], found["predicted_ms"], found["switches"]) == (
+    assert (found["chosen"], found["best_single"], found["predicted_ms"], found["transitions"]) == (
         "collage", "onnxruntime", 8.0, 1,
     )  # fmt: skip
     assert [(part["target"], part["predicted_ms"], part["measured_ms"]) for part in found["partitions"]] == [
@@ -132,7 +132,7 @@ def test_what_repeats_it() -> None:
 def test_engines_with_their_times_or_failures() -> None:
     ort, mnn, openvino = report()["singles"]
     assert ort["speedup_vs_best_single"] is None
-    assert ort["latency_ms"] == 10.0  # the duel's figure, not the first look's
+    assert ort["latency_ms"] == 10.0  # the paired benchmark's figure, not the first look's
     assert (ort["compile_s"], ort["load_s"], ort["max_rel_error"]) == (0.5, 0.25, 1e-6)
     assert mnn == {
         "target": "mnn",
@@ -141,11 +141,11 @@ def test_engines_with_their_times_or_failures() -> None:
     assert openvino["failure"] == {"stage": "compile", "reason": "no", "cause": "engine", "repro": "r.py"}
 
 
-def test_mixes_have_the_duels_figure_where_there_is_one() -> None:
+def test_mixes_have_the_paired_benchmarks_figure_where_there_is_one() -> None:
     raced, other = report()["mixes"]
-    assert (raced["name"], raced["latency_ms"], raced["switches"], raced["raced"]) == ("collage", 8.0, 1, True)
+    assert (raced["name"], raced["latency_ms"], raced["transitions"], raced["raced"]) == ("collage", 8.0, 1, True)
     assert (raced["speed"], raced["speedup_vs_best_single"]["median"]) == (1.25, 1.25)
-    assert (other["name"], other["latency_ms"], other["switches"], other["raced"]) == ("collage-2", 9.5, 1, False)
+    assert (other["name"], other["latency_ms"], other["transitions"], other["raced"]) == ("collage-2", 9.5, 1, False)
     # A figure of another moment has no speed beside those of the race.
     assert (other["speed"], other["speedup_vs_best_single"], other["failure"]) == (None, None, None)
     assert (raced["shown_vs_best_single"], other["shown_vs_best_single"]) == ("faster", None)
@@ -153,10 +153,10 @@ def test_mixes_have_the_duels_figure_where_there_is_one() -> None:
     assert report(verdict=failed)["mixes"][1]["failure"] == {"stage": "verify", "reason": "wrong"}
 
 
-def test_each_part_stands_among_its_rivals() -> None:
+def test_each_part_stands_among_its_alternatives() -> None:
     first, second = report()["partitions"]
     assert (first["share"], second["share"]) == (5.0 / 8.0, 3.0 / 8.0)
-    assert (first["switch_ms"], second["switch_ms"]) == (None, 0.5)
+    assert (first["transition_ms"], second["transition_ms"]) == (None, 0.5)
     assert first["runners_up"] == []
     # The whole model on one engine took 9.5 ms; the mix, 4.0 and 4.0.
     assert second["runners_up"] == [{"target": "onnxruntime", "ms": 5.5, "is_measured": False, "plan_ms": 1.5}]
@@ -164,13 +164,19 @@ def test_each_part_stands_among_its_rivals() -> None:
 
 
 def test_a_single_engine_has_openings_and_a_mix_has_none() -> None:
-    (opening,) = report(ALONE)["openings"]
-    assert opening == {"target": "openvino", "atoms": [1, 2], "gain_ms": 2.0, "switches": 1, "switch_ms": 0.5}
-    assert report()["openings"] == []
+    (opportunity,) = report(ALONE)["opportunities"]
+    assert opportunity == {
+        "target": "openvino",
+        "segments": [1, 2],
+        "gain_ms": 2.0,
+        "transitions": 1,
+        "transition_ms": 0.5,
+    }
+    assert report()["opportunities"] == []
 
 
-def test_atoms_have_a_cost_on_each_engine_or_null() -> None:
-    first, second = report()["atoms"]
+def test_segments_have_a_cost_on_each_engine_or_null() -> None:
+    first, second = report()["segments"]
     assert first == {
         "nodes": 1, "first": "n0", "last": "n0", "ms": {"onnxruntime": 4.0, "mnn": None, "openvino": None},
     }  # fmt: skip
@@ -189,14 +195,14 @@ def test_the_search_and_its_absence() -> None:
     search = report()["search"]
     assert search == {
         "seconds": 1.235, "announced_s": None, "announced_because": None,
-        "measured": 7, "cached": 3, "atoms": 2, "candidates": 0, "finished": False,
+        "measured": 7, "cached": 3, "segments": 2, "candidates": 0, "finished": False,
         "interrupted": False, "control_void": False, "void_reason": None, "replayed": False, "race_replayed": False,
-        "unmeasured": [{"target": "mnn", "atoms": [0, 1]}],
+        "unmeasured": [{"target": "mnn", "segments": [0, 1]}],
         "control": {"median": 1.0, "low": 1.0, "high": 1.0},
     }  # fmt: skip
     without = report(WHOLE, mixes=False)
-    assert (without["mixes"], without["atoms"]) == ([], [])
-    assert (without["search"]["atoms"], without["search"]["finished"]) == (0, True)
+    assert (without["mixes"], without["segments"]) == ([], [])
+    assert (without["search"]["segments"], without["search"]["finished"]) == (0, True)
     assert without["speedup_vs_best_single"]["median"] == 1.0
 
 
@@ -234,7 +240,7 @@ def test_what_is_brought_to_devices_and_back() -> None:
 
 
 def test_a_transfer_of_ours_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    traits = replace(registry.get("ncnn").traits, residents=True)
+    traits = replace(registry.get("ncnn").traits, device_values=True)
     monkeypatch.setattr(type(registry.get("ncnn")), "traits", traits)
     moved = plan("collage", ORT, Target("ncnn -base=vulkan"))
     times = {"collage": (0.25, 0.5)}

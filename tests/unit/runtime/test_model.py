@@ -125,8 +125,8 @@ DOORS: Mapping[str, Callable[[CompiledModel], object]] = {
 
 
 @pytest.mark.parametrize("is_loaded", [False, True])
-@pytest.mark.parametrize("door", DOORS)
-def test_a_closed_model_says_so_at_every_door_and_loads_nothing(door: str, is_loaded: bool) -> None:
+@pytest.mark.parametrize("input_spec", DOORS)
+def test_a_closed_model_says_so_at_every_door_and_loads_nothing(input_spec: str, is_loaded: bool) -> None:
     closed = made()
     executor = closed.load() if is_loaded else None
     with closed:
@@ -134,7 +134,7 @@ def test_a_closed_model_says_so_at_every_door_and_loads_nothing(door: str, is_lo
     closed.close()
     for _ in range(2):
         with pytest.raises(ClosedError, match="the model was closed; load it again"):
-            DOORS[door](closed)
+            DOORS[input_spec](closed)
     if executor is not None:
         with pytest.raises(ClosedError):
             executor.run({"a": A, "b": B})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intarsia.runtime.tolerance import FEW, LARGEST, LENGTH, MOST, Apart, apart, leeways, remark
+from intarsia.runtime.tolerance import FEW, LARGEST, LENGTH, MOST, Apart, apart, remark, tolerances
 from intarsia.runtime.verify import deviation
 
 BASE = np.random.default_rng(0).standard_normal((40, 50)).astype(np.float32)
@@ -31,26 +31,26 @@ def test_what_vanishes_is_not_compared_with_itself(dtype: str) -> None:
 
 def test_what_is_left_open_is_a_multiple_of_the_movement() -> None:
     moved = [{"y": Apart(largest=0.01, length=0.004)}, {"y": Apart(largest=0.008, length=0.005)}]
-    (found,) = leeways(moved, steps=frozenset()).values()
+    (found,) = tolerances(moved, steps=frozenset()).values()
     assert found.largest == pytest.approx(LARGEST * 0.01)
     assert found.length == pytest.approx(LENGTH * 0.005)
-    (alone,) = leeways(moved[:1], steps=frozenset()).values()
+    (alone,) = tolerances(moved[:1], steps=frozenset()).values()
     assert alone.largest == pytest.approx(FEW * LARGEST * 0.01)
-    (wild,) = leeways([{"y": Apart(largest=9.0, length=float("inf"))}], steps=frozenset()).values()
+    (wild,) = tolerances([{"y": Apart(largest=9.0, length=float("inf"))}], steps=frozenset()).values()
     assert (wild.largest, wild.length) == (MOST, MOST)
-    (steps,) = leeways([{"y": Apart(largest=2.0, length=0.5)}] * 2, steps=frozenset({"y"})).values()
+    (steps,) = tolerances([{"y": Apart(largest=2.0, length=0.5)}] * 2, steps=frozenset({"y"})).values()
     assert (steps.largest, steps.length) == (6.0, 1.0)
-    assert leeways([], steps=frozenset()) == {}
+    assert tolerances([], steps=frozenset()) == {}
 
 
 def test_both_the_largest_and_the_length_must_hold() -> None:
-    (leeway,) = leeways([{"y": Apart(largest=0.01, length=0.001)}] * 2, steps=frozenset()).values()
+    (tolerance,) = tolerances([{"y": Apart(largest=0.01, length=0.001)}] * 2, steps=frozenset()).values()
     one_off = BASE.copy()
     one_off[0, 0] += 0.02 * np.abs(BASE).max()
-    found = deviation("y", one_off, BASE, leeway)
+    found = deviation("y", one_off, BASE, tolerance)
     assert (found.is_acceptable, found.rounds) == (True, True)
     assert not deviation("y", one_off, BASE).is_acceptable
-    everywhere = deviation("y", BASE + 0.02 * np.abs(BASE).max(), BASE, leeway)
+    everywhere = deviation("y", BASE + 0.02 * np.abs(BASE).max(), BASE, tolerance)
     assert not everywhere.is_acceptable
     assert str(everywhere).startswith("y: error 0.0")
     assert str(everywhere).endswith("(what this model's own rounding leaves open)")
@@ -58,21 +58,21 @@ def test_both_the_largest_and_the_length_must_hold() -> None:
 
 
 def test_steps_may_be_as_many_as_rounding_makes_them() -> None:
-    (leeway,) = leeways([{"q": Apart(largest=1.0, length=0.2)}] * 2, steps=frozenset({"q"})).values()
+    (tolerance,) = tolerances([{"q": Apart(largest=1.0, length=0.2)}] * 2, steps=frozenset({"q"})).values()
     right = np.full(1000, 100, np.uint8)
     some, all_ = right.copy(), right + np.uint8(1)
     some[:100] += np.uint8(2)
-    assert deviation("q", some, right, leeway).is_acceptable is False  # 0.63 in the mean square, 0.4 are open
+    assert deviation("q", some, right, tolerance).is_acceptable is False  # 0.63 in the mean square, 0.4 are open
     some[:] = right
     some[:30] += np.uint8(2)
-    assert deviation("q", some, right, leeway).is_acceptable
-    assert not deviation("q", all_, right, leeway).is_acceptable
+    assert deviation("q", some, right, tolerance).is_acceptable
+    assert not deviation("q", all_, right, tolerance).is_acceptable
 
 
 def test_fp32_stays_as_strict_as_it_was() -> None:
-    (leeway,) = leeways([{"y": Apart(largest=1e-7, length=1e-7)}], steps=frozenset()).values()
-    assert deviation("y", BASE * (1 + 5e-4), BASE, leeway).is_acceptable
-    off = deviation("y", BASE * (1 + 2e-3), BASE, leeway)
+    (tolerance,) = tolerances([{"y": Apart(largest=1e-7, length=1e-7)}], steps=frozenset()).values()
+    assert deviation("y", BASE * (1 + 5e-4), BASE, tolerance).is_acceptable
+    off = deviation("y", BASE * (1 + 2e-3), BASE, tolerance)
     assert (off.is_acceptable, off.allowed, off.rounds) == (False, 1e-3, False)
 
 

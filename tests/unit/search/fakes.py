@@ -45,12 +45,13 @@ class MemoryStore:
 
 
 class FakeMeasurer:
-    """Costs are sums over atoms, plus what the switch between two engines costs, plus what only whole plans show."""
+    """Costs are sums over segments, plus what the transition between two engines costs, plus what only whole plans
+    show."""
 
     def __init__(
         self,
-        atoms_ms: Mapping[Target, Sequence[float]],
-        switch_ms: float = 0.0,
+        segments_ms: Mapping[Target, Sequence[float]],
+        transition_ms: float = 0.0,
         surprise_ms: float = 0.0,
         failing: Mapping[Target, str] | None = None,
         telling: Collection[Target] = (),
@@ -58,19 +59,19 @@ class FakeMeasurer:
         errors: Mapping[Target, float] | None = None,
         stages: Mapping[Target, StageCheck] | None = None,
     ) -> None:
-        """The engines in ``telling`` have profilers; a switch inside a session costs ``embedded_ms``.
+        """The engines in ``telling`` have profilers; a transition inside a session costs ``embedded_ms``.
 
         What fails at ``verify`` is measured where nothing is verified, with the error in ``errors``; ``stages`` tells
         what comes of checking the rounding stages of each engine.
         """
         self._errors = errors or {}
         self._stages = stages or {}
-        self._atoms_ms = atoms_ms
-        self._switch_ms = switch_ms
+        self._segments_ms = segments_ms
+        self._transition_ms = transition_ms
         self._surprise_ms = surprise_ms
         self._failing = failing or {}
         self._telling = telling
-        self._embedded_ms = switch_ms + surprise_ms if embedded_ms is None else embedded_ms
+        self._embedded_ms = transition_ms + surprise_ms if embedded_ms is None else embedded_ms
         self.store = MemoryStore(Path())
         self.time = Timetable()
         self.provenance: Mapping[str, str] = {}
@@ -81,18 +82,18 @@ class FakeMeasurer:
 
     def cost(
         self,
-        piece: Partition,
+        partition: Partition,
         settings: RunSettings,
         after: Partition | None = None,
         effort: Effort | None = None,
     ) -> Outcome:
         self.measured += 1
-        self.asked.append((piece.target.kind.name, len(piece.nodes)))
-        stage = self._failing.get(piece.target)
-        if stage is not None and not (stage == "verify" and self._is_let_pass(piece.target, settings)):
+        self.asked.append((partition.target.kind.name, len(partition.nodes)))
+        stage = self._failing.get(partition.target)
+        if stage is not None and not (stage == "verify" and self._is_let_pass(partition.target, settings)):
             return Failure(stage=stage, reason="on purpose", cause=Cause.ENGINE)
-        error = self._errors.get(piece.target, 0.0)
-        return measured(self.piece_ms(piece) + (0.0 if after is None else self._switch_ms), error)
+        error = self._errors.get(partition.target, 0.0)
+        return measured(self.partition_ms(partition) + (0.0 if after is None else self._transition_ms), error)
 
     def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
         return self._stages[partitions[0].target]
@@ -104,37 +105,37 @@ class FakeMeasurer:
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
         self.measured += 1
         if settings.embed:
-            return measured(sum(map(self.piece_ms, partitions)) + (len(partitions) - 1) * self._embedded_ms)
+            return measured(sum(map(self.partition_ms, partitions)) + (len(partitions) - 1) * self._embedded_ms)
         return measured(self.plan_ms(partitions))
 
-    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
-        if piece.target not in self._telling:
+    def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
+        if partition.target not in self._telling:
             return {}
-        return {node: 0.8 * self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes}
+        return {node: 0.8 * self._segments_ms[partition.target][int(node[1:])] for node in partition.nodes}
 
     def noted(self, partitions: Sequence[Partition], failure: Failure) -> Failure:
         self.may_conclude &= not failure.cause.is_transient
         return failure
 
-    def piece_ms(self, piece: Partition) -> float:
-        return sum(self._atoms_ms[piece.target][int(node[1:])] for node in piece.nodes)
+    def partition_ms(self, partition: Partition) -> float:
+        return sum(self._segments_ms[partition.target][int(node[1:])] for node in partition.nodes)
 
     def plan_ms(self, partitions: Sequence[Partition]) -> float:
         switches = len(partitions) - 1
-        return sum(map(self.piece_ms, partitions)) + switches * (self._switch_ms + self._surprise_ms)
+        return sum(map(self.partition_ms, partitions)) + switches * (self._transition_ms + self._surprise_ms)
 
     def as_measurer(self) -> Measurer:
         return cast("Measurer", self)
 
 
-def chain_problem(atoms: int, targets: Sequence[Target], budget_s: float = 60.0) -> Problem:
-    """A chain of nodes, each an atom of its own, that every target takes."""
-    graph = fake_dag([[number - 1] if number else [] for number in range(atoms)])
+def chain_problem(segments: int, targets: Sequence[Target], budget_s: float = 60.0) -> Problem:
+    """A chain of nodes, each a segment of its own, that every target takes."""
+    graph = fake_dag([[number - 1] if number else [] for number in range(segments)])
     return Problem(
         graph=graph,
         targets=tuple(targets),
         capabilities={target: Capability(refusals={}) for target in targets},
         settings=SearchSettings(budget_s=budget_s),
         threads=2,
-        atoms=tuple((node.id,) for node in graph.nodes),
+        segments=tuple((node.id,) for node in graph.nodes),
     )

@@ -21,7 +21,6 @@ from intarsia.cost.worker import lock
 from intarsia.cost.worker.protocol import (
     Answer,
     Failed,
-    Fragment,
     Measure,
     Measured,
     Open,
@@ -31,6 +30,7 @@ from intarsia.cost.worker.protocol import (
     Times,
     Wait,
     Waited,
+    Workload,
     Write,
     Written,
 )
@@ -49,15 +49,15 @@ class Table:
     """
 
     node_ms: Mapping[str, Mapping[str, float]]
-    switch_ms: float
+    transition_ms: float
 
-    def piece_ms(self, graph: Graph, engine: str, nodes: Sequence[str]) -> float:
-        """One piece, wherever it runs."""
+    def partition_ms(self, graph: Graph, engine: str, nodes: Sequence[str]) -> float:
+        """One partition, wherever it runs."""
         return sum(self.node_ms[engine][graph.node(id_).op_type] for id_ in nodes)
 
     def plan_ms(self, graph: Graph, parts: Sequence[tuple[str, Sequence[str]]]) -> float:
-        """A plan: its pieces and the switches between them."""
-        return sum(self.piece_ms(graph, *part) for part in parts) + self.switch_ms * (len(parts) - 1)
+        """A plan: its partitions and the transitions between them."""
+        return sum(self.partition_ms(graph, *part) for part in parts) + self.transition_ms * (len(parts) - 1)
 
 
 class TableWorker:
@@ -65,10 +65,10 @@ class TableWorker:
 
     graph: ClassVar[Graph]
     table: ClassVar[Table]
-    written: ClassVar[dict[str, Fragment]]
+    written: ClassVar[dict[str, Workload]]
 
     def __init__(self, folder: Path, environment: Mapping[str, str | None]) -> None:
-        self._opened: Fragment | None = None
+        self._opened: Workload | None = None
 
     def start(self) -> None:
         """There is no process to start."""
@@ -79,7 +79,7 @@ class TableWorker:
                 ms = self._timed_ms(request)
                 return Measured(samples_ms=(ms,) * 9, compile_s=0.0, load_s=0.0, error=0.0, is_complete=True)
             case Write():
-                self.written[request.path] = request.fragment
+                self.written[request.path] = request.workload
                 return Written(compile_s=0.0)
             case Wait():
                 return Waited()
@@ -89,7 +89,7 @@ class TableWorker:
             case Round() if self._opened is not None:
                 return Times(ms=(self._plan_ms(self._opened),) * request.runs)
             case Profile() if self._opened is not None:
-                return Times(ms=tuple(self.table.piece_ms(self.graph, *part) for part in _parts(self._opened)))
+                return Times(ms=tuple(self.table.partition_ms(self.graph, *part) for part in _parts(self._opened)))
         return Failed(stage="run", reason="the table says nothing about that", cause=Cause.ENGINE)
 
     def send(self, request: Question) -> None:
@@ -110,13 +110,13 @@ class TableWorker:
         self.close()
 
     def _timed_ms(self, request: Measure) -> float:
-        parts = _parts(request.fragment)
+        parts = _parts(request.workload)
         if request.timed == "all":
-            return self._plan_ms(request.fragment)
-        return self.table.piece_ms(self.graph, *parts[-1]) + self.table.switch_ms * (len(parts) > 1)
+            return self._plan_ms(request.workload)
+        return self.table.partition_ms(self.graph, *parts[-1]) + self.table.transition_ms * (len(parts) > 1)
 
-    def _plan_ms(self, fragment: Fragment) -> float:
-        return self.table.plan_ms(self.graph, _parts(fragment))
+    def _plan_ms(self, workload: Workload) -> float:
+        return self.table.plan_ms(self.graph, _parts(workload))
 
 
 @contextmanager
@@ -138,5 +138,5 @@ def table_machine(graph: Graph, table: Table, folder: Path, worker: type[TableWo
         yield
 
 
-def _parts(fragment: Fragment) -> list[tuple[str, tuple[str, ...]]]:
-    return [(piece.target.partition(" ")[0], piece.nodes) for piece in fragment.pieces]
+def _parts(workload: Workload) -> list[tuple[str, tuple[str, ...]]]:
+    return [(partition.target.partition(" ")[0], partition.nodes) for partition in workload.partitions]

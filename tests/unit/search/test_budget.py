@@ -28,7 +28,7 @@ from intarsia.target import Target
 from tests.unit.search.fakes import MemoryStore, chain_problem
 from tests.unit.search.table_machine import Table, TableWorker, table_machine
 
-ATOMS = 6
+SEGMENTS = 6
 TARGETS = (Target("onnxruntime"), Target("openvino"), Target("mnn"))
 MOST = 1.1
 many = settings(
@@ -82,13 +82,16 @@ def slow_worker(clock: Clock, pace: Pace) -> type[TableWorker]:
         def _takes_s(self, request: Question) -> float:
             match request:
                 case Measure():
-                    parts = [(piece.target.partition(" ")[0], len(piece.nodes)) for piece in request.fragment.pieces]
-                    return 0.4 + sum(pace.engine_s[engine] * nodes / ATOMS for engine, nodes in parts)
+                    parts = [
+                        (partition.target.partition(" ")[0], len(partition.nodes))
+                        for partition in request.workload.partitions
+                    ]
+                    return 0.4 + sum(pace.engine_s[engine] * nodes / SEGMENTS for engine, nodes in parts)
                 case Write():
                     return 0.1
                 case Open():
-                    fragment = self.written[request.path]
-                    engines = {piece.target.partition(" ")[0] for piece in fragment.pieces}
+                    workload = self.written[request.path]
+                    engines = {partition.target.partition(" ")[0] for partition in workload.partitions}
                     return 0.1 + max(pace.engine_s[engine] for engine in engines)
                 case Round():
                     return 0.01 * (request.warm + request.runs)
@@ -107,7 +110,7 @@ def machines(draw: st.DrawFn) -> tuple[Table, Pace, float]:
         engine_s={target.kind.name: draw(seconds) for target in TARGETS},
     )
     rows = {target.kind.name: {"any": float(draw(st.integers(1, 20)))} for target in TARGETS}
-    return Table(node_ms=rows, switch_ms=1.0), pace, draw(st.sampled_from((2.0, 5.0, 20.0, 60.0)))
+    return Table(node_ms=rows, transition_ms=1.0), pace, draw(st.sampled_from((2.0, 5.0, 20.0, 60.0)))
 
 
 class Ran:
@@ -118,7 +121,7 @@ class Ran:
         self.deadline = Deadline(budget_s, clock=clock)
         self.told: list[Progress] = []
         watch = Counting(self.told.append, self.deadline)
-        problem = chain_problem(ATOMS, TARGETS, budget_s)
+        problem = chain_problem(SEGMENTS, TARGETS, budget_s)
         ops = {node.op_type for node in problem.graph.nodes}
         rows = {engine: dict.fromkeys(ops, row["any"]) for engine, row in table.node_ms.items()}
         executor = SimpleNamespace(kind=SimpleNamespace(name="graph"))
@@ -181,7 +184,7 @@ def test_asked_again_nothing_is_measured_and_the_same_ships(tmp_path: Path, mach
 
 def test_what_there_was_no_time_for_is_named(tmp_path: Path) -> None:
     pace = Pace(before_s=1.0, process_s=0.5, engine_s={"onnxruntime": 0.5, "openvino": 30.0, "mnn": 0.5})
-    table = Table(node_ms={target.kind.name: {"any": 2.0} for target in TARGETS}, switch_ms=1.0)
+    table = Table(node_ms={target.kind.name: {"any": 2.0} for target in TARGETS}, transition_ms=1.0)
     ran = Ran(table, pace, 6.0, MemoryStore(tmp_path), tmp_path)
     outcomes = {single.target.kind.name: single.outcome for single in ran.found.singles}
     assert isinstance(outcomes["openvino"], Failure)
@@ -192,7 +195,9 @@ def test_what_there_was_no_time_for_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("budget_s", [3.0, 60.0])
 def test_without_time_for_a_race_the_best_as_measured_alone_ships(tmp_path: Path, budget_s: float) -> None:
     pace = Pace(before_s=0.5, process_s=0.4, engine_s={"onnxruntime": 0.3, "openvino": 0.3, "mnn": 0.3})
-    table = Table(node_ms={"onnxruntime": {"any": 3.0}, "openvino": {"any": 2.0}, "mnn": {"any": 9.0}}, switch_ms=1.0)
+    table = Table(
+        node_ms={"onnxruntime": {"any": 3.0}, "openvino": {"any": 2.0}, "mnn": {"any": 9.0}}, transition_ms=1.0
+    )
     decision = Ran(table, pace, budget_s, MemoryStore(tmp_path), tmp_path).found.decision
     assert bool(decision.verdict.rounds_ms) is (budget_s == 60.0)
     assert ("not compared side by side" in decision.reason) is (budget_s == 3.0)

@@ -67,7 +67,7 @@ class World:
             capabilities=self.capabilities,
             settings=SearchSettings(budget_s=1e9),
             threads=2,
-            atoms=segments(self.graph, 16, lambda node: work(self.graph, node)),
+            segments=segments(self.graph, 16, lambda node: work(self.graph, node)),
         )
 
     def cost_ms(self, partitions: Sequence[Partition]) -> float:
@@ -93,7 +93,7 @@ def worlds(draw: st.DrawFn) -> World:
         graph=graph,
         capabilities={target: Capability(refusals=refused[target]) for target in TARGETS},
         table=Table(
-            node_ms={target.kind.name: draw(row) for target in TARGETS}, switch_ms=float(draw(st.integers(0, 10)))
+            node_ms={target.kind.name: draw(row) for target in TARGETS}, transition_ms=float(draw(st.integers(0, 10)))
         ),
     )
 
@@ -128,7 +128,7 @@ def planned(world: World, records: MemoryStore) -> Planned:
         tuned = {single.tuned: world.capabilities[single.target] for single in singles}
         wholes = {single.tuned: single.outcome for single in singles}
         mixes: tuple[Candidate, ...] = ()
-        if len(problem.atoms) > 1:
+        if len(problem.segments) > 1:
             found = CollageSearch(problem, measurer, tuned, wholes, unwatched).run(NO_END)
             mixes = tuple(mix.candidate for mix in found.mixes)
         plans = tuple(candidate for single in singles for candidate in single.candidates)
@@ -214,8 +214,8 @@ def test_running_a_plan_gives_what_the_model_gives(source: onnx.ModelProto, data
     order = linear_order(graph)
     assume(order)
     cuts = sorted(data.draw(st.sets(st.integers(1, len(order) - 1)))) if len(order) > 1 else []
-    pieces = [order[start:end] for start, end in itertools.pairwise((0, *cuts, len(order)))]
-    parts = [Partition(target=Target("reference"), nodes=tuple(piece)) for piece in pieces]
+    partitions = [order[start:end] for start, end in itertools.pairwise((0, *cuts, len(order)))]
+    parts = [Partition(target=Target("reference"), nodes=tuple(partition)) for partition in partitions]
     plan = plan_of(graph, parts, RunSettings(threads=1))
     executor = load_build(graph, build(graph, plan))
     for seed in range(2):
@@ -266,7 +266,7 @@ def test_a_mix_that_costs_less_ships() -> None:
     graph = load_model(two_halves())
     row = dict.fromkeys(OPERATORS, 9.0)
     table = Table(
-        node_ms={"onnxruntime": {**row, "Relu": 1.0}, "openvino": {**row, "Neg": 1.0}, "mnn": row}, switch_ms=1.0
+        node_ms={"onnxruntime": {**row, "Relu": 1.0}, "openvino": {**row, "Neg": 1.0}, "mnn": row}, transition_ms=1.0
     )
     world = World(graph=graph, capabilities=dict.fromkeys(TARGETS, Capability(refusals={})), table=table)
     with fresh() as store:

@@ -24,7 +24,7 @@ from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision import candidates, reduced_precision
 from intarsia.search.precision.layer_choice import Choice
-from intarsia.search.precision.reduced_precision import RoughPlans, RoughSearch
+from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans, ReducedPrecisionSearch
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual
 from tests.unit.search.fakes import chain_problem, measured
@@ -76,13 +76,13 @@ class Choosing:
 
 def searched(
     monkeypatch: pytest.MonkeyPatch, machine: Machine, *, allowed: float, isa: tuple[str, ...] = ("avx512_bf16",)
-) -> RoughPlans:
+) -> ReducedPrecisionPlans:
     monkeypatch.setattr(candidates, "this_machine", lambda: SimpleNamespace(isa=isa))
-    monkeypatch.setattr(RoughSearch, "_chooser", lambda self, target: Choosing())
-    monkeypatch.setattr(RoughSearch, "_refusal", lambda self, part: None)
+    monkeypatch.setattr(ReducedPrecisionSearch, "_chooser", lambda self, target: Choosing())
+    monkeypatch.setattr(ReducedPrecisionSearch, "_refusal", lambda self, part: None)
     problem = chain_problem(1, [ENGINE])
     settings = replace(problem.settings, max_error=allowed)
-    problem = replace(problem, graph=GRAPH, atoms=tuple((node.id,) for node in GRAPH.nodes), settings=settings)
+    problem = replace(problem, graph=GRAPH, segments=tuple((node.id,) for node in GRAPH.nodes), settings=settings)
     plan = Candidate(
         name="openvino",
         label="openvino",
@@ -92,10 +92,10 @@ def searched(
     )
     samples: Any = SimpleNamespace(calibration=tuple(Path(f"{number}.npz") for number in range(4)))
     substitute: Any = machine
-    return RoughSearch(problem, substitute, samples, unwatched).run([plan])
+    return ReducedPrecisionSearch(problem, substitute, samples, unwatched).run([plan])
 
 
-def labels(plans: RoughPlans) -> list[str]:
+def labels(plans: ReducedPrecisionPlans) -> list[str]:
     return [each.candidate.label for each in plans.found]
 
 

@@ -25,20 +25,21 @@ def every_edge(stops: list[int]) -> list[Edge[str]]:
     ]
 
 
-def least_cost(atoms: int, edges: list[Edge[str]], costs: list[float]) -> float:
-    """Each atom is covered once, and a piece stands behind a target only where a piece of that target ends."""
+def least_cost(segments: int, edges: list[Edge[str]], costs: list[float]) -> float:
+    """Each segment is covered once, and a partition stands behind a target only where a partition of that target
+    ends."""
     rows: defaultdict[object, dict[int, float]] = defaultdict(dict)
     for number, edge in enumerate(edges):
-        for atom in range(edge.start, edge.end):
-            rows["atom", atom][number] = 1.0
+        for segment in range(edge.start, edge.end):
+            rows["segment", segment][number] = 1.0
         if edge.after is not None:
             rows["state", edge.start, edge.after][number] = -1.0
-        if edge.end < atoms:
+        if edge.end < segments:
             rows["state", edge.end, edge.target][number] = 1.0
     matrix = np.zeros((len(rows), len(edges)))
     for row, entries in enumerate(rows.values()):
         matrix[row, list(entries)] = list(entries.values())
-    right = np.array([1.0 if key[0] == "atom" else 0.0 for key in rows])  # type: ignore[index]
+    right = np.array([1.0 if key[0] == "segment" else 0.0 for key in rows])  # type: ignore[index]
     found = milp(
         np.array(costs),
         integrality=np.ones(len(edges)),
@@ -51,14 +52,14 @@ def least_cost(atoms: int, edges: list[Edge[str]], costs: list[float]) -> float:
 @pytest.mark.parametrize("seed", range(12))
 def test_an_integer_program_finds_nothing_cheaper(seed: int) -> None:
     rng = random.Random(seed)
-    atoms = rng.randint(4, 10)
-    stops = [0, *sorted(rng.sample(range(1, atoms), rng.randint(1, atoms - 1))), atoms]
+    segments = rng.randint(4, 10)
+    stops = [0, *sorted(rng.sample(range(1, segments), rng.randint(1, segments - 1))), segments]
     edges = [edge for edge in every_edge(stops) if rng.random() < 0.8]
     table = {edge: rng.uniform(1, 100) * (edge.end - edge.start) for edge in edges}
-    expected = least_cost(atoms, edges, list(table.values()))
+    expected = least_cost(segments, edges, list(table.values()))
 
     def found(most: float = math.inf) -> Path[str] | None:
-        return shortest_path(atoms, TARGETS, lambda edge: table.get(edge, math.inf), stops=stops, most=most)
+        return shortest_path(segments, TARGETS, lambda edge: table.get(edge, math.inf), stops=stops, most=most)
 
     path = found()
     assert (path is None) == (expected == math.inf)

@@ -33,15 +33,15 @@ Rate = Callable[[tuple[Partition, ...], Pipeline | None, int], float]
 
 
 class FakeMeasurer:
-    """Streams cost what they are said to; a piece costs its number of nodes."""
+    """Streams cost what they are said to; a partition costs its number of nodes."""
 
     def __init__(self, rate: Rate) -> None:
         self.graph = GRAPH
         self.streams: list[tuple[int, Pipeline | None, int]] = []
         self._rate = rate
 
-    def cost(self, piece: Partition, settings: RunSettings, effort: Effort) -> Outcome:
-        return measured(float(len(piece.nodes)))
+    def cost(self, partition: Partition, settings: RunSettings, effort: Effort) -> Outcome:
+        return measured(float(len(partition.nodes)))
 
     def cost_of_stream(
         self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort, trial: int = 0
@@ -53,7 +53,7 @@ class FakeMeasurer:
 
 def problem(threads: int) -> Problem:
     return cast(
-        "Problem", type("P", (), {"graph": GRAPH, "threads": threads, "atoms": tuple((node,) for node in NODES)})
+        "Problem", type("P", (), {"graph": GRAPH, "threads": threads, "segments": tuple((node,) for node in NODES)})
     )
 
 

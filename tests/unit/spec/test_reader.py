@@ -178,7 +178,7 @@ def test_a_list_of_texts_is_a_text_of_a_list(forms: list[dict[str, Any]]) -> Non
 WORDS = (
     """full bare v/t kind tag true null executor child things names {"kind": "full" 1 12 +a - -- = , : ' " \\ { } ["""
 )
-FRAGMENTS = st.sampled_from([*TYPES, *WORDS.split(" "), " ", " ", ", ", "\t", "\n", "\x00", "é", "1e999"])
+WORKLOADS = st.sampled_from([*TYPES, *WORDS.split(" "), " ", " ", ", ", "\t", "\n", "\x00", "é", "1e999"])
 MUTATED = st.builds(
     lambda text, at, drop, put: text[: at % (len(text) + 1)] + put + text[at % (len(text) + 1) + drop :],
     st.sampled_from(
@@ -192,9 +192,9 @@ MUTATED = st.builds(
     ),
     st.integers(0, 100),
     st.integers(0, 3),
-    FRAGMENTS | st.text(max_size=2),
+    WORKLOADS | st.text(max_size=2),
 )
-TEXTS = st.lists(FRAGMENTS, max_size=12).map("".join) | st.lists(FRAGMENTS).map(" ".join) | MUTATED | st.text()
+TEXTS = st.lists(WORKLOADS, max_size=12).map("".join) | st.lists(WORKLOADS).map(" ".join) | MUTATED | st.text()
 
 
 @settings(max_examples=2000)
@@ -212,7 +212,7 @@ def test_any_text_gives_a_value_or_our_error(text: str) -> None:
 
 
 JUNK: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.binary(max_size=2) | FRAGMENTS,
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.binary(max_size=2) | WORKLOADS,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from([*TYPES, "kind", "tag", "features", "x"]) | st.integers(), inner, max_size=4)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from intarsia.target import Target
-from intarsia.target.reduced_precision import ROUGH_OPTIONS, rough_targets, rough_type
+from intarsia.target.reduced_precision import REDUCED_OPTIONS, reduced_targets, reduced_type
 
 
-@pytest.mark.parametrize("option", ROUGH_OPTIONS, ids=lambda option: f"{option.kind}-{option.type}")
+@pytest.mark.parametrize("option", REDUCED_OPTIONS, ids=lambda option: f"{option.kind}-{option.type}")
 def test_every_option_is_one_of_its_kind_and_no_default(option: object) -> None:
-    assert rough_type(Target(option.kind)) is None  # type: ignore[attr-defined]
+    assert reduced_type(Target(option.kind)) is None  # type: ignore[attr-defined]
     changed = Target(option.kind).with_options({option.option: option.value})  # type: ignore[attr-defined]
-    assert rough_type(changed) == option.type  # type: ignore[attr-defined]
+    assert reduced_type(changed) == option.type  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_every_option_is_one_of_its_kind_and_no_default(option: object) -> None:
 def test_a_type_is_offered_where_the_processor_is_fast_at_it(
     target: str, isa: tuple[str, ...], found: list[str]
 ) -> None:
-    assert rough_targets(Target(target), isa) == tuple(map(Target, found))
+    assert reduced_targets(Target(target), isa) == tuple(map(Target, found))

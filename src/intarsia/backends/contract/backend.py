@@ -68,7 +68,7 @@ class ForkFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
-    """Whether an engine is usable here, or why not and what mends it.
+    """Whether an engine is usable here, or why not and what fixes it.
 
     ``devices`` are the device types that it runs on where there is such a device, which is not asked here: a driver
     takes long to start. `intarsia.backends.registry.devices` looks.
@@ -78,7 +78,7 @@ class Availability:
     version: str | None = None
     devices: tuple[str, ...] = ()
     reason: str | None = None
-    mend: str | None = None
+    fix: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class Traits:
     compiles_slowly: bool = False
     runs_elsewhere: bool = False
     compiles_once: bool = False
-    residents: bool = False
+    device_values: bool = False
     dtypes: frozenset[str] = frozenset({"float32"})
     max_opset: int | None = None
     max_ir: int | None = None
@@ -212,13 +212,13 @@ class Executable(ABC):
 
 
 Visit = Callable[[int, Sequence[int], Sequence[int], Sequence[int]], None]
-"""Runs a piece that is embedded in another engine: its number, the addresses of its inputs, those of its outputs, and
+"""Runs a partition embedded in another engine: its number, the addresses of its inputs, those of its outputs, and
 how many elements lie at each of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PieceBlocks:
-    """Which borders of an embedded piece are handed over in blocks of channels.
+class PartitionBlocks:
+    """Which borders of an embedded partition are handed over in blocks of channels.
 
     Attributes:
         size: Channels in a block.
@@ -232,28 +232,28 @@ class PieceBlocks:
 
 
 class Embedding(ABC):
-    """How an engine holds pieces of others inside its own session.
+    """How an engine holds partitions of others inside its own session.
 
-    Its layouts and fusions then reach from one of its parts to the next, and its threads serve the pieces.
+    Its layouts and fusions then reach from one of its parts to the next, and its threads serve the partitions.
     """
 
     @abstractmethod
     def compile(
         self,
         model: SubModel,
-        pieces: Sequence[SubModel],
+        partitions: Sequence[SubModel],
         able: Collection[int],
         target: Target,
         settings: RunSettings,
     ) -> EngineArtifact:
-        """Compile the model with holes where the pieces are; `takes` has accepted each of them.
+        """Compile the model with holes where the partitions are; `takes` has accepted each of them.
 
-        ``able`` has the positions of pieces whose engines can read and write blocks (`Backend.follows_blocks`).
+        ``able`` has the positions of partitions whose engines can read and write blocks (`Backend.follows_blocks`).
         """
 
     @abstractmethod
-    def blocks(self, artifact: EngineArtifact) -> Sequence[PieceBlocks]:
-        """For each piece of what was compiled, which of its borders are handed over in blocks."""
+    def blocks(self, artifact: EngineArtifact) -> Sequence[PartitionBlocks]:
+        """For each partition of what was compiled, which of its borders are handed over in blocks."""
 
     @abstractmethod
     def load(
@@ -264,11 +264,11 @@ class Embedding(ABC):
         settings: RunSettings,
         visit: Visit,
     ) -> Executable:
-        """Make it runnable; each run visits every piece once, on the thread that runs, one after the other."""
+        """Make it runnable; each run visits every partition once, on the thread that runs, one after the other."""
 
     @abstractmethod
     def takes(self, inputs: Sequence[Signature], outputs: Sequence[Signature]) -> bool:
-        """Whether a piece with these borders can be embedded."""
+        """Whether a partition with these borders can be embedded."""
 
     @abstractmethod
     def share_openmp(self, artifact: EngineArtifact, library: Path, libgomp: Path) -> None:
@@ -345,7 +345,7 @@ class Backend(ABC):
         return type(self).kernel_times is not Backend.kernel_times
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
-        """How it holds pieces of other engines, if it can here; ``loading``: what was compiled before."""
+        """How it holds partitions of other engines, if it can here; ``loading``: what was compiled before."""
         return None
 
     def follows_blocks(self, target: Target) -> bool:

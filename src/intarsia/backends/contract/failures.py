@@ -15,7 +15,7 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """What a failure is put down to. Whoever makes a record of a failure says which."""
+    """What a failure is normalised to. Whoever makes a record of a failure says which."""
 
     ENGINE = "engine"
     """It refused, raised, answered wrongly, ended its process twice, or hung on a calm machine."""

@@ -55,9 +55,9 @@ class Saved(Borders):
 
 
 class Embedding(Saved):
-    """Of a session that holds pieces of other engines."""
+    """Of a session that holds partitions of other engines."""
 
-    pieces: tuple[tuple[Count, Count], ...]
+    partitions: tuple[tuple[Count, Count], ...]
     borders: dict[str, tuple[tuple[Count, ...], tuple[Count, ...]]]
 
 

@@ -107,16 +107,16 @@ def _translated(program: Program, weights: Mapping[str, np.ndarray], inputs: Seq
     from coremltools.converters.mil.mil import Program as MilProgram
 
     leaves = [program.instructions[program.inputs[name]] for name in inputs]
-    holes = {
+    placeholders = {
         f"x{place}": mb.placeholder(each.shape, types.string_to_builtin(_TYPES[each.dtype]))
         for place, each in enumerate(leaves)
     }
     arrays = program.known | {place: weights[name] for name, place in program.weights.items()}
     known = {place: narrowed(array) for place, array in arrays.items()}
     translated = MilProgram()
-    with Function(holes, opset_version=coremltools.target.iOS16) as function:
+    with Function(placeholders, opset_version=coremltools.target.iOS16) as function:
         run = Interpreter(program, kernel_of, [program.inputs[name] for name in inputs], known)
-        results = run(*(function.inputs[name] for name in holes))
+        results = run(*(function.inputs[name] for name in placeholders))
         function.set_outputs([mb.identity(x=result, name=f"y{place}") for place, result in enumerate(results)])
     translated.add_function("main", function)
     return translated

@@ -92,7 +92,7 @@ class InductorBackend(LoweredBackend):
         found = installed("torch", self.extra)
         if found.usable and library.find_compiler() is None:
             return Availability(
-                usable=False, reason="there is no C++ compiler to build its kernels with", mend=library.INSTALL
+                usable=False, reason="there is no C++ compiler to build its kernels with", fix=library.INSTALL
             )
         return found
 

@@ -62,7 +62,7 @@ def isolated(inner: Backend, python: str) -> Backend:
         runs_elsewhere=True,
         follows_ports=False,
         any_shape=False,
-        residents=False,
+        device_values=False,
         dtypes=inner.traits.dtypes - {_STRING},
     )
     facts: dict[str, Any] = {
@@ -120,7 +120,7 @@ class _IsolatedBackend(Backend, Forkable):
         return self._inner.variants(target)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
-        """Hand the graph over, with the weights of this piece."""
+        """Hand the graph over, with the weights of this partition."""
         answer = self._asked("compile", model, target, settings, {})
         files = {name: array.tobytes() for name, array in answer.arrays.items()}
         return EngineArtifact(files=files, weights=tuple(answer.facts["weights"]), meta=answer.facts["meta"])
@@ -238,7 +238,7 @@ def _strings(node: Node, graph: Graph) -> str | None:
 
 
 def _weights(model: SubModel) -> SharedBlock:
-    """What the piece uses of ``weights.bin``, in its places; the rest are holes, which take no memory."""
+    """What the partition uses of ``weights.bin``, in its places; the rest are holes, which take no memory."""
     index = [row for row in model.graph.weight_index if row[0] in model.weights]
     block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in model.graph.weight_index), default=0))
     for name, offset, nbytes in index:

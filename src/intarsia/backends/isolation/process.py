@@ -187,16 +187,16 @@ def probed(engine: str, python: str) -> Availability:
             [python, *_FLAGS, engine], capture_output=True, text=True, check=False, timeout=SECONDS_TO_TELL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        mend = "name one that is there: -python=/path/to/environment/bin/python"
-        return Availability(usable=False, reason=f"{python} does not run: {error}", mend=mend)
+        fix = "name one that is there: -python=/path/to/environment/bin/python"
+        return Availability(usable=False, reason=f"{python} does not run: {error}", fix=fix)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        mend = f"{python} -m pip install intarsia"
-        return Availability(usable=False, reason=f"Intarsia does not import in {python}: {lines[-1]}", mend=mend)
+        fix = f"{python} -m pip install intarsia"
+        return Availability(usable=False, reason=f"Intarsia does not import in {python}: {lines[-1]}", fix=fix)
     told = json.loads(done.stdout.splitlines()[-1])
-    mend = told["mend"]
-    if mend is not None and mend.startswith("pip "):
-        told["mend"] = f"{python} -m {mend}"
+    fix = told["fix"]
+    if fix is not None and fix.startswith("pip "):
+        told["fix"] = f"{python} -m {fix}"
     return Availability(**{**told, "devices": tuple(told["devices"])})
 
 

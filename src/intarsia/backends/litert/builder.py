@@ -115,7 +115,7 @@ def solid(shape: Sequence[int], order: Order) -> list[int]:
     return [axis for axis in order if shape[axis] != 1]
 
 
-class Draft:
+class ModelBuilder:
     """Tensors and operators so far."""
 
     def __init__(self) -> None:

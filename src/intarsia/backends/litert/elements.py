@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from intarsia.backends.litert.builder import Draft, Laid, NoKernelError
+from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError
 from intarsia.backends.litert.gelu import ERF
 from intarsia.backends.lowering.program import Instruction
 
-Writer = Callable[[Draft, Instruction, Sequence[Laid]], Laid]
+Writer = Callable[[ModelBuilder, Instruction, Sequence[Laid]], Laid]
 """Appends the operators that compute an instruction."""
 
 _UNARY = {
@@ -37,7 +37,7 @@ def _direct(name: str) -> Writer:
 def _widened(name: str) -> Writer:
     """An operator whose result in more bits, cut off, is the result."""
 
-    def write(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+    def write(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
         wide = _WIDER.get(reads[0].dtype)
         if wide is None:
             return d.compute(name, *reads, dtype=each.dtype)
@@ -48,82 +48,82 @@ def _widened(name: str) -> Writer:
     return write
 
 
-def _typed(d: Draft, x: Laid, dtype: str) -> Laid:
+def _typed(d: ModelBuilder, x: Laid, dtype: str) -> Laid:
     if x.dtype == dtype:
         return x
     return d.compute("CAST", x, dtype=dtype, inDataType=x.dtype, outDataType=dtype)
 
 
-def _identity(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _identity(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return reads[0]
 
 
-def _tan(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _tan(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     return d.compute("DIV", d.compute("SIN", x), d.compute("COS", x))
 
 
-def _other_side(d: Draft, x: Laid) -> Laid:
+def _other_side(d: ModelBuilder, x: Laid) -> Laid:
     """The third side of a right-angled triangle: the root of 1 - x^2, exact where x is near 1."""
     return d.compute("SQRT", d.compute("MUL", d.compute("SUB", 1.0, x), d.compute("ADD", x, 1.0)))
 
 
-def _asin(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _asin(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("ATAN2", reads[0], _other_side(d, reads[0]))
 
 
-def _acos(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _acos(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("ATAN2", _other_side(d, reads[0]), reads[0])
 
 
-def _atan(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _atan(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads  # operands of ATAN2 are not broadcast
     ones = d.emit("BROADCAST_TO", [d.constant(1, x.dtype), d.constant(x.stored)], x.dtype, x.stored)
     return d.compute("ATAN2", x, Laid(ones, x.dtype, x.shape, x.order))
 
 
-def _asinh(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _asinh(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     far = d.compute("ABS", x)
     root = d.compute("SQRT", d.compute("ADD", d.compute("MUL", x, x), 1.0))
     return d.compute("MUL", d.compute("SIGN", x), d.compute("LOG", d.compute("ADD", far, root)))
 
 
-def _acosh(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _acosh(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     root = d.compute("SQRT", d.compute("MUL", d.compute("SUB", x, 1.0), d.compute("ADD", x, 1.0)))
     return d.compute("LOG", d.compute("ADD", x, root))
 
 
-def _atanh(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _atanh(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     ratio = d.compute("DIV", d.compute("ADD", x, 1.0), d.compute("SUB", 1.0, x))
     return d.compute("MUL", d.compute("LOG", ratio), 0.5)
 
 
-def _hyperbolic(combined: str, d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _hyperbolic(combined: str, d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     up, down = d.compute("EXP", reads[0]), d.compute("EXP", d.compute("NEG", reads[0]))
     return d.compute("MUL", d.compute(combined, up, down), 0.5)
 
 
-def _bits(logical: str, d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _bits(logical: str, d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     if each.dtype != "bool":
         raise NoKernelError(f"{each.name} of {each.dtype}")
     return d.compute(logical, *reads)
 
 
-def _not(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _not(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     if each.dtype == "bool":
         return d.compute("LOGICAL_NOT", reads[0])
     ones = -1 if each.dtype.startswith("int") else 2 ** int(each.dtype.removeprefix("uint")) - 1
     return d.compute("BITWISE_XOR", reads[0], ones)
 
 
-def _xor(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _xor(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("NOT_EQUAL" if each.dtype == "bool" else "BITWISE_XOR", *reads)
 
 
-def _fmod(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _fmod(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """The remainder with the sign of what is divided."""
     x, y = reads
     if each.dtype.startswith("float"):
@@ -134,7 +134,7 @@ def _fmod(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return _typed(d, d.compute("SUB", a, d.compute("MUL", d.compute("DIV", a, b), b)), each.dtype)
 
 
-def _shift_right(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _shift_right(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """The kernel shifts by no less than nothing and by all bits but one at most."""
     x, y = reads
     far = _typed(d, y, "int64")
@@ -148,13 +148,13 @@ def _shift_right(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("RIGHT_SHIFT", x, most)
 
 
-def _relu(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _relu(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     if each.dtype == "float32":
         return d.compute("RELU", reads[0])
     return d.compute("MAXIMUM", reads[0], 0)
 
 
-def _extreme(name: str, d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _extreme(name: str, d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """With 0 it is a RELU, which goes into the operator before it."""
     content = d.content(reads[1])
     if each.dtype in ("uint16", "uint32"):
@@ -164,19 +164,19 @@ def _extreme(name: str, d: Draft, each: Instruction, reads: Sequence[Laid]) -> L
     return d.compute(name, *reads)
 
 
-def _cast(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _cast(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return _typed(d, reads[0], each.dtype)
 
 
-def _where(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _where(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("SELECT_V2", *reads, dtype=each.dtype)
 
 
-def _gelu(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _gelu(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("GELU", reads[0], approximate=each.attributes["approximate"] == "tanh")
 
 
-def _leaky_relu(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _leaky_relu(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("LEAKY_RELU", reads[0], alpha=each.attributes["alpha"])
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.contract.node_facts import words
-from intarsia.backends.litert.builder import Draft, Operator
+from intarsia.backends.litert.builder import ModelBuilder, Operator
 from intarsia.backends.litert.gelu import ERF, spelled_out, whole
 
 _RELU, _RELU6 = 1, 3
@@ -25,7 +25,7 @@ _CHANNEL: Mapping[str, int] = MappingProxyType({"CONV_2D": 0, "DEPTHWISE_CONV_2D
 class _Fusion:
     """A network whose operators are put together, in running order."""
 
-    def __init__(self, draft: Draft, wanted: Sequence[int]) -> None:
+    def __init__(self, draft: ModelBuilder, wanted: Sequence[int]) -> None:
         self.draft = draft
         self.readers = Counter(chain(wanted, *(each.reads for each in draft.operators)))
         self.kept: dict[int, Operator] = {}
@@ -170,7 +170,7 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
 )
 
 
-def fused(draft: Draft, wanted: Sequence[int]) -> list[Operator]:
+def fused(draft: ModelBuilder, wanted: Sequence[int]) -> list[Operator]:
     """The same network in fewer operators."""
     fusion = _Fusion(draft, wanted)
     for each in list(draft.operators):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import isclose, sqrt
 
-from intarsia.backends.litert.builder import Draft, Laid, Operator, plain
+from intarsia.backends.litert.builder import Laid, ModelBuilder, Operator, plain
 
 ERF = "ERF"
 """Stands for the error function until all operators are there."""
@@ -17,7 +17,7 @@ Number = Callable[[int], float | None]
 """The number that a tensor holds, if it is one."""
 
 
-def spelled_out(draft: Draft, each: Operator) -> list[Operator]:
+def spelled_out(draft: ModelBuilder, each: Operator) -> list[Operator]:
     """An error function from Gelu(z) = z (1 + erf(z / sqrt 2)) / 2, at distances from 0 that can be divided by."""
     told = draft.tensors[each.reads[0]]
     x = Laid(each.reads[0], told.dtype, told.shape, plain(len(told.shape)))

@@ -7,7 +7,7 @@ from math import prod
 from types import MappingProxyType
 from typing import Any
 
-from intarsia.backends.litert.builder import Draft, Laid, NoKernelError, plain
+from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError, plain
 from intarsia.backends.litert.elements import Writer
 from intarsia.backends.litert.moves import WRITERS as MOVES
 from intarsia.backends.litert.moves import padded
@@ -32,7 +32,7 @@ def _flat_window(told: Mapping[str, Any]) -> dict[str, list[int]]:
     return {name: _two(told[name], fill) for name, fill in fills.items() if name in told}
 
 
-def _as_image(d: Draft, x: Laid) -> Laid:
+def _as_image(d: ModelBuilder, x: Laid) -> Laid:
     """A value over one dimension as one over two."""
     if x.rank == 4:
         return d.laid(x, _channels_last(4))
@@ -41,13 +41,18 @@ def _as_image(d: Draft, x: Laid) -> Laid:
     return Laid(d.reshaped(lying.tensor, [n, 1, length, c]), x.dtype, (n, c, 1, length), _channels_last(4))
 
 
-def _from_image(d: Draft, tensor: int, each: Instruction) -> Laid:
+def _from_image(d: ModelBuilder, tensor: int, each: Instruction) -> Laid:
     order = _channels_last(len(each.shape))
     return Laid(d.reshaped(tensor, [each.shape[axis] for axis in order]), each.dtype, each.shape, order)
 
 
 def _named_padding(
-    d: Draft, x: Laid, window: Mapping[str, Sequence[int]], kernel: Sequence[int], out: Sequence[int], value: float = 0
+    d: ModelBuilder,
+    x: Laid,
+    window: Mapping[str, Sequence[int]],
+    kernel: Sequence[int],
+    out: Sequence[int],
+    value: float = 0,
 ) -> tuple[Laid, int]:
     """The image and how its padding is called; what has no name is put there first."""
     before, after = window["before"], window["after"]
@@ -64,7 +69,7 @@ def _named_padding(
     return padded(d, x, [0, 0, *before], [0, 0, *after], value), VALID
 
 
-def _conv(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _conv(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, w = reads[:2]
     if x.rank == 5:
         return _conv_3d(d, each, reads)
@@ -94,7 +99,7 @@ def _conv(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return _from_image(d, found, each)
 
 
-def _conv_3d(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _conv_3d(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, w = reads[:2]
     told = each.attributes
     if told["groups"] != 1:
@@ -111,7 +116,7 @@ def _conv_3d(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(d.emit("CONV_3D", tensors, each.dtype, shape, **options), each.dtype, each.shape, order)
 
 
-def _conv_transpose(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _conv_transpose(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """All that comes of it, then less where something is cut off, and more where a cut is negative."""
     x, w = reads
     rank, told = x.rank, each.attributes
@@ -135,7 +140,7 @@ def _conv_transpose(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return _from_image(d, _cut(d, whole, *cuts).tensor, each)
 
 
-def _by_convolution(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _by_convolution(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """The convolution of an image with zeros between its pixels, by the kernel turned round."""
     x, w = reads
     if x.rank == 5:
@@ -160,11 +165,11 @@ def _by_convolution(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return _from_image(d, found.tensor, each)
 
 
-def _moved(d: Draft, name: str, x: Laid, shape: tuple[int, ...], **told: Any) -> Laid:
+def _moved(d: ModelBuilder, name: str, x: Laid, shape: tuple[int, ...], **told: Any) -> Laid:
     return MOVES[name](d, Instruction(name, (), told, x.dtype, shape), [x])
 
 
-def _spread(d: Draft, image: Laid, strides: Sequence[int]) -> Laid:
+def _spread(d: ModelBuilder, image: Laid, strides: Sequence[int]) -> Laid:
     """An image with rows and columns of zeros behind each of its own."""
     n, c, *sizes = image.shape
     for axis, stride in enumerate(strides):
@@ -176,7 +181,7 @@ def _spread(d: Draft, image: Laid, strides: Sequence[int]) -> Laid:
     return d.laid(image, _channels_last(4))
 
 
-def _cut(d: Draft, x: Laid, before: Sequence[int], after: Sequence[int]) -> Laid:
+def _cut(d: ModelBuilder, x: Laid, before: Sequence[int], after: Sequence[int]) -> Laid:
     """A value less some elements at both ends of each dimension, or with more where the number is negative."""
     starts = [max(0, cut) for cut in before]
     stops = [size - max(0, cut) for size, cut in zip(x.shape, after, strict=True)]
@@ -186,18 +191,18 @@ def _cut(d: Draft, x: Laid, before: Sequence[int], after: Sequence[int]) -> Laid
     return padded(d, x, [max(0, -cut) for cut in before], [max(0, -cut) for cut in after])
 
 
-def _pool_max(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _pool_max(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     lowest = {"uint8": 0, "int8": -(2**7), "int16": -(2**15)}.get(each.dtype, float("-inf"))
     return _pool(d, each, reads[0], "MAX_POOL_2D", lowest)
 
 
-def _pool_sum(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _pool_sum(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """From means: those of LiteRT count what is there, so that the padding is put there first."""
     kernel = each.attributes["kernel"]
     return d.compute("MUL", _pool(d, each, reads[0], "AVERAGE_POOL_2D", 0), float(prod(kernel)))
 
 
-def _pool(d: Draft, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
+def _pool(d: ModelBuilder, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
     if not 3 <= x.rank <= 5:
         raise NoKernelError(f"pool over {counted(x.rank - 2, 'dimension')}")
     if any(apart != 1 for apart in each.attributes["dilations"]):
@@ -209,7 +214,7 @@ def _pool(d: Draft, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
 
 
 def _pool_image(
-    d: Draft, image: Laid, window: Mapping[str, Sequence[int]], out: Sequence[int], name: str, fill: float
+    d: ModelBuilder, image: Laid, window: Mapping[str, Sequence[int]], out: Sequence[int], name: str, fill: float
 ) -> Laid:
     if name == "MAX_POOL_2D":
         image, padding = _named_padding(d, image, window, window["kernel"], out, fill)
@@ -227,7 +232,7 @@ def _pool_image(
     return Laid(found, image.dtype, (n, c, *out), image.order)
 
 
-def _pool_3d(d: Draft, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
+def _pool_3d(d: ModelBuilder, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
     """Over the last two dimensions of each slice, then over the slices."""
     n, c, slices, *size = x.shape
     depth, *out = each.shape[2:]
@@ -240,7 +245,7 @@ def _pool_3d(d: Draft, each: Instruction, x: Laid, name: str, fill: float) -> La
     return _from_image(d, _pool_image(d, rows, _flat_window(windows[0]), [1, depth], name, fill).tensor, each)
 
 
-def _resize_linear(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _resize_linear(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     coordinates = each.attributes["coordinates"]
     told = {"alignCorners": coordinates == "align_corners", "halfPixelCenters": coordinates.endswith("half_pixel")}

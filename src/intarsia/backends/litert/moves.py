@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from intarsia.backends.litert.builder import Draft, Laid, Order, last, plain, solid
+from intarsia.backends.litert.builder import Laid, ModelBuilder, Order, last, plain, solid
 from intarsia.backends.litert.elements import Writer
 from intarsia.backends.lowering.program import Instruction
 
@@ -38,7 +38,7 @@ def _with_ones(order: Sequence[int], rank: int) -> Order:
     return tuple(full)
 
 
-def _reshape(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _reshape(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """Dimensions that are put together are brought to lie one behind the other; the rest stays where it lies."""
     (x,) = reads
     rank = len(each.shape)
@@ -51,13 +51,13 @@ def _reshape(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(d.reshaped(lying, [each.shape[axis] for axis in after]), x.dtype, each.shape, after)
 
 
-def _transpose(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _transpose(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     wanted = list(each.attributes["order"])
     return Laid(x.tensor, x.dtype, each.shape, tuple(wanted.index(axis) for axis in x.order))
 
 
-def _expand(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _expand(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     more = len(each.shape) - x.rank
     order = (*range(more), *(axis + more for axis in x.order))
@@ -65,7 +65,7 @@ def _expand(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(d.emit("BROADCAST_TO", [x.tensor, d.constant(shape)], x.dtype, shape), x.dtype, each.shape, order)
 
 
-def _slice(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _slice(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     told = each.attributes
     starts, stops, steps = ([told[name][axis] for axis in x.order] for name in ("starts", "stops", "steps"))
@@ -80,7 +80,7 @@ def _slice(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(found, x.dtype, each.shape, x.order)
 
 
-def _concat(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _concat(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     order = max(reads, key=lambda value: (not d.is_known(value), value.size, not value.is_plain)).order
     tensors = [d.laid(value, order).tensor for value in reads if value.size]
     shape = [each.shape[axis] for axis in order]
@@ -88,7 +88,7 @@ def _concat(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(found, each.dtype, each.shape, order)
 
 
-def padded(d: Draft, x: Laid, before: Sequence[int], after: Sequence[int], value: float = 0) -> Laid:
+def padded(d: ModelBuilder, x: Laid, before: Sequence[int], after: Sequence[int], value: float = 0) -> Laid:
     """A value with more elements at both ends of each dimension."""
     if not any(before) and not any(after):
         return x
@@ -101,12 +101,12 @@ def padded(d: Draft, x: Laid, before: Sequence[int], after: Sequence[int], value
     return Laid(d.emit("PADV2", [x.tensor, widths, fill], x.dtype, shape), x.dtype, grown, x.order)
 
 
-def _pad(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _pad(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     told = each.attributes
     return padded(d, reads[0], told["before"], told["after"], told["value"])
 
 
-def _take(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _take(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, indices = reads
     axis, more = each.attributes["axis"], indices.rank
     order: list[int] = []
@@ -117,7 +117,7 @@ def _take(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(found, x.dtype, each.shape, tuple(order))
 
 
-def flat_places(d: Draft, indices: Laid, shape: Sequence[int], axis: int) -> int:
+def flat_places(d: ModelBuilder, indices: Laid, shape: Sequence[int], axis: int) -> int:
     """Where elements found by an index along one dimension lie, all dimensions made one."""
     strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
     base = np.zeros([1 if place == axis else size for place, size in enumerate(indices.shape)], np.int64)
@@ -128,7 +128,7 @@ def flat_places(d: Draft, indices: Laid, shape: Sequence[int], axis: int) -> int
     return d.reshaped(d.flat(places), [indices.size])
 
 
-def _take_along(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _take_along(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, indices = reads
     places = flat_places(d, indices, x.shape, each.attributes["axis"])
     rows = d.reshaped(d.flat(x), [x.size])
@@ -136,13 +136,13 @@ def _take_along(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(d.reshaped(found, each.shape), x.dtype, each.shape, plain(len(each.shape)))
 
 
-def _opposite(d: Draft, x: Laid) -> Laid:
+def _opposite(d: ModelBuilder, x: Laid) -> Laid:
     """What is in the other order. The least of whole numbers has no negative, but all have a complement."""
     ones = {"int8": -1, "int16": -1, "int32": -1, "uint8": 255}.get(x.dtype)
     return d.compute("NEG", x) if ones is None else d.compute("BITWISE_XOR", x, ones)
 
 
-def _argsort(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _argsort(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """Sorted downwards; upwards by what is greatest the other way round, so that equal elements keep their order."""
     (x,) = reads
     axis = each.attributes["axis"]

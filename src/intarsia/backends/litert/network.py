@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from intarsia.backends.litert import elements, layers, moves, sums
-from intarsia.backends.litert.builder import Draft, Laid, NoKernelError, Operator, Tensor, plain
+from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError, Operator, Tensor, plain
 from intarsia.backends.litert.elements import Writer
 from intarsia.backends.litert.fusion import fused
 from intarsia.backends.lowering.program import CONSTANT, INPUT, LEAVES, WEIGHT, Instruction, Program
@@ -49,7 +49,7 @@ def networks(
         outputs: Names of its outputs, in theirs.
         numbers: Weights of one element. Some are 0 or 6, and these are bounds that layers have built in.
     """
-    draft = Draft()
+    draft = ModelBuilder()
     values: list[Laid] = []
     contents = {**numbers, **program.constants}
     for each in program.instructions:
@@ -60,26 +60,26 @@ def networks(
     return _parted(draft.tensors, operators, given, wanted)
 
 
-def operators_of(each: Instruction, reads: Sequence[Instruction]) -> Draft:
+def operators_of(each: Instruction, reads: Sequence[Instruction]) -> ModelBuilder:
     """What an instruction alone is written as, on leaves and on what others compute.
 
     Raises:
         NoKernelError: There is nothing that computes it.
     """
-    draft = Draft()
+    draft = ModelBuilder()
     values = [draft.leaf(read.dtype, read.shape, is_known=read.name in (WEIGHT, CONSTANT)) for read in reads]
     _written(draft, replace(each, reads=tuple(range(len(reads)))), values)
     return draft
 
 
-def _written(draft: Draft, each: Instruction, values: Sequence[Laid]) -> Laid:
+def _written(draft: ModelBuilder, each: Instruction, values: Sequence[Laid]) -> Laid:
     write = WRITERS.get(each.name)
     if write is None:
         raise NoKernelError(each.name)
     return write(draft, each, [values[number] for number in each.reads])
 
 
-def _leaf(draft: Draft, each: Instruction, contents: Mapping[str, np.ndarray]) -> Laid:
+def _leaf(draft: ModelBuilder, each: Instruction, contents: Mapping[str, np.ndarray]) -> Laid:
     name = each.attributes["name"]
     if each.name == INPUT:
         return draft.leaf(each.dtype, each.shape)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from intarsia.backends.litert.builder import Draft, Laid, last, plain
+from intarsia.backends.litert.builder import Laid, ModelBuilder, last, plain
 from intarsia.backends.litert.elements import Writer
 from intarsia.backends.litert.moves import flat_places, padded
 from intarsia.backends.lowering.program import Instruction
@@ -22,7 +22,7 @@ def _without(order: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis - sum(gone < axis for gone in axes) for axis in order if axis not in axes)
 
 
-def _reduce(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _reduce(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     axes, keep = each.attributes["axes"], each.attributes["keep"]
     order = x.order if keep else _without(x.order, axes)
@@ -32,7 +32,7 @@ def _reduce(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(found, x.dtype, each.shape, order)
 
 
-def _arg(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _arg(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     axis, keep = each.attributes["axis"], each.attributes["keep"]
     name, place = ("ARG_MAX" if each.name == "argmax" else "ARG_MIN"), x.place(axis)
@@ -42,13 +42,13 @@ def _arg(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(d.reshaped(found, [each.shape[a] for a in order]), "int64", each.shape, order)
 
 
-def _cumsum(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _cumsum(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     place = d.constant(x.place(each.attributes["axis"]))
     return Laid(d.emit("CUMSUM", [x.tensor, place], x.dtype, x.stored), x.dtype, x.shape, x.order)
 
 
-def _cumprod(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _cumprod(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """Each element with the one before it, then with what two before have, four, eight."""
     (x,) = reads
     axis = each.attributes["axis"]
@@ -65,7 +65,7 @@ def _cumprod(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return x
 
 
-def _soft(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _soft(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """Over what lies last."""
     (x,) = reads
     x = d.laid(x, last(x.order, each.attributes["axis"]))
@@ -76,7 +76,7 @@ def _soft(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(found, x.dtype, x.shape, x.order)
 
 
-def _matmul(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _matmul(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, y = reads
     order = plain(len(each.shape))
     if y.rank == 2 and d.is_known(y):
@@ -90,7 +90,7 @@ def _matmul(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return Laid(found, x.dtype, each.shape, order)
 
 
-def _scatter_along(d: Draft, each: Instruction, reads: Sequence[Laid]) -> Laid:
+def _scatter_along(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """Element by element into a single dimension; how they are combined stands in a graph of its own."""
     x, indices, updates = reads
     places = flat_places(d, indices, x.shape, each.attributes["axis"])

@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from intarsia.backends.contract.node_facts import words
-from intarsia.backends.litert.builder import Draft, Operator
+from intarsia.backends.litert.builder import ModelBuilder, Operator
 from intarsia.wording import counted
 
 _SINGLE = words("float32")
@@ -69,7 +69,7 @@ _TYPED_BY_RESULT = words("CONV_3D_TRANSPOSE SELECT_V2 TRANSPOSE_CONV")
 """Operators whose first operand is no value to compute with."""
 
 
-def missing_kernel(draft: Draft) -> str | None:
+def missing_kernel(draft: ModelBuilder) -> str | None:
     """Why the interpreter would not run these operators, or ``None``."""
     touched = chain.from_iterable((*each.reads, *each.writes) for each in draft.operators)
     if any(0 in draft.tensors[number].shape for number in touched):
@@ -77,11 +77,11 @@ def missing_kernel(draft: Draft) -> str | None:
     return next(filter(None, (_missing(draft, each) for each in draft.operators)), None)
 
 
-def _missing(draft: Draft, each: Operator) -> str | None:
+def _missing(draft: ModelBuilder, each: Operator) -> str | None:
     return _missing_type(draft, each) or _missing_rank(draft, each)
 
 
-def _missing_rank(draft: Draft, each: Operator) -> str | None:
+def _missing_rank(draft: ModelBuilder, each: Operator) -> str | None:
     touched = [draft.tensors[number] for number in (*each.reads, *each.writes)]
     rank = max(len(tensor.shape) for tensor in touched)
     most = _MOST_DIMENSIONS.get(each.name, rank)
@@ -90,7 +90,7 @@ def _missing_rank(draft: Draft, each: Operator) -> str | None:
     return None if rank <= most else f"litert has no {each.name} over {counted(rank, 'dimension')}"
 
 
-def _missing_type(draft: Draft, each: Operator) -> str | None:
+def _missing_type(draft: ModelBuilder, each: Operator) -> str | None:
     types = _KERNELS.get(each.name, frozenset())
     deciding = [each.writes[0] if each.name in _TYPED_BY_RESULT else each.reads[0]]
     if each.name == "CAST":

@@ -119,7 +119,7 @@ class MnnBackend(Backend):
         """Look for the packages; importing them would print."""
         if util.find_spec("MNN") is None or util.find_spec("_tools") is None:
             return Availability(
-                usable=False, reason="the Python package MNN is not installed", mend="pip install 'intarsia[mnn]'"
+                usable=False, reason="the Python package MNN is not installed", fix="pip install 'intarsia[mnn]'"
             )
         return Availability(usable=True, version=metadata.version("MNN"), devices=("cpu",))
 
@@ -168,8 +168,8 @@ class MnnBackend(Backend):
             model = folder / "model.mnn"
             model.write_bytes(artifact.files["model.mnn"])
             with (folder / "weights").open("wb") as file:
-                for piece in restore(artifact.meta["layout"], artifact.files["rest"], weights):
-                    file.write(piece)
+                for partition in restore(artifact.meta["layout"], artifact.files["rest"], weights):
+                    file.write(partition)
             with _silence():
                 import MNN
 
@@ -286,7 +286,7 @@ def cut(data: np.ndarray, spans: Iterable[tuple[int, int]], weights: Mapping[str
 def restore(
     layout: Iterable[tuple[str | None, int]], rest: bytes, weights: Mapping[str, np.ndarray]
 ) -> Iterator[memoryview]:
-    """The pieces of what `cut` was given, in order."""
+    """The partitions of what `cut` was given, in order."""
     position = 0
     for name, size in layout:
         if name is None:

@@ -35,10 +35,10 @@ _NAME = "native library"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
-    """Why there is no library here, and what mends it."""
+    """Why there is no library here, and what fixes it."""
 
     reason: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 @cache
@@ -82,12 +82,12 @@ def lack() -> Lack | None:
         return unfit
     compiler = find_compiler()
     if compiler is None:
-        return Lack(reason="there is no C++ compiler to build the native library with", mend=INSTALL)
+        return Lack(reason="there is no C++ compiler to build the native library with", fix=INSTALL)
     failure = _place(compiler).with_suffix(".failed")
     if failure.exists():
         text = failure.read_text(encoding="utf-8", errors="replace").strip()
         return Lack(
-            reason=f"{shlex.join(compiler)} did not compile the native library: {text}", mend=f"{INSTALL}; rm {failure}"
+            reason=f"{shlex.join(compiler)} did not compile the native library: {text}", fix=f"{INSTALL}; rm {failure}"
         )
     return None
 

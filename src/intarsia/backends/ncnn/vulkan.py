@@ -82,7 +82,7 @@ def require_device(ncnn: Any) -> None:
         LoadError: There is no device.
     """
     if not ncnn.get_gpu_count():
-        raise LoadError("ncnn", "it finds no Vulkan device here; 'intarsia doctor' says what mends that")
+        raise LoadError("ncnn", "it finds no Vulkan device here; 'intarsia doctor' says what fixes that")
 
 
 def require_kernels(param: str) -> None:

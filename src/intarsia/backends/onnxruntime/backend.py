@@ -170,10 +170,10 @@ class OnnxRuntimeBackend(Backend):
         )
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders, and more of a session with pieces of others."""
+        """Its borders, and more of a session with partitions of others."""
         from intarsia.backends.contract.metadata import Borders, Embedding
 
-        return Embedding if "pieces" in meta else Borders
+        return Embedding if "partitions" in meta else Borders
 
     def load(
         self,

@@ -1,7 +1,7 @@
-"""Pieces of other engines inside one ONNX Runtime session, each as a custom operator that calls back.
+"""Partitions of other engines inside one ONNX Runtime session, each as a custom operator that calls back.
 
-The session keeps its blocked layout and its fusions from one of its parts to the next, hands blocks over as they are
-to pieces that can take them, and lends all its threads (`native/openmp_pool.cpp`), so that nothing sleeps or spins on
+The session keeps its blocked layout and its fusions from one of its parts to the next, hands blocks over as they are to
+partitions that can take them, and lends all its threads (`native/openmp_pool.cpp`), so that nothing sleeps or spins on
 the way.
 """
 
@@ -20,7 +20,7 @@ from intarsia.backends.contract.backend import (
     Embedding,
     EngineArtifact,
     Executable,
-    PieceBlocks,
+    PartitionBlocks,
     Signature,
     Slot,
     Visit,
@@ -71,22 +71,22 @@ class OnnxRuntimeEmbedding(Embedding):
         self._replaces = replaces
 
     def takes(self, inputs: Sequence[Signature], outputs: Sequence[Signature]) -> bool:
-        """Pieces with float borders of known shapes: all that the operator declares."""
+        """Partitions with float borders of known shapes: all that the operator declares."""
         return bool(inputs) and all(v.dtype == "float32" and v.shape is not None for v in (*inputs, *outputs))
 
     def compile(
         self,
         model: SubModel,
-        pieces: Sequence[SubModel],
+        partitions: Sequence[SubModel],
         able: Collection[int],
         target: Target,
         settings: RunSettings,
     ) -> EngineArtifact:
-        """The model with a node for each piece, optimised now, so that what unpacks blocks for pieces can go."""
+        """The model with a node for each partition, optimised now, so that no blocks are unpacked for partitions."""
         from intarsia.graph.placeholder_ops import punched
 
         with guard(CompileError, _NAME):
-            holed = punched(model, pieces)
+            holed = punched(model, partitions)
             plain = host.OnnxRuntimeBackend().compile(holed, target, settings)
             # Only this level computes in blocks, and only those convolutions are replaced.
             level = "all" if self._replaces else target["optimization-level"]
@@ -95,15 +95,17 @@ class OnnxRuntimeEmbedding(Embedding):
             options.register_custom_ops_library(str(path))
             with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
                 artifact = optimised.compiled(plain, holed, options, partial(self._rewritten, able))
-        counts = [[len(piece.inputs), len(piece.outputs)] for piece in pieces]
-        return replace(artifact, meta={**artifact.meta, "pieces": counts})
+        counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
+        return replace(artifact, meta={**artifact.meta, "partitions": counts})
 
-    def blocks(self, artifact: EngineArtifact) -> Sequence[PieceBlocks]:
+    def blocks(self, artifact: EngineArtifact) -> Sequence[PartitionBlocks]:
         """As they were found when it was compiled."""
         borders = artifact.meta["borders"]
         return [
-            PieceBlocks(size=artifact.meta["block"], inputs=tuple(reads), outputs=tuple(writes))
-            for reads, writes in (borders.get(str(number), ((), ())) for number in range(len(artifact.meta["pieces"])))
+            PartitionBlocks(size=artifact.meta["block"], inputs=tuple(reads), outputs=tuple(writes))
+            for reads, writes in (
+                borders.get(str(number), ((), ())) for number in range(len(artifact.meta["partitions"]))
+            )
         ]
 
     def load(
@@ -114,7 +116,7 @@ class OnnxRuntimeEmbedding(Embedding):
         settings: RunSettings,
         visit: Visit,
     ) -> Executable:
-        """A session whose pieces call ``visit``."""
+        """A session whose partitions call ``visit``."""
         with guard(LoadError, _NAME):
             calls = _Calls(visit)
             mode = "sequential" if self._replaces else target["execution-mode"]
@@ -144,9 +146,9 @@ class _Calls:
     def __init__(self, visit: Visit) -> None:
         self.failure: BaseException | None = None
 
-        def call(piece: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
+        def call(partition: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
             try:
-                visit(piece, inputs[:reads], outputs[:writes], elements[: reads + writes])
+                visit(partition, inputs[:reads], outputs[:writes], elements[: reads + writes])
             except BaseException as error:
                 self.failure = error
                 return 1
@@ -164,7 +166,7 @@ class _Host(Executable):
         self._calls = calls
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
-        """As the session does; what a piece raised is raised again as it was."""
+        """As the session does; what a partition raised is raised again as it was."""
         run, calls = self._session.bind(inputs, outputs), self._calls
 
         def call() -> None:
@@ -195,8 +197,8 @@ def _called_by_new_kernels(path: Path, pointer: Any) -> Iterator[None]:
         set_callback(_CALLBACK())
 
 
-def _unexpected(piece: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
-    """In a session that is only saved: it fails the piece."""
+def _unexpected(partition: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
+    """In a session that is only saved: it fails the partition."""
     return 1
 
 

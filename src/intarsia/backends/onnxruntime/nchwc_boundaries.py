@@ -69,20 +69,20 @@ class _Wires:
                 self._readers[name].append(node)
         self._results = {value.name for value in graph.output}
 
-    def takes_blocks(self, hole: onnx.NodeProto, at: int, name: str, block: int) -> bool:
+    def takes_blocks(self, placeholder: onnx.NodeProto, at: int, name: str, block: int) -> bool:
         """Let an input be read before it is unpacked, if it is unpacked right before the hole."""
         maker = self._makers.get(name)
         if maker is None or not _reorders(maker, _UNPACK) or _integer(maker, "channels") % block:
             return False
-        hole.input[at] = maker.input[0]
-        self._readers[name].remove(hole)
-        self._readers[maker.input[0]].append(hole)
+        placeholder.input[at] = maker.input[0]
+        self._readers[name].remove(placeholder)
+        self._readers[maker.input[0]].append(placeholder)
         return True
 
-    def gives_blocks(self, hole: onnx.NodeProto, at: int, name: str, block: int) -> bool:
+    def gives_blocks(self, placeholder: onnx.NodeProto, at: int, name: str, block: int) -> bool:
         """Let an output be read as it comes, if all that is done with it is to pack it."""
         readers = self._readers[name]
-        dims = _dims(hole)[at]
+        dims = _dims(placeholder)[at]
         fits = len(dims) == 4 and dims[0] == 1 and dims[1] % block == 0
         if not fits or name in self._results or not readers or not all(_reorders(node, _PACK) for node in readers):
             return False
@@ -104,7 +104,7 @@ class _Wires:
 
 
 def _number(node: onnx.NodeProto) -> int | None:
-    return _integer(node, "piece") if (node.domain, node.op_type) == (DOMAIN, OP_TYPE) else None
+    return _integer(node, "partition") if (node.domain, node.op_type) == (DOMAIN, OP_TYPE) else None
 
 
 def _reorders(node: onnx.NodeProto, way: str) -> bool:
@@ -115,9 +115,9 @@ def _integer(node: onnx.NodeProto, name: str) -> int:
     return next((attribute.i for attribute in node.attribute if attribute.name == name), 0)
 
 
-def _dims(hole: onnx.NodeProto) -> list[tuple[int, ...]]:
+def _dims(placeholder: onnx.NodeProto) -> list[tuple[int, ...]]:
     """The shape of each output of a hole."""
-    numbers = next(tuple(attribute.ints) for attribute in hole.attribute if attribute.name == "dims")
+    numbers = next(tuple(attribute.ints) for attribute in placeholder.attribute if attribute.name == "dims")
     found = []
     while numbers:
         rank = numbers[0]

@@ -31,9 +31,9 @@ from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.backends.openvino import rules
 from intarsia.backends.openvino import shapes as openvino_shapes
-from intarsia.backends.openvino.dynamic import Late
+from intarsia.backends.openvino.dynamic import DynamicExecutable
 from intarsia.backends.openvino.open_sizes import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
-from intarsia.backends.openvino.rewrites import mended
+from intarsia.backends.openvino.rewrites import fixed
 from intarsia.backends.package_probe import installed
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
@@ -214,7 +214,7 @@ class OpenVinoBackend(Backend):
         properties = _properties(target, settings, meta)
         if meta["late"]:
             own = {name: weights[name] for name in artifact.weights}
-            return Late(meta, partial(_specialise, artifact, own, properties))
+            return DynamicExecutable(meta, partial(_specialise, artifact, own, properties))
         is_open = _is_open(meta)
         if is_open:
             settle()
@@ -255,7 +255,7 @@ class OpenVinoBackend(Backend):
             converted = _core().read_model(artifact.files["model.onnx"])
             held = _fill(converted, [model.weights[name].array() for name in artifact.weights])
             path = folder / "model.xml"
-            _engine().save_model(mended(converted), path, compress_to_fp16=False)
+            _engine().save_model(fixed(converted), path, compress_to_fp16=False)
             del held
         options = folder / "options.json"
         content = {
@@ -373,7 +373,7 @@ def _compiled_model(
     """A compiled model over the mapped weights, and the arrays to keep alive."""
     with guard(LoadError, _NAME):
         model, held = _read(artifact, weights)
-        return _core().compile_model(mended(model), "CPU", dict(properties)), held
+        return _core().compile_model(fixed(model), "CPU", dict(properties)), held
 
 
 def _specialise(
@@ -392,7 +392,7 @@ def _specialise(
         else:
             parameter.set_partial_shape(engine.PartialShape(list(shapes[name])))
     model.validate_nodes_and_infer_types()
-    return _core().compile_model(mended(model), "CPU", dict(properties)), held
+    return _core().compile_model(fixed(model), "CPU", dict(properties)), held
 
 
 def _fill(model: Any, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:

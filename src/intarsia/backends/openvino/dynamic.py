@@ -18,7 +18,7 @@ _KEPT = 8
 _NAME = "openvino"
 
 
-class Late(Executable):
+class DynamicExecutable(Executable):
     """Inputs that decide are constants of the model that runs; the others have the shapes of this call."""
 
     def __init__(self, meta: Mapping[str, Any], specialise: Specialise) -> None:

@@ -31,12 +31,12 @@ _ARITHMETIC: Mapping[str, str] = MappingProxyType(
 """Operator -> the function that makes one."""
 
 
-def mended(model: Any) -> Any:
+def fixed(model: Any) -> Any:
     """The model, changed in place."""
     _part_inputs_from_outputs(model)
     for node in model.get_ordered_ops():
-        mend = _MENDS.get(node.get_type_name())
-        replacement = None if mend is None else mend(node)
+        fix = _FIXES.get(node.get_type_name())
+        replacement = None if fix is None else fix(node)
         if replacement is not None:
             _replace(node, replacement)
     return model
@@ -224,7 +224,7 @@ def _carries_infinity(node: Any) -> bool:
     return False
 
 
-_MENDS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+_FIXES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
         **dict.fromkeys(_ARITHMETIC, _arithmetic),
         **dict.fromkeys(_BOUNDS, _bounded),

@@ -95,7 +95,7 @@ def refusal(node: Node, graph: Graph) -> str | None:
 
 
 def deciding_inputs(model: SubModel) -> tuple[str, ...]:
-    """The inputs of a piece whose content decides over shapes in it, in order."""
+    """The inputs of a partition whose content decides over shapes in it, in order."""
     producers = {name: node for node in model.nodes for name in node.outputs if name}
     found: set[str] = set()
     to_do = [name for node in model.nodes for _, name in _deciding(node)]

@@ -1,6 +1,6 @@
 """Graphs with open dimensions: which nodes OpenVINO is given, at sizes that only a call tells.
 
-Their shapes may follow from the sizes of the inputs, by whatever arithmetic; not from what values hold. A piece is
+Their shapes may follow from the sizes of the inputs, by whatever arithmetic; not from what values hold. A partition is
 compiled once, with its dimensions open (see `openvino_open`), so the rank of every value must be known.
 """
 

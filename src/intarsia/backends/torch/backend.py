@@ -63,7 +63,7 @@ class TorchBackend(LoweredBackend):
         compiles_slowly=True,
         compiles_once=True,
         follows_ports=True,
-        residents=True,
+        device_values=True,
         spins=True,
         dtypes=TYPES,
     )
@@ -180,8 +180,8 @@ class TensorCall(Executable):
 
         given: list[Tensor] = [None] * len(self.inputs)
         wanted: list[Tensor] = [None] * len(self.outputs)
-        taken = _residents(self.inputs, inputs)
-        left = dict(_residents(self.outputs, outputs))
+        taken = _device_values(self.inputs, inputs)
+        left = dict(_device_values(self.outputs, outputs))
         run = self._run
         assert run is not None, "bound before it is closed"
 
@@ -211,7 +211,7 @@ class TensorCall(Executable):
         self._owner = None
 
 
-def _residents(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, Resident]]:
+def _device_values(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, Resident]]:
     """Those of a step's values that stay on the device, by number."""
     named = ((number, places[value.name]) for number, value in enumerate(values))
     return [(number, place) for number, place in named if isinstance(place, Resident)]

@@ -37,7 +37,7 @@ class Merged:
 
 
 @dataclass(slots=True)
-class Draft:
+class FormDraft:
     """A form on its way, and who stated each leaf of it."""
 
     form: Form = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from intarsia.config.cli_overrides.draft import Draft, Merged, Stated
+from intarsia.config.cli_overrides.draft import FormDraft, Merged, Stated
 from intarsia.config.cli_overrides.flags import SET, Options, Rewrites
 from intarsia.config.cli_overrides.forms import divided, opened
 from intarsia.config.cli_overrides.paths import Steps, read_path
@@ -53,7 +53,7 @@ def merge_all(
         ConfigError: An option is of a kind that is not in the list, or of an executor or runtime that is not chosen.
     """
     rewrites = Rewrites() if rewrites is None else rewrites
-    draft = Draft()
+    draft = FormDraft()
     for layer, origin in ((builtin, "built-in"), (file, file_name)):
         if layer is not None:
             try:
@@ -74,7 +74,7 @@ def merge_all(
     return draft.merged()
 
 
-def _edit_targets(draft: Draft, options: Options) -> None:
+def _edit_targets(draft: FormDraft, options: Options) -> None:
     for kind, stated in options.items():
         places = [steps for steps, name in _targets(draft.form) if name == kind]
         for name, value in stated.items():
@@ -113,7 +113,7 @@ def _in_target(form: object, at: Steps, *, has_host: bool) -> Iterator[tuple[Ste
             yield from _in_target(form.get("host"), (*at, "host"), has_host=has_host)
 
 
-def _edit_drives(draft: Draft, rewrites: Rewrites) -> None:
+def _edit_drives(draft: FormDraft, rewrites: Rewrites) -> None:
     """The executor first, since the runtime that follows from nothing else follows from it."""
     if rewrites.executor is not None:
         draft.lay({"executor": Executor(rewrites.executor).export()}, Stated("--executor"))
@@ -125,7 +125,7 @@ def _edit_drives(draft: Draft, rewrites: Rewrites) -> None:
         _edit_options(draft, "runtime", rewrites.runtime_options, default_runtime(executor).export())
 
 
-def _edit_options(draft: Draft, level: str, options: Options, default: Mapping[str, Any]) -> None:
+def _edit_options(draft: FormDraft, level: str, options: Options, default: Mapping[str, Any]) -> None:
     chosen = draft.form.get(level, default)
     if options and not isinstance(chosen, Mapping):
         chosen = read(CONFIG_LEVEL.nested(level), chosen).export()

@@ -31,7 +31,18 @@ from intarsia.config.settings import Spin
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 
-Kind = Literal["piece", "nodes", "stages", "first look", "no time", "search", "duel", "footprint", "rough", "accuracy"]
+Kind = Literal[
+    "partition",
+    "nodes",
+    "stages",
+    "first look",
+    "no time",
+    "search",
+    "paired_benchmark",
+    "footprint",
+    "reduced_precision",
+    "accuracy",
+]
 """What a record is of."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MOST = 1e12
@@ -109,7 +120,7 @@ class _NoTime(_Row):
 
 class _Mix(_Row):
     name: str
-    pieces: Annotated[tuple[tuple[str, tuple[Count, ...]], ...], Field(min_length=1)]
+    partitions: Annotated[tuple[tuple[str, tuple[Count, ...]], ...], Field(min_length=1)]
     spin: Literal[tuple(each.value for each in Spin)]  # type: ignore[valid-type]
     embed: bool
     parallel: bool
@@ -117,14 +128,14 @@ class _Mix(_Row):
     measured_ms: Ms
 
     @model_validator(mode="after")
-    def _predicts_each_piece(self) -> _Mix:
-        if len(self.predicted_ms) != len(self.pieces):
-            raise ValueError("as many predictions as pieces are needed")
+    def _predicts_each_partition(self) -> _Mix:
+        if len(self.predicted_ms) != len(self.partitions):
+            raise ValueError("as many predictions as partitions are needed")
         return self
 
 
 class _Search(_Row):
-    atoms: Count
+    segments: Count
     rounds: Count
     is_finished: bool
     candidates: Count
@@ -133,19 +144,19 @@ class _Search(_Row):
     mixes: tuple[_Mix, ...]
 
     @model_validator(mode="after")
-    def _lies_within_the_atoms(self) -> _Search:
-        if any(not start < end <= self.atoms for start, end, *_ in self.known):
-            raise ValueError("a piece does not lie within the atoms")
-        if any(len(ms) != self.atoms for ms in self.shares.values()):
-            raise ValueError("as many shares as atoms are needed")
+    def _lies_within_the_segments(self) -> _Search:
+        if any(not start < end <= self.segments for start, end, *_ in self.known):
+            raise ValueError("a partition does not lie within the segments")
+        if any(len(ms) != self.segments for ms in self.shares.values()):
+            raise ValueError("as many shares as segments are needed")
         return self
 
 
-class _RoughPlan(_Row):
+class _ReducedPrecisionPlan(_Row):
     error: Error
     name: str
     label: str
-    pieces: Annotated[
+    partitions: Annotated[
         tuple[
             tuple[
                 str,
@@ -165,14 +176,14 @@ class _RoughPlan(_Row):
     predicted_ms: tuple[Spent | None, ...]
 
     @model_validator(mode="after")
-    def _predicts_each_piece(self) -> _RoughPlan:
-        if len(self.predicted_ms) != len(self.pieces):
-            raise ValueError("as many predictions as pieces are needed")
+    def _predicts_each_partition(self) -> _ReducedPrecisionPlan:
+        if len(self.predicted_ms) != len(self.partitions):
+            raise ValueError("as many predictions as partitions are needed")
         return self
 
 
-class _Rough(_Row):
-    found: tuple[_RoughPlan, ...]
+class _ReducedPrecision(_Row):
+    found: tuple[_ReducedPrecisionPlan, ...]
     dropped: tuple[tuple[str, str], ...]
     reason: str
 
@@ -190,14 +201,15 @@ class _Accuracy(_Row):
         return self
 
 
-def _piece_of(row: object) -> str:
+def _partition_of(row: object) -> str:
     return "failure" if isinstance(row, Mapping) and "stage" in row else "measurement"
 
 
 _ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
-    "piece": TypeAdapter(
+    "partition": TypeAdapter(
         Annotated[
-            Annotated[_Measurement, Tag("measurement")] | Annotated[_Failure, Tag("failure")], Discriminator(_piece_of)
+            Annotated[_Measurement, Tag("measurement")] | Annotated[_Failure, Tag("failure")],
+            Discriminator(_partition_of),
         ]
     ),
     "nodes": TypeAdapter(_Nodes),
@@ -205,9 +217,9 @@ _ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
     "first look": TypeAdapter(_FirstLook),
     "no time": TypeAdapter(_NoTime),
     "search": TypeAdapter(_Search),
-    "duel": TypeAdapter(Verdict),
+    "paired_benchmark": TypeAdapter(Verdict),
     "footprint": TypeAdapter(Footprint),
-    "rough": TypeAdapter(_Rough),
+    "reduced_precision": TypeAdapter(_ReducedPrecision),
     "accuracy": TypeAdapter(_Accuracy),
 }
 

@@ -15,11 +15,11 @@ from intarsia.cost.timing.statistics import Interval, median_interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Times of one piece of a model, measured while it ran as it will run in the product.
+    """Times of one partition of a model, measured while it ran as it will run in the product.
 
     Attributes:
         samples_ms: One entry for each timed run, in order.
-        compile_s: Seconds the engine took to compile the piece.
+        compile_s: Seconds the engine took to compile the partition.
         load_s: Seconds to load and bind it.
         error: Largest max|a-b| / max|b| against the reference; ``None`` if no output of it had a reference.
         is_complete: False if it was given up as hopeless after a first look.
@@ -46,7 +46,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An engine accepted a piece and then crashed, hung, raised, or answered wrongly: infinite cost.
+    """An engine accepted a partition and then crashed, hung, raised, or answered wrongly: infinite cost.
 
     Attributes:
         stage: ``compile``, ``load``, ``run``, ``verify``, ``timeout`` or ``crash``.

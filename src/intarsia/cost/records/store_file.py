@@ -25,7 +25,7 @@ COLUMNS = ("key", "kind", "facts", "outcome", "provenance", "made_at")
 _TABLE = """
 CREATE TABLE IF NOT EXISTS record (
     key TEXT PRIMARY KEY,        -- digest of the facts
-    kind TEXT NOT NULL,          -- 'piece', 'nodes', 'search' or 'duel'
+    kind TEXT NOT NULL,          -- 'partition', 'nodes', 'search' or 'paired_benchmark'
     facts TEXT NOT NULL,         -- everything the figure depends on, canonical JSON
     outcome TEXT NOT NULL,       -- samples or failure, JSON
     provenance TEXT NOT NULL,    -- where it came from: model, configuration; not part of the key

@@ -16,7 +16,7 @@ from intarsia.cost.worker.protocol import OBSERVING, Answer, Failed, Observe, Ob
 from intarsia.errors import ModelError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import foreign_values
+from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
@@ -25,7 +25,7 @@ SEEDS = (0, 1)
 PATIENCE_S = 120.0
 
 
-def foreign_types(graph: Graph, target: Target) -> Types:
+def custom_op_types(graph: Graph, target: Target) -> Types:
     """Element types and shapes of what these operators compute on a target; none where its engine tells nothing.
 
     Told are shapes on which runs with the inputs of two seeds agree, as they may depend on the inputs' values; and none
@@ -41,7 +41,7 @@ def foreign_types(graph: Graph, target: Target) -> Types:
     }
 
 
-def foreign_arrays(graph: Graph, target: Target, seed: int) -> Mapping[str, np.ndarray]:
+def custom_op_arrays(graph: Graph, target: Target, seed: int) -> Mapping[str, np.ndarray]:
     """What these operators compute on a target from the seeded inputs; texts are left out.
 
     Raises:
@@ -53,7 +53,7 @@ def foreign_arrays(graph: Graph, target: Target, seed: int) -> Mapping[str, np.n
 
 def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tuple[Types, Mapping[str, np.ndarray]]]:
     """For each seed the types, and the values but for texts: all from one process."""
-    names = foreign_values(graph)
+    names = custom_op_values(graph)
     environment = load_environment([registry.engine_of(target)], OBSERVING)
     with scratch() as folder:
         saved = folder / "graph"

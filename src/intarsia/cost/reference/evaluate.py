@@ -12,7 +12,7 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import RunSettings
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.client import WorkerClient, ask_twice
-from intarsia.cost.worker.protocol import Answer, Evaluate, Evaluated, Failed, Fragment
+from intarsia.cost.worker.protocol import Answer, Evaluate, Evaluated, Failed, Workload
 from intarsia.files import Scratch, scratch
 from intarsia.graph import Graph
 from intarsia.partitioning import Partition
@@ -26,17 +26,17 @@ Answers = tuple[np.ndarray, ...]
 
 def answers(
     worker: WorkerClient,
-    fragment: Fragment | None,
+    workload: Workload | None,
     inputs: Sequence[Path],
     folder: Path,
     patience_s: float,
     more: Mapping[str, Sequence[float]] | None = None,
 ) -> Sequence[Answers] | Failure:
-    """Have a worker run a fragment, or the artifact that it opened, on each ``.npz`` file of inputs.
+    """Have a worker run a workload, or the artifact that it opened, on each ``.npz`` file of inputs.
 
     Args:
         worker: Who is asked.
-        fragment: What to run; ``None`` for the artifact.
+        workload: What to run; ``None`` for the artifact.
         inputs: The files.
         folder: Where answers lie in between.
         patience_s: How long a run may take, beside as long once for building.
@@ -45,7 +45,7 @@ def answers(
     with scratch(folder) as place:
         outputs = [Path(place, f"{number}.npz") for number in range(len(inputs))]
         request = Evaluate(
-            fragment=fragment,
+            workload=workload,
             inputs=tuple(map(str, inputs)),
             outputs=tuple(map(str, outputs)),
             more={name: tuple(numbers) for name, numbers in (more or {}).items()},
@@ -74,7 +74,7 @@ class Oracle:
     def __init__(self, graph: Graph, target: Target, folder: Path, patience_s: float) -> None:
         settings = RunSettings(threads=thread_budget())
         nodes = tuple(node.id for node in graph.nodes)
-        self._fragment = Fragment.of((Partition(target=target, nodes=nodes),), settings)
+        self._workload = Workload.of((Partition(target=target, nodes=nodes),), settings)
         self._patience_s = patience_s
         self._folder = Scratch(folder)
         graph.save(Path(self._folder.path, "graph"))
@@ -85,7 +85,7 @@ class Oracle:
         self, inputs: Sequence[Path], more: Mapping[str, Sequence[float]] | None = None
     ) -> Sequence[Answers] | Failure:
         """The graph's outputs for each file of inputs."""
-        return answers(self._worker, self._fragment, inputs, Path(self._folder.path), self._patience_s, more)
+        return answers(self._worker, self._workload, inputs, Path(self._folder.path), self._patience_s, more)
 
     def close(self) -> None:
         """End the process."""

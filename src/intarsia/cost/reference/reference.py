@@ -14,25 +14,25 @@ from pathlib import Path
 
 import numpy as np
 
-from intarsia.cost.reference.custom_ops import foreign_arrays
+from intarsia.cost.reference.custom_ops import custom_op_arrays
 from intarsia.cost.reference.reference_io import (
     forget_damaged,
-    record_leeways,
+    record_tolerances,
     record_values,
-    recorded_leeways,
     recorded_names,
+    recorded_tolerances,
     recorded_values,
 )
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import IntarsiaError, ModelError
 from intarsia.files import remove_folder, replace_file, sweep
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import untold_values
+from intarsia.graph.custom_ops import unknown_values
 from intarsia.graph.reference.perturb import Jitter
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds
 from intarsia.runtime.executors.feeds import graph_feeds
-from intarsia.runtime.tolerance import Leeway, apart, counts_steps, leeways
+from intarsia.runtime.tolerance import Tolerance, apart, counts_steps, tolerances
 from intarsia.target import Target
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def reference_values(
     graph: Graph,
     borders: Collection[str],
     seed: int,
-    teller: Target | None = None,
+    type_oracle: Target | None = None,
     watch: Watcher = unwatched,
     machine: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Path:
@@ -64,10 +64,10 @@ def reference_values(
     if (
         not _is_sound(folder)
         or not wanted <= recorded_names(folder)
-        or (rounds(graph) and not recorded_leeways(folder))
+        or (rounds(graph) and not recorded_tolerances(folder))
     ):
         with machine():
-            _compute(folder, graph, wanted, seed, teller, watch)
+            _compute(folder, graph, wanted, seed, type_oracle, watch)
     _touch(folder)
     _prune(cache, KEEP_BYTES, keep=folder)
     return folder
@@ -91,14 +91,14 @@ def _is_sound(folder: Path) -> bool:
 
 
 def _compute(
-    folder: Path, graph: Graph, names: Collection[str], seed: int, teller: Target | None, watch: Watcher
+    folder: Path, graph: Graph, names: Collection[str], seed: int, type_oracle: Target | None, watch: Watcher
 ) -> None:
     feeds = graph_feeds(graph, seed)
     record_values(folder, feeds)
     try:
-        asked = teller is not None and untold_values(graph)
-        told = foreign_arrays(graph, teller, seed) if asked and teller is not None else {}
-        given = {name: told[name] for name in untold_values(graph) if name in told}
+        asked = type_oracle is not None and unknown_values(graph)
+        told = custom_op_arrays(graph, type_oracle, seed) if asked and type_oracle is not None else {}
+        given = {name: told[name] for name in unknown_values(graph) if name in told}
         start = time.monotonic()
         record_values(folder, evaluate(graph, feeds, keep=names, given=given))
         leave_open(folder, graph, feeds, names, time.monotonic() - start, given, watch)
@@ -148,7 +148,9 @@ def leave_open(
             continue
         movements.append({name: apart(moved[name], array) for name, array in expected.items()})
     steps = frozenset(name for name, array in expected.items() if counts_steps(array.dtype))
-    record_leeways(folder, leeways(movements, steps=steps) or dict.fromkeys(expected, Leeway(largest=0.0, length=0.0)))
+    record_tolerances(
+        folder, tolerances(movements, steps=steps) or dict.fromkeys(expected, Tolerance(largest=0.0, length=0.0))
+    )
 
 
 def _touch(folder: Path) -> None:

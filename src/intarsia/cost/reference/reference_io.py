@@ -1,4 +1,4 @@
-"""The reference's values at the places where a model may be cut: what pieces are fed, and what they must answer.
+"""The reference's values at the places where a model may be cut: what partitions are fed, and what they must answer.
 
 Each file's digest is in the index, and each index holds its own: what a disk or a hand changed is not there.
 """
@@ -18,12 +18,12 @@ import xxhash
 
 from intarsia.files import make_folder, replace_file, save_array, sweep
 from intarsia.runtime.dtypes import numpy_dtype
-from intarsia.runtime.tolerance import Leeway
+from intarsia.runtime.tolerance import Tolerance
 
 VALUES = "values"
 """Name of the folder, or link to it, in a workspace."""
 _INDEX = "values.json"
-_LEEWAYS = "leeways.json"
+_TOLERANCES = "tolerances.json"
 _FILE: Final = re.compile(r"[0-9a-f]{16}\.\w+\.npy")
 """What a file of a value is called: a digest of its name, its element type."""
 _CHUNK: Final = 1 << 22
@@ -69,19 +69,19 @@ def forget_damaged(folder: Path) -> tuple[str, ...]:
     return damaged
 
 
-def record_leeways(folder: Path, leeways: Mapping[str, Leeway]) -> None:
+def record_tolerances(folder: Path, tolerances: Mapping[str, Tolerance]) -> None:
     """Write what rounding inside the model leaves open of values, in place of what was there."""
-    rows = {name: [each.largest, each.length] for name, each in leeways.items()}
-    _write_sealed(folder / _LEEWAYS, rows)
+    rows = {name: [each.largest, each.length] for name, each in tolerances.items()}
+    _write_sealed(folder / _TOLERANCES, rows)
 
 
-def recorded_leeways(folder: Path) -> dict[str, Leeway]:
+def recorded_tolerances(folder: Path) -> dict[str, Tolerance]:
     """What is left open of each value; nothing where the model does not round inside."""
     found = {}
-    for name, row in _read_sealed(folder / _LEEWAYS).items():
+    for name, row in _read_sealed(folder / _TOLERANCES).items():
         match row:
             case [float() | int() as largest, float() | int() as length] if not math.isnan(largest + length):
-                found[name] = Leeway(largest=largest, length=length)
+                found[name] = Tolerance(largest=largest, length=length)
             case _:
                 return {}
     return found

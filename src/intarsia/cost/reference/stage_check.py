@@ -11,13 +11,13 @@ from pathlib import Path
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.reference.evaluate import failure_of
-from intarsia.cost.reference.reference_io import VALUES, recorded_leeways, recorded_names, recorded_values
+from intarsia.cost.reference.reference_io import VALUES, recorded_names, recorded_tolerances, recorded_values
 from intarsia.cost.worker.client import WorkerClient, ask_twice
-from intarsia.cost.worker.protocol import Evaluated, Expose, Fragment
+from intarsia.cost.worker.protocol import Evaluated, Expose, Workload
 from intarsia.errors import IntarsiaError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import untold_values
+from intarsia.graph.custom_ops import unknown_values
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds_besides
 from intarsia.graph.reference.stages import Judge, checked_values
@@ -41,15 +41,15 @@ class StageCheck:
     cause: Cause | None = None
 
 
-def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder: Path, patience_s: float) -> StageCheck:
-    """Run a fragment of the whole graph with its stages' results as outputs, and check each of them."""
+def check_stages(worker: WorkerClient, graph: Graph, workload: Workload, folder: Path, patience_s: float) -> StageCheck:
+    """Run a workload of the whole graph with its stages' results as outputs, and check each of them."""
     names = checked_values(graph)
     inputs = recorded_values(folder / VALUES, graph.inputs)
     if not names or not set(graph.outputs) <= recorded_names(folder / VALUES):
         return StageCheck(stages=0, skipped="the reference has no values to compare with", cause=Cause.NOT_ASKED)
     with scratch(folder) as place:
-        asked = (*names, *untold_values(graph))
-        request = Expose(fragment=fragment, names=asked, folder=str(place))
+        asked = (*names, *unknown_values(graph))
+        request = Expose(workload=workload, names=asked, folder=str(place))
         answer = ask_twice(worker, request, 2 * patience_s)
         if not isinstance(answer, Evaluated):
             failure = failure_of(answer, "expose")
@@ -58,7 +58,7 @@ def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder:
             return StageCheck(stages=0, skipped=skipped, cause=failure.cause)
         made = recorded_values(place, {*asked, *graph.outputs})
         judge = Judge(graph, {name: made[name] for name in names if name in made})
-        given = {name: made[name] for name in untold_values(graph) if name in made}
+        given = {name: made[name] for name in unknown_values(graph) if name in made}
         try:
             right = evaluate(graph, inputs, given=given, around=judge)
         except IntarsiaError as error:
@@ -67,7 +67,7 @@ def check_stages(worker: WorkerClient, graph: Graph, fragment: Fragment, folder:
         if judge.faults:
             return StageCheck(stages=len(names), fault=str(judge.faults[0]))
         # Between the last stages and the outputs nothing else rounds, so a float there is held to its dtype.
-        leeways = recorded_leeways(folder / VALUES) if rounds_besides(graph) else {}
-        wrong = next((found for found in deviations(made, right, leeways) if not found.is_acceptable), None)
+        tolerances = recorded_tolerances(folder / VALUES) if rounds_besides(graph) else {}
+        wrong = next((found for found in deviations(made, right, tolerances) if not found.is_acceptable), None)
         told_wrong = None if wrong is None else f"computed from its own last rounded values, {wrong}"
         return StageCheck(stages=len(names), fault=told_wrong)

@@ -2,7 +2,7 @@
 
 The processors of a virtual machine share their cores with strangers, or with each other: for seconds or minutes all
 takes up to twice as long, and no counter in here tells of it. So the processor time of small matrix products is taken
-on each of them, and measured times are put down to what they would be at full speed.
+on each of them, and measured times are normalised to what they would be at full speed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an engine tells of the time of its kernels, put down to the nodes of the graph."""
+"""What an engine tells of the time of its kernels, normalised to the nodes of the graph."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Each contender has a process of its own, with the environment its engines want; only one of them runs at a time. The
 contender that is to be beaten runs twice: its ratio to itself is the control. While the control does not hold
-(`intarsia.cost.timing.verdict`), or something seems faster that was not shown to be, sets are added; a duel that ends
-with a control that does not hold is void.
+(`intarsia.cost.timing.verdict`), or something seems faster that was not shown to be, sets are added; a paired benchmark
+that ends with a control that does not hold is void.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ROUND_MS = 40.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """An artifact in the duel."""
+    """An artifact in the paired benchmark."""
 
     name: str
     path: Path
@@ -56,8 +56,8 @@ class Contender:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How much a duel may take.
+class BenchmarkEffort:
+    """How much a paired benchmark may take.
 
     Attributes:
         processes: Sets of fresh processes.
@@ -76,10 +76,10 @@ class Effort:
     max_memory: int | None = None
 
 
-def duel(
+def paired_benchmark(
     folder: Path,
     contenders: Sequence[Contender],
-    effort: Effort,
+    effort: BenchmarkEffort,
     seed: int = 0,
     watch: Watcher = unwatched,
     keep: str | None = None,
@@ -149,7 +149,10 @@ def _settled(cause: Cause, before: Cause | None) -> Cause:
 
 
 def _verdict(
-    sets: Sequence[_Set], running: Mapping[str, Contender], failed: Mapping[str, tuple[str, str]], effort: Effort
+    sets: Sequence[_Set],
+    running: Mapping[str, Contender],
+    failed: Mapping[str, tuple[str, str]],
+    effort: BenchmarkEffort,
 ) -> Verdict:
     names = running if sets else {}
     raced = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
@@ -173,7 +176,7 @@ def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
     return tuple(chain.from_iterable(several))
 
 
-def _sets_wanted(running: Mapping[str, Contender], effort: Effort) -> int:
+def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort) -> int:
     """Fewer once all that are left differ in settings alone, not in which engine runs which part."""
     plans = {contender.plan.steps for contender in running.values()}
     return effort.processes if len(plans) > 1 else min(effort.processes, SETTLED_SETS)
@@ -200,7 +203,7 @@ class _Set:
 def _one_set(
     folder: Path,
     running: Mapping[str, Contender],
-    effort: Effort,
+    effort: BenchmarkEffort,
     rng: random.Random,
     slowdown: Slowdown,
     deadline: Deadline = NO_END,
@@ -211,8 +214,8 @@ def _one_set(
     with ExitStack() as stack:
         workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
         try:
-            opening = _open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running)
-            opened = dict(opening)
+            opportunity = _open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running)
+            opened = dict(opportunity)
             footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
@@ -332,7 +335,7 @@ def _opened(name: str, answer: Answer) -> Opened:
 def _rounds(
     workers: Mapping[str, WorkerClient],
     running: Mapping[str, Contender],
-    effort: Effort,
+    effort: BenchmarkEffort,
     rng: random.Random,
     slowdown: Slowdown,
     deadline: Deadline = NO_END,
@@ -373,7 +376,7 @@ class _Turns:
         return median(self.last)
 
     def calls_ms(self, median_ms: float) -> list[float]:
-        """The calls of the last turn, put down to the pace at which their median is this."""
+        """The calls of the last turn, normalised to the pace at which their median is this."""
         own = median(self.last)
         return [ms * median_ms / own for ms in self.last] if own else list(self.last)
 

@@ -26,7 +26,7 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long one piece may be timed.
+    """How long one partition may be timed.
 
     Attributes:
         seconds: Time for one window, beyond ``min_runs``.

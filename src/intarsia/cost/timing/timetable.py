@@ -34,7 +34,7 @@ PROCESS_SHARE = 0.5
 """Of the time in which a process starts, where several start at once."""
 LEAST_ROUNDS, MOST_ROUNDS, TURN_MS, SETTLE_MS = 4, 10, 40.0, 60.0
 """Of a set of a paired benchmark, and what a turn of a short model takes in it."""
-OPENING_S = 0.2
+OPPORTUNITY_S = 0.2
 """What opening an artifact takes beyond what its engine was seen to take."""
 
 
@@ -91,8 +91,8 @@ class Timetable:
             timed_s: Of these, those in which it was timed; what is left is what opening takes.
         """
         self._whole_s[engine] = min(seconds, self._whole_s.get(engine, math.inf))
-        opening_s = max(seconds - timed_s, OPENING_S)
-        self._open_s[engine] = min(opening_s, self._open_s.get(engine, math.inf))
+        opportunity_s = max(seconds - timed_s, OPPORTUNITY_S)
+        self._open_s[engine] = min(opportunity_s, self._open_s.get(engine, math.inf))
 
     def whole_s(self, engines: Iterable[str] = ()) -> float:
         """Seconds that one of these engines, or any of those known, needs for the whole model."""
@@ -116,11 +116,11 @@ class Timetable:
     def end_s(self) -> float:
         """Seconds that the end needs: a plan is written, opened and checked in a fresh process, and saved."""
         least = min(self._open_s.values(), default=self.whole_s())
-        return SLACK * (self._process_s + least + OPENING_S) + self._saving_s
+        return SLACK * (self._process_s + least + OPPORTUNITY_S) + self._saving_s
 
     @property
     def _saving_s(self) -> float:
-        return SLACK * (OPENING_S + SAVED_S_PER_GIGABYTE * self._gigabytes)
+        return SLACK * (OPPORTUNITY_S + SAVED_S_PER_GIGABYTE * self._gigabytes)
 
     def keep_last(self, seconds: float) -> None:
         """Keep so much for what comes behind the decision."""

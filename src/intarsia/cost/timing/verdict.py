@@ -1,9 +1,10 @@
-"""What came of a duel: the rounds of each contender, and what follows from them.
+"""What came of a paired benchmark: the rounds of each contender, and what follows from them.
 
 All that is said of two plans follows one rule. The first contender runs twice; by what it differs from itself (the A/A
-control) no other plan can be told from it. Where the control's median is out, or its interval wide, the duel is void
-and shows nothing. Else a plan is faster, or slower, if its whole interval lies beyond that of the control and every set
-of processes agrees: one set may be lucky with memory, and what disturbs a round disturbs the next ones too.
+control) no other plan can be told from it. Where the control's median is out, or its interval wide, the paired
+benchmark is void and shows nothing. Else a plan is faster, or slower, if its whole interval lies beyond that of the
+control and every set of processes agrees: one set may be lucky with memory, and what disturbs a round disturbs the next
+ones too.
 
 Milliseconds and ratios are one set of figures: each plan's rate against the first, and what the first took.
 """
@@ -29,7 +30,7 @@ MEMORY_STAGE = "memory"
 
 
 class Shown(StrEnum):
-    """What a duel shows of one plan against another."""
+    """What a paired benchmark shows of one plan against another."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -53,7 +54,7 @@ def out_by(control: Interval) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What came of a duel.
+    """What came of a paired benchmark.
 
     Attributes:
         rounds_ms: For each contender that stayed, and for the control, one median a round at full speed, over all sets.
@@ -64,7 +65,7 @@ class Verdict:
         allowed: For each contender, what the output with that error was allowed.
         failed: Contenders that did not make it, with stage and reason.
         causes: For each of them, whose doing it is.
-        is_void: Whether the control does not hold, or the duel did not come to its end: it shows nothing.
+        is_void: Whether the control does not hold, or the paired benchmark did not come to its end: it shows nothing.
         left_ms: As ``rounds_ms``, for each contender that left because the first one beat it; of fewer rounds.
         tails: For each contender that raced, its slowest calls.
         footprints: For each contender that was loaded, what its processes started with and hold.

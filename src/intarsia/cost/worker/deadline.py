@@ -14,7 +14,7 @@ MOST_AGE_S = 3600.0
 
 
 class Deadline:
-    """The time for a piece of work. Time that is spent waiting for another compile does not count.
+    """The time for a partition of work. Time that is spent waiting for another compile does not count.
 
     Args:
         seconds: How much there is.
@@ -65,7 +65,7 @@ class Deadline:
         return Deadline(min(seconds, self.left), clock=lambda: self.spent)
 
     def share(self, seconds: float, stated: float) -> Deadline:
-        """As `part`, for a piece of the work that is asked for as if ``stated`` seconds were stated for it."""
+        """As `part`, for a partition of the work that is asked for as if ``stated`` seconds were stated for it."""
         own = Deadline(stated, clock=lambda: self.spent)
         own._seconds = seconds
         return own

@@ -22,7 +22,7 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
-class Piece(Message):
+class PartitionMessage(Message):
     """Nodes on a target."""
 
     target: str
@@ -30,25 +30,26 @@ class Piece(Message):
     precision: Precision | None = None
 
     @staticmethod
-    def of(partition: Partition) -> Piece:
+    def of(partition: Partition) -> PartitionMessage:
         """A partition, as text."""
-        return Piece(target=str(partition.target), nodes=partition.nodes, precision=partition.precision)
+        return PartitionMessage(target=str(partition.target), nodes=partition.nodes, precision=partition.precision)
 
     def partition(self) -> Partition:
         """The partition it stands for."""
         return Partition(target=Target(self.target), nodes=self.nodes, precision=self.precision)
 
 
-Timed = Literal["last", "all", "main", "piece", "stream"]
-"""Which part of a fragment is timed: its last piece in its place behind the others, or all of it. Where pieces are
-embedded: all but the pieces, which answer what was recorded, or just the one piece that computes among them. Of a
-stream: what a request takes of it, the time between one result and the next."""
+Timed = Literal["last", "all", "main", "partition", "stream"]
+"""Which part of a workload is timed: its last partition in its place behind the others, or all of it. Where partitions
+are embedded: all but the partitions, which answer what was recorded, or just the one partition that computes among
+them. Of
+a stream: what a request takes of it, the time between one result and the next."""
 
 
-class Fragment(Message):
+class Workload(Message):
     """Partitions in running order, and the settings they obey."""
 
-    pieces: tuple[Piece, ...]
+    partitions: tuple[PartitionMessage, ...]
     threads: int
     spin: Spin
     embed: bool = False
@@ -58,11 +59,11 @@ class Fragment(Message):
     verified: bool = True
 
     @staticmethod
-    def of(partitions: Iterable[Partition], settings: RunSettings) -> Fragment:
+    def of(chosen: Iterable[Partition], settings: RunSettings) -> Workload:
         """Partitions and settings, as text."""
-        pieces = tuple(map(Piece.of, partitions))
-        return Fragment(
-            pieces=pieces,
+        partitions = tuple(map(PartitionMessage.of, chosen))
+        return Workload(
+            partitions=partitions,
             threads=settings.threads,
             spin=settings.spin,
             embed=settings.embed,
@@ -87,12 +88,12 @@ class Fragment(Message):
 
 
 class Measure(Message):
-    """Compile, load and check a fragment, and time a part of it; ``piece`` is the place of the one that computes."""
+    """Compile, load and check a workload, and time a part of it; ``piece`` is the place of the one that computes."""
 
     verb: Literal["measure"] = "measure"
-    fragment: Fragment
+    workload: Workload
     timed: Timed
-    piece: int | None = None
+    partition: int | None = None
     seconds: float
     min_runs: int
     hopeless_ms: float | None = None
@@ -102,7 +103,7 @@ class Write(Message):
     """Compile a whole plan and write its artifact."""
 
     verb: Literal["write"] = "write"
-    fragment: Fragment
+    workload: Workload
     path: str
 
 
@@ -157,39 +158,39 @@ class Observe(Message):
 
 
 class Expose(Message):
-    """Run a fragment on the recorded inputs with values inside it as further outputs, and write these to a folder.
+    """Run a workload on the recorded inputs with values inside it as further outputs, and write these to a folder.
 
     Outputs of the graph are written too.
     """
 
     verb: Literal["expose"] = "expose"
-    fragment: Fragment
+    workload: Workload
     names: tuple[str, ...]
     folder: str
 
 
 class Evaluate(Message):
-    """Run a fragment, or the opened artifact, on several sets of inputs, and write what it answers.
+    """Run a workload, or the opened artifact, on several sets of inputs, and write what it answers.
 
     Attributes:
-        fragment: What to run; ``None`` for the artifact.
+        workload: What to run; ``None`` for the artifact.
         inputs: A ``.npz`` file for each run.
         outputs: Where the answers go, in the same order.
         more: Further inputs of all runs, as vectors of ``float32`` by name.
     """
 
     verb: Literal["evaluate"] = "evaluate"
-    fragment: Fragment | None = None
+    workload: Workload | None = None
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     more: dict[str, tuple[float, ...]] = {}
 
 
 class Inspect(Message):
-    """Run a fragment of one piece with its engine's own profiler on, and tell of so many runs."""
+    """Run a workload of one partition with its engine's own profiler on, and tell of so many runs."""
 
     verb: Literal["inspect"] = "inspect"
-    fragment: Fragment
+    workload: Workload
     runs: int
 
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from intarsia.cost.worker.protocol import Failed, Fragment, Measure
+from intarsia.cost.worker.protocol import Failed, Measure, Workload
 from intarsia.files import replace_file, scratch
 from intarsia.graph import Graph, load_model
 from intarsia.runtime.executors.feeds import graph_feeds
@@ -21,9 +21,9 @@ from intarsia.cost.worker.repro import reproduce
 
 MODEL = {model!r}
 SHAPES = {shapes!r}
-FRAGMENT = {fragment!r}
+WORKLOAD = {workload!r}
 
-reproduce(MODEL, SHAPES, FRAGMENT)
+reproduce(MODEL, SHAPES, WORKLOAD)
 """
 
 
@@ -50,10 +50,10 @@ class Origin:
         return Origin(model=str(path))
 
 
-def write_repro(folder: Path, origin: Origin, fragment: Fragment, failed: Failed) -> Path:
+def write_repro(folder: Path, origin: Origin, workload: Workload, failed: Failed) -> Path:
     """Write the script; its name follows from what failed."""
-    engine = fragment.pieces[-1].target
-    digest = hashlib.sha256(f"{origin.model} {fragment.model_dump_json()} {failed.stage}".encode()).hexdigest()[:12]
+    engine = workload.partitions[-1].target
+    digest = hashlib.sha256(f"{origin.model} {workload.model_dump_json()} {failed.stage}".encode()).hexdigest()[:12]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{engine.split()[0]}-{failed.stage}-{digest}.py"
     text = _SCRIPT.format(
@@ -63,7 +63,7 @@ def write_repro(folder: Path, origin: Origin, fragment: Fragment, failed: Failed
         line=_comment(f"{shlex.quote(sys.executable)} {shlex.quote(str(path))}"),
         model=origin.model,
         shapes=dict(origin.shapes),
-        fragment=fragment.model_dump_json(),
+        workload=workload.model_dump_json(),
     )
     replace_file(path, text.encode())
     return path
@@ -74,19 +74,19 @@ def _comment(text: str) -> str:
     return " ".join(text.encode("ascii", "backslashreplace").decode().replace("\0", "\\0").split())[:300]
 
 
-def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], fragment: str) -> None:
-    """Compile, load, check and time the fragment in this very process, and print what comes of it."""
+def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], workload: str) -> None:
+    """Compile, load, check and time the workload in this very process, and print what comes of it."""
     from intarsia.cost.reference.reference_io import VALUES, record_values
     from intarsia.cost.worker.worker import Worker
     from intarsia.graph.reference.reference import evaluate
 
     graph = load_model(model, shapes)
-    wanted = Fragment.model_validate_json(fragment)
+    wanted = Workload.model_validate_json(workload)
     with scratch() as folder:
         graph.save(folder)
         feeds = graph_feeds(graph, seed=0)
-        piece = graph.extract(node for part in wanted.pieces for node in part.nodes)
-        borders = {value.name for value in (*piece.inputs, *piece.outputs)}
+        partition = graph.extract(node for part in wanted.partitions for node in part.nodes)
+        borders = {value.name for value in (*partition.inputs, *partition.outputs)}
         record_values(folder / VALUES, {**feeds, **evaluate(graph, feeds, keep=borders)})
-        answer = Worker(folder).answer(Measure(fragment=wanted, timed="all", seconds=0.3, min_runs=3))
+        answer = Worker(folder).answer(Measure(workload=wanted, timed="all", seconds=0.3, min_runs=3))
     sys.stdout.write(answer.model_dump_json(indent=1) + "\n")

@@ -1,6 +1,6 @@
 """The child process in which engines compile and run: ``python -m intarsia.cost.worker.worker FOLDER TEMPORARY``.
 
-It times a fragment through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
+It times a workload through the same `runtime` code as the product, so measuring is running. Whatever an engine does to
 it, the parent only sees an answer that does not come. It dies with its parent.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause, cause_of
-from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_leeways, recorded_values
+from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_tolerances, recorded_values
 from intarsia.cost.timing.clock_calibration import Pace, pace_file
 from intarsia.cost.timing.memory import MemoryGauge
 from intarsia.cost.timing.node_times import node_times
@@ -38,7 +38,6 @@ from intarsia.cost.worker.protocol import (
     Evaluated,
     Expose,
     Failed,
-    Fragment,
     Inspect,
     Measure,
     Measured,
@@ -55,6 +54,7 @@ from intarsia.cost.worker.protocol import (
     Times,
     Wait,
     Waited,
+    Workload,
     Write,
     Written,
 )
@@ -76,7 +76,7 @@ from intarsia.runtime import (
     weights_of,
     write_artifact,
 )
-from intarsia.runtime.compiled_parts import CompiledPieces
+from intarsia.runtime.compiled_parts import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.embedded import EmbeddedExecutor
 from intarsia.runtime.executors.feeds import graph_feeds
@@ -95,11 +95,11 @@ class Worker:
         self._shared = shared
         self._started_s = started_s
         self._opened: Executor | None = None
-        self._evaluated: Fragment | None = None
+        self._evaluated: Workload | None = None
 
     @cached_property
-    def _pieces(self) -> CompiledPieces:
-        return CompiledPieces(self._folder / "compiled")
+    def _partitions(self) -> CompiledPartitions:
+        return CompiledPartitions(self._folder / "compiled")
 
     @cached_property
     def _pace(self) -> Pace:
@@ -153,8 +153,8 @@ class Worker:
                 return self._profile(request)
 
     def _measure(self, request: Measure) -> Measured:
-        plan = self._plan(request.fragment)
-        built = build(self._graph, plan, self._pieces)
+        plan = self._plan(request.workload)
+        built = build(self._graph, plan, self._partitions)
         effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
         if request.timed == "stream":
             load_s, judged, (samples, complete) = self._streamed(built, effort)
@@ -206,7 +206,9 @@ class Worker:
     def _expose(self, request: Expose) -> Evaluated:
         """What an engine makes of values inside the graph, through the road that every plan takes."""
         graph = exposing(self._graph, request.names)
-        plan = plan_of(graph, [piece.partition() for piece in request.fragment.pieces], request.fragment.settings)
+        plan = plan_of(
+            graph, [partition.partition() for partition in request.workload.partitions], request.workload.settings
+        )
         executor = load_build(graph, build(graph, plan))
         try:
             record_values(Path(request.folder), executor.run(self._feeds(plan)))
@@ -215,8 +217,8 @@ class Worker:
         return Evaluated()
 
     def _inspect(self, request: Inspect) -> NodeTimes:
-        plan = self._plan(request.fragment)
-        built = build(self._graph, plan, self._pieces)
+        plan = self._plan(request.workload)
+        built = build(self._graph, plan, self._partitions)
         weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
         target, feeds = plan.steps[0].target, self._feeds(plan)
         backend = registry.of(target)
@@ -234,13 +236,13 @@ class Worker:
         if not isinstance(executor, EmbeddedExecutor):
             raise MismatchError("nothing is embedded in this plan, so no part of it can be timed by itself")
         borders = {value.name for step in executor.plan.steps for value in step.outputs}
-        live = () if request.piece is None else (request.piece,)
+        live = () if request.partition is None else (request.partition,)
         executor.play(recorded_values(self._folder / VALUES, borders), live)
-        return live if request.timed == "piece" else executor.main_places
+        return live if request.timed == "partition" else executor.main_places
 
     def _write(self, request: Write) -> Written:
-        plan = self._plan(request.fragment)
-        built = build(self._graph, plan, self._pieces)
+        plan = self._plan(request.workload)
+        built = build(self._graph, plan, self._partitions)
         write_artifact(Path(request.path), self._graph, built)
         return Written(compile_s=built.compile_s)
 
@@ -284,12 +286,12 @@ class Worker:
         return Responded(texts=tuple(name for name, array in results.items() if array.dtype.hasobject))
 
     def _evaluate(self, request: Evaluate) -> Evaluated:
-        if request.fragment is not None and request.fragment != self._evaluated:
-            plan = self._plan(request.fragment)
+        if request.workload is not None and request.workload != self._evaluated:
+            plan = self._plan(request.workload)
             if self._opened is not None:
                 self._opened.close()
-            self._opened = load_build(self._graph, build(self._graph, plan, self._pieces))
-            self._evaluated = request.fragment
+            self._opened = load_build(self._graph, build(self._graph, plan, self._partitions))
+            self._evaluated = request.workload
         executor = self._executor()
         more = {name: np.array(numbers, np.float32) for name, numbers in request.more.items()}
         for source, place in zip(request.inputs, request.outputs, strict=True):
@@ -306,7 +308,7 @@ class Worker:
         return Times(ms=_medians(runs), transfers_ms=_medians(moved))
 
     def _judged(self, plan: Plan) -> Collection[str] | None:
-        """What of a fragment is compared: in less than fp32 outputs of the model, since what is lost may be found."""
+        """What of a workload is compared: in less than fp32 outputs of the model, since what is lost may be found."""
         return None if plan.settings.max_error is None else self._graph.outputs
 
     def _check(self, executor: Executor, judged: Collection[str] | None = None) -> Judgement | None:
@@ -317,7 +319,7 @@ class Worker:
         if judged is not None:
             borders &= set(judged)
         reference = recorded_values(self._folder / VALUES, borders)
-        worst = verify_plan(executor, feeds, reference, recorded_leeways(self._folder / VALUES))
+        worst = verify_plan(executor, feeds, reference, recorded_tolerances(self._folder / VALUES))
         return worst if any(value.name in reference for value in plan.outputs) else None
 
     def _feeds(self, plan: Plan) -> Mapping[str, np.ndarray]:
@@ -325,8 +327,8 @@ class Worker:
         missing = [value for value in plan.inputs if value.name not in recorded]
         return {**recorded, **random_feeds(missing, seed=0)}
 
-    def _plan(self, fragment: Fragment) -> Plan:
-        return plan_of(self._graph, [piece.partition() for piece in fragment.pieces], fragment.settings)
+    def _plan(self, workload: Workload) -> Plan:
+        return plan_of(self._graph, [partition.partition() for partition in workload.partitions], workload.settings)
 
     def _executor(self) -> Executor:
         if self._opened is None:

@@ -45,12 +45,12 @@ class Workspace:
         graph: Graph,
         borders: Collection[str],
         seed: int,
-        teller: Target | None = None,
+        type_oracle: Target | None = None,
         watch: Watcher = unwatched,
         machine: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Have the reference's values for the graph's inputs, outputs and borders at hand; see `reference_values`."""
-        values = reference_values(self._store.folder / "reference", graph, borders, seed, teller, watch, machine)
+        values = reference_values(self._store.folder / "reference", graph, borders, seed, type_oracle, watch, machine)
         (self.folder / VALUES).symlink_to(values, target_is_directory=True)
 
     def keep_only(self, file: Path) -> None:

@@ -17,7 +17,7 @@ from intarsia.graph.parts import ArrayTensor, Node, Value, Weight
 Shape = tuple[int, ...]
 
 
-class Draft:
+class GraphDraft:
     """Collects nodes in running order; every name that is new is made from one that is there, so it is unique."""
 
     def __init__(self, graph: Graph) -> None:

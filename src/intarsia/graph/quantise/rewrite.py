@@ -12,7 +12,7 @@ import numpy as np
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
 from intarsia.graph.dtypes import elem_type_of
-from intarsia.graph.quantise.draft import Draft
+from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import SUMS, Layer, layers_of
 from intarsia.graph.quantise.numbers import activation_scale, quantised_bias, weight_terms
 
@@ -23,7 +23,7 @@ _EPSILON = 1e-5
 
 
 def quantised(model: SubModel, precision: Precision) -> SubModel:
-    """The piece with these nodes in 8 bits; its inputs and outputs keep their names and types.
+    """The partition with these nodes in 8 bits; its inputs and outputs keep their names and types.
 
     Raises:
         PlanError: A node that is named cannot compute so, or the range of something that it reads is not told.
@@ -32,7 +32,7 @@ def quantised(model: SubModel, precision: Precision) -> SubModel:
     chosen, ranges = dict(precision.schemes), dict(precision.ranges)
     _check(chosen, ranges, layers)
     folded = {norm.id for id_ in chosen if (norm := layers[id_].norm) is not None}
-    writer = LayerWriter(Draft(model.graph), ranges)
+    writer = LayerWriter(GraphDraft(model.graph), ranges)
     for node in model.nodes:
         if node.id in chosen:
             layer = layers[node.id]
@@ -68,7 +68,7 @@ def _check(chosen: Mapping[str, Scheme], ranges: Mapping[str, Range], layers: Ma
 class LayerWriter:
     """Writes layers in 8 bits into a draft; what several of them read is converted once."""
 
-    def __init__(self, draft: Draft, ranges: Mapping[str, Range]) -> None:
+    def __init__(self, draft: GraphDraft, ranges: Mapping[str, Range]) -> None:
         self.draft = draft
         self._ranges = ranges
         self._dynamic: dict[str, tuple[str, str, str]] = {}
@@ -129,7 +129,7 @@ class LayerWriter:
         return self._static[name]
 
     @staticmethod
-    def rounded(draft: Draft, name: str, span: Range, prefix: str) -> str:
+    def rounded(draft: GraphDraft, name: str, span: Range, prefix: str) -> str:
         """A value that went through 8 bits by a range; what is new is called ``prefix`` and more."""
         scale, zero = activation_scale(*span)
         figures = [draft.weight(f"{prefix}/step", np.array(scale)), draft.weight(f"{prefix}/origin", np.array(zero))]

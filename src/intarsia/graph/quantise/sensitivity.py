@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intarsia.config.precision import Range, Scheme
-from intarsia.graph.quantise.draft import Draft
+from intarsia.graph.quantise.draft import GraphDraft
 from intarsia.graph.quantise.layers import Layer
 from intarsia.graph.quantise.rewrite import LayerWriter
 
@@ -21,7 +21,7 @@ GATES = "intarsia/gates"
 
 def ranged(graph: Graph, names: Iterable[str]) -> tuple[Graph, Mapping[str, tuple[str, str]]]:
     """A graph that gives the least and the largest element of values, and what these outputs are called."""
-    draft = Draft(graph)
+    draft = GraphDraft(graph)
     for node in graph.nodes:
         draft.keep(node)
     ends = {name: (f"{name}/lowest", f"{name}/highest") for name in names}
@@ -39,7 +39,7 @@ def trimmed(
 
     What is beyond is cut off, and what is within is told apart the finer; the outputs' names are in the shares' order.
     """
-    draft = Draft(graph)
+    draft = GraphDraft(graph)
     for node in graph.nodes:
         draft.keep(node)
     told: dict[str, tuple[str, ...]] = {}
@@ -62,7 +62,7 @@ def gated(graph: Graph, layers: Sequence[tuple[Layer, Scheme]], ranges: Mapping[
 
     So the error of any choice of layers can be seen without building it.
     """
-    draft = Draft(graph)
+    draft = GraphDraft(graph)
     gates = draft.new_input(GATES, (len(layers),))
     writer = LayerWriter(draft, ranges)
     last: dict[str, list[tuple[int, Layer, Scheme]]] = {}

@@ -33,7 +33,7 @@ def evaluate(
     """Compute the outputs.
 
     Args:
-        graph: A graph, or a piece of one.
+        graph: A graph, or a partition of one.
         feeds: An array for each input.
         keep: Names of further values to return. All others are freed after their last use.
         given: Values that are known. A node all of whose outputs are is not computed.

@@ -16,7 +16,7 @@ from intarsia.graph.normalisation.detached import detached
 _PLACE = re.compile(r"\(op_type: ?(?P<op>[^,)]*)(?:, node name: (?P<node>.*?))?\): (?P<why>.*)")
 _TAG = re.compile(r"\[(?:Shape|Type)InferenceError\] (?:Inference error\(s\): )?")
 _TYPES = re.compile(r"\((\d+)\) vs \((\d+)\)")
-_UNTOLD = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
+_UNKNOWN = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
 """Operators that ONNX defines by a function, which its own inference (onnx 1.23.2) cannot follow."""
 
 
@@ -44,7 +44,7 @@ def _faults(proto: onnx.ModelProto, *, check_type: bool) -> list[str]:
     except INFERENCE_ERRORS as error:
         lines = [_TAG.sub("", line).strip() for line in str(error).splitlines()]
         found = [(line, _PLACE.match(line)) for line in lines if line]
-        return [line for line, place in found if place is None or place["op"] not in _UNTOLD]
+        return [line for line, place in found if place is None or place["op"] not in _UNKNOWN]
     return []
 
 

@@ -1,4 +1,4 @@
-"""What the page draws the graph from: nodes, edges, areas and the facts of each part and atom, as compact JSON."""
+"""What the page draws the graph from: nodes, edges, areas and the facts of each part and segment, as compact JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, An
     facts = {
         "colours": COLOURS,
         "parts": [_part(number, report, engines) for number in range(len(parts))],
-        "atoms": [],
+        "segments": [],
         "single": len({part["target"] for part in parts}) == 1,
     }
     if graph is None:
@@ -38,10 +38,10 @@ def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, An
         return drawing(report, engines, None)
     edges = sorted({(v.producer, end) for v in graph.values.values() if v.producer is not None for end in v.consumers})
     rows = arrange(len(graph.nodes), edges, numbers)
-    atoms = report.get("atoms", ())
+    segments = report.get("segments", ())
     return facts | {
-        "nodes": _nodes(graph, numbers, _atoms_of(graph, atoms)),
-        "atoms": [_atom(atom, engines) for atom in atoms],
+        "nodes": _nodes(graph, numbers, _segments_of(graph, segments)),
+        "segments": [_segment(segment, engines) for segment in segments],
         "pictures": [_picture(fold(rows, edges, numbers, aspect), edges) for aspect in ASPECTS],
         "edges": [node for edge in edges for node in edge],
     }
@@ -58,8 +58,8 @@ def _part(number: int, report: Json, engines: Engines) -> dict[str, Any]:
         "ms": ms(part["measured_ms"]),
         "predicted": ms(part["predicted_ms"]),
         "share": percent(part.get("share")),
-        "switch": None if part.get("switch_ms") is None else ms(part["switch_ms"]),
-        "rivals": [
+        "transition": None if part.get("transition_ms") is None else ms(part["transition_ms"]),
+        "alternatives": [
             {
                 "target": each["target"],
                 "engine": engines.number(each["target"]),
@@ -72,13 +72,13 @@ def _part(number: int, report: Json, engines: Engines) -> dict[str, Any]:
     }
 
 
-def _atom(atom: Json, engines: Engines) -> dict[str, Any]:
-    costs = sorted(((each, target) for target, each in atom["ms"].items() if each is not None))
+def _segment(segment: Json, engines: Engines) -> dict[str, Any]:
+    costs = sorted(((each, target) for target, each in segment["ms"].items() if each is not None))
     longest = costs[-1][0] if costs else 0.0
     return {
-        "nodes": atom["nodes"],
-        "first": atom["first"],
-        "last": atom["last"],
+        "nodes": segment["nodes"],
+        "first": segment["first"],
+        "last": segment["last"],
         "costs": [
             {
                 "target": target,
@@ -91,16 +91,16 @@ def _atom(atom: Json, engines: Engines) -> dict[str, Any]:
     }
 
 
-def _atoms_of(graph: Graph, atoms: Sequence[Json]) -> list[int | None]:
-    """The atom of each node: atoms are stretches of the linear order. None is known where they do not fit it."""
+def _segments_of(graph: Graph, segments: Sequence[Json]) -> list[int | None]:
+    """The segment of each node: segments are stretches of the linear order. None is known where they do not fit it."""
     nothing: list[int | None] = [None] * len(graph.nodes)
-    if sum(atom["nodes"] for atom in atoms) != len(graph.nodes):
+    if sum(segment["nodes"] for segment in segments) != len(graph.nodes):
         return nothing
     order, position = linear_order(graph), graph.position
     found, start = list(nothing), 0
-    for number, atom in enumerate(atoms):
-        end = start + atom["nodes"]
-        if {atom["first"], atom["last"]} - set(order[start:end]):
+    for number, segment in enumerate(segments):
+        end = start + segment["nodes"]
+        if {segment["first"], segment["last"]} - set(order[start:end]):
             return nothing
         for id_ in order[start:end]:
             found[position[id_]] = number
@@ -108,7 +108,7 @@ def _atoms_of(graph: Graph, atoms: Sequence[Json]) -> list[int | None]:
     return found
 
 
-def _nodes(graph: Graph, parts: Sequence[Sequence[int]], atoms: Sequence[int | None]) -> dict[str, Any]:
+def _nodes(graph: Graph, parts: Sequence[Sequence[int]], segments: Sequence[int | None]) -> dict[str, Any]:
     """Columns: of 5,000 nodes, the names of the fields would take more than what they hold."""
     part_of = {node: number for number, part in enumerate(parts) for node in part}
     texts: dict[str, int] = {}
@@ -124,7 +124,7 @@ def _nodes(graph: Graph, parts: Sequence[Sequence[int]], atoms: Sequence[int | N
         "ops": list(ops),
         "op": [ops[_operator(node)] for node in graph.nodes],
         "part": [part_of[node.index] for node in graph.nodes],
-        "atom": list(atoms),
+        "segment": list(segments),
         "texts": list(texts),
         "reads": reads,
         "makes": makes,

@@ -14,7 +14,7 @@ from typing import Any
 from intarsia.report.needs import needs_told
 from intarsia.report.page.engines import Engines, names, shares
 from intarsia.report.ranking import ranked
-from intarsia.report.reasons import decision, figures, ms, opening, standing
+from intarsia.report.reasons import decision, figures, for_partition, ms, opportunity
 
 Json = Mapping[str, Any]
 HEADINGS: Mapping[str, int] = MappingProxyType(
@@ -79,7 +79,7 @@ def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
 
 def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
     """Every plan that was timed, those of the race first, its speed as a bar with its interval."""
-    known = (*report["singles"], *report.get("mixes", ()), *report.get("rough", ()))
+    known = (*report["singles"], *report.get("mixes", ()), *report.get("reduced_precision", ()))
     timed = ranked([plan for plan in known if isfinite(plan.get("latency_ms") or inf)])
     if report["latency_ms"] is not None and report["chosen"] not in map(_label, timed):
         timed.append(_given(report))
@@ -112,11 +112,11 @@ def foremost(plans: Sequence[Json]) -> list[tuple[str, list[Json]]]:
 
 
 def _heading(plan: Json) -> str:
-    alone, mixes, rough, asked = HEADINGS
-    if "switches" not in plan:
+    alone, mixes, reduced, asked = HEADINGS
+    if "transitions" not in plan:
         return alone
     if "precision" in plan:
-        return rough
+        return reduced
     return asked if plan.get("asked") else mixes
 
 
@@ -127,7 +127,7 @@ def _given(report: Json) -> Json:
         "name": report["chosen"],
         "asked": True,
         "targets": [part["target"] for part in report["partitions"]],
-        "switches": report["switches"],
+        "transitions": report["transitions"],
         "latency_ms": report["latency_ms"]["median"],
         "speed": None if gain is None else gain["median"],
         "speedup_vs_best_single": gain,
@@ -135,7 +135,7 @@ def _given(report: Json) -> Json:
 
 
 def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[str, Any]:
-    is_mix = "switches" in plan
+    is_mix = "transitions" in plan
     targets = plan["targets"] if is_mix else [plan["tuned"]]
     interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
     is_best = not is_mix and plan["target"] == report["best_single"]
@@ -143,7 +143,7 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
         "heading": _heading(plan),
         "name": _name(plan) if is_mix else plan["tuned"],
         "tag": plan["name"] if is_mix else None,
-        "switches": plan["switches"] if is_mix else 0,
+        "transitions": plan["transitions"] if is_mix else 0,
         "is_best": is_best,
         "is_chosen": _label(plan) == report["chosen"],
         "colours": list(dict.fromkeys(engines.number(target) for target in targets)),
@@ -194,7 +194,7 @@ def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> lis
             "colour": engines.number(part["target"], part.get("device")),
             "nodes": len(part["nodes"]),
             "share": part.get("share"),
-            "switch_ms": part.get("switch_ms"),
+            "transition_ms": part.get("transition_ms"),
             "bars": [
                 (name, each, 100 * each / longest)
                 for name, each in (
@@ -205,7 +205,7 @@ def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> lis
                 if each is not None
             ],
             "off": _off(part["predicted_ms"], part["measured_ms"]),
-            "runner_up": standing(part),
+            "runner_up": for_partition(part),
             "config": part.get("config"),
         }
         for number, part in enumerate(listed, start=1)
@@ -261,27 +261,27 @@ def _times(listed: Sequence[Json], run_ms: Sequence[float] | None) -> tuple[str,
 
 def _segment(number: int, part: Json, engines: Engines, start: float, spent: float, whole: float) -> dict[str, Any]:
     label = engines.label(part["target"], part.get("device"))
-    switch = min(part.get("switch_ms") or 0.0, spent)
-    to_switch = f", {ms(switch)} ms of it to switch" if switch else ""
+    transition = min(part.get("transition_ms") or 0.0, spent)
+    to_transition = f", {ms(transition)} ms of it to transition" if transition else ""
     return {
         "number": number,
         "label": label,
         "colour": engines.number(part["target"], part.get("device")),
         "left": 100 * start / whole,
         "width": 100 * spent / whole,
-        "switch": 100 * switch / spent if spent else 0,
-        "title": f"part {number}: {label}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_switch}",
+        "transition": 100 * transition / spent if spent else 0,
+        "title": f"part {number}: {label}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_transition}",
     }
 
 
-def openings(report: Json) -> list[str]:
+def opportunities(report: Json) -> list[str]:
     """Where another engine would be faster than the only one of the plan."""
-    return [opening(place) for place in report.get("openings", ())]
+    return [opportunity(place) for place in report.get("opportunities", ())]
 
 
-def atoms(report: Json) -> dict[str, Any] | None:
-    """What each atom of the search costs on each engine, the least marked."""
-    rows = report.get("atoms")
+def segments(report: Json) -> dict[str, Any] | None:
+    """What each segment of the search costs on each engine, the least marked."""
+    rows = report.get("segments")
     if not rows:
         return None
     targets = list(rows[0]["ms"])

@@ -216,8 +216,8 @@ def _columns(ends: Sequence[int], extents: Sequence[tuple[float, float]], part_o
     start, x = 0, float(PADDING)
     for end in ends:
         widest, centres, row = 0.0, list[float](), start
-        for _, stretch in groupby(part_of_row[start:end]):
-            length = len(list(stretch))
+        for _, region in groupby(part_of_row[start:end]):
+            length = len(list(region))
             left = min(extent[0] for extent in extents[row : row + length])
             right = max(extent[1] for extent in extents[row : row + length])
             widest = max(widest, right - left)
@@ -252,8 +252,8 @@ def _boxes(
 ) -> Iterator[Box]:
     for column in columns:
         start = column.start
-        for part, stretch in groupby(part_of_row[column.start : column.end]):
-            end = start + len(list(stretch))
+        for part, region in groupby(part_of_row[column.start : column.end]):
+            end = start + len(list(region))
             xs = [nodes[item][0] for each in rows.rows[start:end] for item in each if item < len(nodes)]
             yield Box(
                 part=part,

@@ -128,8 +128,8 @@ def _order(rows: list[list[int]], above: dict[int, list[int]], below: dict[int, 
     for sweep in range(_ORDER_SWEEPS):
         ties, order = (above, rows) if sweep % 2 == 0 else (below, rows[::-1])
         for row in order:
-            wish = {item: _mean([place[tied] for tied in ties.get(item, ())], place[item]) for item in row}
-            row.sort(key=wish.__getitem__)
+            constraint = {item: _mean([place[tied] for tied in ties.get(item, ())], place[item]) for item in row}
+            row.sort(key=constraint.__getitem__)
             for number, item in enumerate(row):
                 place[item] = number - (len(row) - 1) / 2
 
@@ -148,11 +148,11 @@ def _places(
         ties, order = (above, numbers) if sweep % 2 == 0 else (below, reversed(numbers))
         for number in order:
             row, offset = rows[number], offsets[number]
-            wishes = [_pull(item, ties.get(item, ()), x, count) - at for item, at in zip(row, offset, strict=True)]
+            resolved = [_pull(item, ties.get(item, ()), x, count) - at for item, at in zip(row, offset, strict=True)]
             # A line that starts here gives way, or each would push the chain beside it a little further.
             weights = [1.0 if item < count else 0.005 for item in row]
-            for item, at, wish in zip(row, offset, _ascending(wishes, weights), strict=True):
-                x[item] = wish + at
+            for item, at, constraint in zip(row, offset, _ascending(resolved, weights), strict=True):
+                x[item] = constraint + at
     return x
 
 
@@ -165,11 +165,11 @@ def _offsets(row: Sequence[int], count: int) -> list[float]:
     return offsets
 
 
-def _ascending(wishes: Sequence[float], weights: Sequence[float]) -> Iterator[float]:
+def _ascending(resolved: Sequence[float], weights: Sequence[float]) -> Iterator[float]:
     """The ascending numbers nearest to the wishes by least squares: pool adjacent violators (Ayer et al., 1955)."""
     pools: list[tuple[float, float, int]] = []  # mean, weight, count
-    for wish, weight in zip(wishes, weights, strict=True):
-        mean, heavy, many = wish, weight, 1
+    for constraint, weight in zip(resolved, weights, strict=True):
+        mean, heavy, many = constraint, weight, 1
         while pools and pools[-1][0] > mean:
             before, its, more = pools.pop()
             mean = (before * its + mean * heavy) / (its + heavy)

@@ -34,7 +34,7 @@ from intarsia.runtime.artifact.known import remember
 from intarsia.runtime.artifact.machine import Machine, this_machine
 from intarsia.runtime.artifact.signature import fits, signature_of
 from intarsia.runtime.artifact.trust import UNSTATED, HeldCode, NamedCode, Trust, code_of, code_of_engine, holds_code
-from intarsia.runtime.buckets import Bucket, Door
+from intarsia.runtime.buckets import Bucket, InputSpec
 from intarsia.runtime.build import Build
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import Plan, Step
@@ -93,7 +93,7 @@ class StoredMachine(_Record):
     system: str
 
 
-class Engine(_Record):
+class EngineRecord(_Record):
     """An engine the artifact needs."""
 
     version: str
@@ -117,7 +117,7 @@ class Manifest(_Record):
 
     version: int
     machine: StoredMachine
-    engines: dict[str, Engine]
+    engines: dict[str, EngineRecord]
     settings: RunSettings
     inputs: tuple[Border, ...]
     outputs: tuple[Border, ...]
@@ -248,9 +248,9 @@ class Artifact:
         graph.extract(node.id for node in graph.nodes).save(path)
 
     @property
-    def door(self) -> Door:
+    def input_spec(self) -> InputSpec:
         """The inputs and buckets of a model with open dimensions."""
-        return Door(inputs=_signatures(self.manifest.inputs), dims=self.manifest.dims, buckets=self.buckets)
+        return InputSpec(inputs=_signatures(self.manifest.inputs), dims=self.manifest.dims, buckets=self.buckets)
 
     def build(self, plan: Plan | None = None) -> Build:
         """The plan with its engine artifacts; with buckets, that of the last, or the one given."""
@@ -471,8 +471,8 @@ def _entry(step: int, file: str) -> str:
     return f"steps/{step}/{file}"
 
 
-def _engine(name: str) -> Engine:
-    return Engine(version=registry.require(name).version or "none", licence=registry.get(name).licence)
+def _engine(name: str) -> EngineRecord:
+    return EngineRecord(version=registry.require(name).version or "none", licence=registry.get(name).licence)
 
 
 def _border(value: Signature) -> Border:

@@ -292,7 +292,7 @@ def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fau
 
 
 def _meta_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
-    holds_others = "pieces" in step.meta
+    holds_others = "partitions" in step.meta
     sides = (("inputs", step.inputs, plan.inputs), ("outputs", step.outputs, plan.outputs))
     for side, own, whole in sides:
         borders = whole if holds_others else own
@@ -303,7 +303,7 @@ def _meta_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
         if list(map(_kept_border, kept)) != wanted:
             yield f"{at}.meta.{side}", f"these are not the {side} of the {'plan' if holds_others else 'step'}"
     if holds_others:
-        yield from _piece_faults(step, at, plan)
+        yield from _partition_faults(step, at, plan)
 
 
 def _kept_border(row: Any) -> tuple[str, str, tuple[int, ...] | None]:
@@ -313,21 +313,21 @@ def _kept_border(row: Any) -> tuple[str, str, tuple[int, ...] | None]:
     return name, dtype, None if shape is None else tuple(shape)
 
 
-def _piece_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
-    """How many values each piece takes, and which of them come in blocks: its kernel hands over that many pointers."""
-    pieces = [each for each in plan.steps if each.target != Target(step.target)]
-    counts = [[len(piece.inputs), len(piece.outputs)] for piece in pieces]
-    if [list(pair) for pair in step.meta["pieces"]] != counts:
-        yield f"{at}.meta.pieces", f"of inputs and outputs, the other steps have {counts}"
+def _partition_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
+    """How many values each partition takes, and which come in blocks: its kernel hands over that many pointers."""
+    partitions = [each for each in plan.steps if each.target != Target(step.target)]
+    counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
+    if [list(pair) for pair in step.meta["partitions"]] != counts:
+        yield f"{at}.meta.partitions", f"of inputs and outputs, the other steps have {counts}"
         return
     block = step.meta["block"]
     for number, sides in step.meta["borders"].items():
         where = f"{at}.meta.borders.{number}"
-        if not number.isdecimal() or int(number) >= len(pieces):
-            yield where, "there is no such piece"
+        if not number.isdecimal() or int(number) >= len(partitions):
+            yield where, "there is no such partition"
             continue
-        piece = pieces[int(number)]
-        for values, blocked in zip((piece.inputs, piece.outputs), sides, strict=True):
+        partition = partitions[int(number)]
+        for values, blocked in zip((partition.inputs, partition.outputs), sides, strict=True):
             for place in blocked:
                 shape = values[place].shape if 0 <= place < len(values) else None
                 if shape is None or len(shape) != 4 or shape[0] != 1 or block < 1 or shape[1] % block:

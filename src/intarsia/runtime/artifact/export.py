@@ -55,10 +55,10 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     step = model.plan.steps[0]
     registry.require(registry.engine_of(step.target))
     destination = Path(folder)
-    piece = model.artifact.graph().extract(step.nodes)
+    partition = model.artifact.graph().extract(step.nodes)
     with scratch() as draft:
         with disk_told(draft):
-            native = registry.of(step.target).export(piece, step.target, model.plan.settings, draft)
+            native = registry.of(step.target).export(partition, step.target, model.plan.settings, draft)
             written = (*native, *_program(model.plan, draft, native))
         make_folder(destination)
         sizes = {path: path.stat().st_size for path in written}

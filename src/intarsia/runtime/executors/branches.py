@@ -28,8 +28,8 @@ class BranchExecutor(Executor):
     def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
         super().__init__(plan, executables, traits)
         self.sections = sections(plan)
-        self._crew = Crew(width(plan) - 1)
-        self._turns.owns(self._crew.close)
+        self._pool = ThreadPool(width(plan) - 1)
+        self._turns.owns(self._pool.close)
         self._spans = [(0, 0)] * len(plan.steps)
 
     @property
@@ -39,14 +39,14 @@ class BranchExecutor(Executor):
 
     def _call(self) -> None:
         for section in self.sections:
-            self._crew.run([partial(self._run_branch, branch) for branch in section])
+            self._pool.run([partial(self._run_branch, branch) for branch in section])
 
     def _timed_call(self) -> list[int]:
         """Steps that run at one time share the time of their section by how long each takes."""
         spent = [0] * len(self.plan.steps)
         for section in self.sections:
             before = time.perf_counter_ns()
-            self._crew.run([partial(self._run_branch, branch) for branch in section])
+            self._pool.run([partial(self._run_branch, branch) for branch in section])
             passed = time.perf_counter_ns() - before
             own = {place: self._spans[place][1] - self._spans[place][0] for branch in section for place in branch}
             total = sum(own.values()) or 1
@@ -61,7 +61,7 @@ class BranchExecutor(Executor):
             self._spans[place] = (begun, time.perf_counter_ns())
 
 
-class Crew:
+class ThreadPool:
     """Threads that wait for jobs beside the one that hands them out. They sleep meanwhile: cores are for engines."""
 
     def __init__(self, size: int) -> None:

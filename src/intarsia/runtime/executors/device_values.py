@@ -15,7 +15,7 @@ from intarsia.runtime.plan import Plan
 Storage = np.ndarray | Slot
 
 
-class Residents:
+class DeviceValues:
     """A resident for each value that a step makes on its device, and for each that is brought there.
 
     Attributes:

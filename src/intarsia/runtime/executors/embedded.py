@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from intarsia.backends.contract.backend import BoundCall, Executable, PieceBlocks, Port, Signature, Traits
+from intarsia.backends.contract.backend import BoundCall, Executable, PartitionBlocks, Port, Signature, Traits
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.errors import ExecutionError
 from intarsia.runtime.dtypes import numpy_dtype
@@ -25,7 +25,7 @@ Arrays = Mapping[str, np.ndarray]
 _MOST_KNOWN = 256
 
 
-class Piece:
+class EmbeddedPartition:
     """A step of another engine, on whatever memory the session has its borders in."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Piece:
         step: Step,
         executable: Executable,
         traits: Traits,
-        blocks: PieceBlocks | None = None,
+        blocks: PartitionBlocks | None = None,
     ) -> None:
         check_borders(step, executable)
         self.step = step
@@ -115,34 +115,34 @@ class Piece:
 
 
 class EmbeddedExecutor(Executor):
-    """Runs one plan through one session. Made of pieces first, since the session is loaded with `visit`."""
+    """Runs one plan through one session. Made of partitions first, since the session is loaded with `visit`."""
 
     def __init__(
-        self, plan: Plan, session: Executable, traits: Traits, pieces: Sequence[Piece], visits: Visits
+        self, plan: Plan, session: Executable, traits: Traits, partitions: Sequence[EmbeddedPartition], visits: Visits
     ) -> None:
-        self._places = [plan.steps.index(piece.step) for piece in pieces]
+        self._places = [plan.steps.index(partition.step) for partition in partitions]
         self.main_places = tuple(place for place in range(len(plan.steps)) if place not in self._places)
         whole = replace(plan.steps[self.main_places[0]], inputs=plan.inputs, outputs=plan.outputs)
         super().__init__(replace(plan, steps=(whole,)), (session,), (traits,))
         self.plan = plan
-        self._pieces = tuple(pieces)
+        self._partitions = tuple(partitions)
         self._visits = visits
         self._owners = _owners(len(plan.steps), set(self._places))
-        self._turns.owns(*(piece.close for piece in pieces))
+        self._turns.owns(*(partition.close for partition in partitions))
 
     def _call(self) -> None:
         self._visits.marks.clear()
         super()._call()
 
     def _timed_call(self) -> list[int]:
-        """What passes between two visits is put down to the main engine's step that stands last before the later."""
+        """What passes between two visits is normalised to the main engine's step that stands last before the later."""
         start = time.perf_counter_ns()
         self._call()
         end = time.perf_counter_ns()
         spent = [0] * len(self.plan.steps)
-        for piece, begun, done in self._visits.marks:
-            spent[self._places[piece]] += done - begun
-            spent[self._owners[self._places[piece]]] += begun - start
+        for partition, begun, done in self._visits.marks:
+            spent[self._places[partition]] += done - begun
+            spent[self._owners[self._places[partition]]] += begun - start
             start = done
         spent[self._owners[-1]] += end - start
         return spent
@@ -160,40 +160,40 @@ class EmbeddedExecutor(Executor):
             yield step, {value.name: seen[value.name] for value in step.outputs if value.name in seen}
 
     def play(self, recorded: Arrays | None, live: Collection[int] = ()) -> None:
-        """From now on only the steps at the places in ``live`` compute; the other pieces answer what was recorded.
+        """From now on only the steps at the places in ``live`` compute; the other partitions answer what was recorded.
 
         ``None`` makes all of them compute again.
         """
-        for piece, place in zip(self._pieces, self._places, strict=True):
-            piece.play(None if place in live else recorded)
+        for partition, place in zip(self._partitions, self._places, strict=True):
+            partition.play(None if place in live else recorded)
 
 
 class Visits:
-    """What the session calls: runs pieces, and keeps when each began and was done."""
+    """What the session calls: runs partitions, and keeps when each began and was done."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self._pieces = tuple(pieces)
+    def __init__(self, partitions: Sequence[EmbeddedPartition]) -> None:
+        self._partitions = tuple(partitions)
         self.marks: list[tuple[int, int, int]] = []
         """Piece, begin and end in nanoseconds, since they were last cleared."""
         self.watch: dict[str, np.ndarray] | None = None
-        """Where to put copies of what pieces read and write, while somebody looks."""
+        """Where to put copies of what partitions read and write, while somebody looks."""
 
     def __call__(self, number: int, inputs: Sequence[int], outputs: Sequence[int], counts: Sequence[int]) -> None:
-        """Run one piece."""
-        piece = self._pieces[number]
-        piece.check(counts)
+        """Run one partition."""
+        partition = self._partitions[number]
+        partition.check(counts)
         begun = time.perf_counter_ns()
         if self.watch is not None:
-            self.watch.update(piece.read(inputs))
-        piece.visit(inputs, outputs)
+            self.watch.update(partition.read(inputs))
+        partition.visit(inputs, outputs)
         if self.watch is not None:
-            self.watch.update(piece.written(outputs))
+            self.watch.update(partition.written(outputs))
         self.marks.append((number, begun, time.perf_counter_ns()))
 
 
-def _owners(count: int, pieces: Collection[int]) -> list[int]:
+def _owners(count: int, partitions: Collection[int]) -> list[int]:
     """For each step the main engine's step that stands last before it, or is it, or is the first of all."""
-    main = [place for place in range(count) if place not in pieces]
+    main = [place for place in range(count) if place not in partitions]
     return [max((place for place in main if place <= step), default=main[0]) for step in range(count)]
 
 
@@ -219,7 +219,7 @@ def _array_at(value: Signature, address: int) -> np.ndarray:
     return np.ndarray(shape, dtype=dtype, buffer=memoryview(memory))
 
 
-def _named(step: Step, blocks: PieceBlocks | None) -> dict[str, int]:
+def _named(step: Step, blocks: PartitionBlocks | None) -> dict[str, int]:
     """Channels in a block, for each border that is handed over in blocks."""
     if blocks is None:
         return {}

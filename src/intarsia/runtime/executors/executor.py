@@ -21,9 +21,9 @@ from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.errors import FeedError, LoadError
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executors.arrays import pointer_of
-from intarsia.runtime.executors.device_values import Residents
+from intarsia.runtime.executors.device_values import DeviceValues
 from intarsia.runtime.executors.feeds import check_feeds
-from intarsia.runtime.executors.output_buffer import LARGE_BYTES, Outlet
+from intarsia.runtime.executors.output_buffer import LARGE_BYTES, OutputBuffer
 from intarsia.runtime.executors.parallel_levels import moments
 from intarsia.runtime.executors.turns import BUSY, OPEN, Turns
 from intarsia.runtime.plan import Plan, Step
@@ -64,17 +64,17 @@ class Executor:
     def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
         self.plan = plan
         self._turns = Turns()
-        self._outlets = _outlets(plan, traits)
+        self._output_buffers = _output_buffers(plan, traits)
         shared = any(trait.runs_elsewhere for trait in traits)
-        self._storage = {**_allocate(plan, self._outlets, shared=shared), **self._outlets}
+        self._storage = {**_allocate(plan, self._output_buffers, shared=shared), **self._output_buffers}
         self._feeds = _followed(plan, traits, self._storage)
         self._last: tuple[_Given, ...] = ()
-        self._residents = Residents(plan, executables, traits)
+        self._device_values = DeviceValues(plan, executables, traits)
         self._calls: list[BoundCall] = []
         self._step_calls: list[tuple[BoundCall, ...]] = []
         host = {**self._storage, **self._feeds}
         for place, (executable, trait) in enumerate(zip(executables, traits, strict=True)):
-            before, behind = self._residents.transfers(place, host)
+            before, behind = self._device_values.transfers(place, host)
             calls = (*before, *self._bind(place, executable, trait), *behind)
             self._step_calls.append(calls)
             self._calls.extend(calls)
@@ -134,7 +134,7 @@ class Executor:
     @property
     def transfer_count(self) -> int:
         """How many calls bring values to devices and back, beside what engines do inside their own."""
-        return len(self._residents.calls)
+        return len(self._device_values.calls)
 
     def timed_transfers(self) -> list[int]:
         """Run all steps once, one after the other; the nanoseconds of each transfer that is not inside a call."""
@@ -203,13 +203,13 @@ class Executor:
         for call in self._calls:
             before = time.perf_counter_ns()
             call()
-            if call in self._residents.calls:
+            if call in self._device_values.calls:
                 spent.append(time.perf_counter_ns() - before)
         return spent
 
     def _trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
         for place, (step, calls) in enumerate(zip(self.plan.steps, self._step_calls, strict=True)):
-            for call in (*calls, *self._residents.left_there(place, self._storage)):
+            for call in (*calls, *self._device_values.left_there(place, self._storage)):
                 call()
             yield step, {value.name: np.array(self._value(value.name)) for value in step.outputs}
 
@@ -234,12 +234,12 @@ class Executor:
                 self._feeds[name].array = target
 
     def _handed_out(self, name: str) -> np.ndarray:
-        outlet = self._outlets.get(name)
-        return np.array(self._value(name)) if outlet is None else outlet.hand_out()
+        output_buffer = self._output_buffers.get(name)
+        return np.array(self._value(name)) if output_buffer is None else output_buffer.hand_out()
 
     def _renew(self) -> None:
-        for outlet in self._outlets.values():
-            outlet.renew()
+        for output_buffer in self._output_buffers.values():
+            output_buffer.renew()
 
     def _take(self, arrays: Mapping[str, np.ndarray]) -> None:
         """As ``feed``, but an array that engines can follow stays where it is, and alive until the next run."""
@@ -291,7 +291,7 @@ class Executor:
         step = self.plan.steps[place]
         check_borders(step, executable)
         reads = {value.name: self._feeds.get(value.name, self._storage[value.name]) for value in step.inputs}
-        reads |= self._residents.read(place)
+        reads |= self._device_values.read(place)
         writes = {value.name: self._storage[value.name] for value in step.outputs}
         copies: list[BoundCall] = []
         if traits.mutates_inputs:
@@ -300,7 +300,7 @@ class Executor:
             own = allocate(needs, shared=traits.runs_elsewhere)
             copies = [partial(np.copyto, own[name], array) for name, array in arrays.items()]
             reads |= own
-        return (*copies, executable.bind(reads, writes | self._residents.written(place)))
+        return (*copies, executable.bind(reads, writes | self._device_values.written(place)))
 
 
 def check_borders(step: Step, executable: Executable) -> None:
@@ -336,7 +336,7 @@ def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storag
     return followed
 
 
-def _outlets(plan: Plan, traits: Sequence[Traits]) -> dict[str, Outlet]:
+def _output_buffers(plan: Plan, traits: Sequence[Traits]) -> dict[str, OutputBuffer]:
     """The large outputs whose writer and readers all follow a port."""
     written = {value.name for step in plan.steps for value in step.outputs}
     fixed = _fixed(plan, traits)
@@ -346,7 +346,7 @@ def _outlets(plan: Plan, traits: Sequence[Traits]) -> dict[str, Outlet]:
             continue
         need = Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape, first=0, last=0)
         if need.nbytes >= LARGE_BYTES and not need.dtype.hasobject:
-            found[value.name] = Outlet(need)
+            found[value.name] = OutputBuffer(need)
     return found
 
 
@@ -364,7 +364,7 @@ def _need(name: str, array: np.ndarray) -> Need:
     return Need(name=name, dtype=array.dtype, shape=array.shape, first=0, last=0)
 
 
-def _allocate(plan: Plan, outlets: Collection[str], *, shared: bool) -> dict[str, Storage]:
+def _allocate(plan: Plan, output_buffers: Collection[str], *, shared: bool) -> dict[str, Storage]:
     """Storage for every value that crosses a border, alive from the step that writes it to the last that reads it.
 
     The outlets have their own. Steps that may run at one time are one moment, so their values share no memory.
@@ -385,7 +385,7 @@ def _allocate(plan: Plan, outlets: Collection[str], *, shared: bool) -> dict[str
     storage: dict[str, Storage] = {}
     needs = []
     for name, value in values.items():
-        if name in outlets:
+        if name in output_buffers:
             continue
         if value.shape is None:
             storage[name] = Slot()

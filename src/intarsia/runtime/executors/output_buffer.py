@@ -16,7 +16,7 @@ Holder = Callable[[], np.ndarray | None]
 """The array that was handed out, while it or a view of it is held."""
 
 
-class Outlet(Port):
+class OutputBuffer(Port):
     """A large output: no copy of it is made, and it is written to the same memory again once nobody holds it.
 
     Fresh memory for each result would have to be mapped page by page. A caller who feeds a result to the next run, as

@@ -70,7 +70,7 @@ class Transfer:
 
 def keeps_values(plan: Plan, step: Step, traits: Traits) -> bool:
     """Whether a step's values may stay on its device: its engine can, and it is called by us."""
-    return step.target.device_type != HOST and traits.residents and not plan.settings.embed
+    return step.target.device_type != HOST and traits.device_values and not plan.settings.embed
 
 
 def plan_transfers(plan: Plan, traits: Sequence[Traits]) -> tuple[Transfer, ...]:

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from intarsia.runtime.buckets import Door
+from intarsia.runtime.buckets import InputSpec
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.plan import Plan, Step
 
@@ -20,12 +20,12 @@ from intarsia.runtime.plan import Plan, Step
 class VmExecutor(Executor):
     """Runs a model with open dimensions. Its ``plan`` is that of the largest sizes until feeds choose another."""
 
-    def __init__(self, door: Door, load: Callable[[Plan], Executor]) -> None:
-        self._door = door
+    def __init__(self, input_spec: InputSpec, load: Callable[[Plan], Executor]) -> None:
+        self._input_spec = input_spec
         self._by_plan: dict[str, Executor] = {}
-        last = door.buckets[-1].plan
+        last = input_spec.buckets[-1].plan
         super().__init__(replace(last, steps=()), (), ())
-        for bucket in door.buckets:
+        for bucket in input_spec.buckets:
             if bucket.plan.fingerprint not in self._by_plan:
                 executor = self._by_plan[bucket.plan.fingerprint] = load(bucket.plan)
                 executor.put_inside()
@@ -40,8 +40,8 @@ class VmExecutor(Executor):
             FeedError: A feed is missing, unknown, of another dtype or rank, or of a size outside of its range.
             ExecutionError: An engine failed.
         """
-        arrays = self._door.checked(feeds)
-        plan = self._door.bucket(arrays).plan
+        arrays = self._input_spec.checked(feeds)
+        plan = self._input_spec.bucket(arrays).plan
         return self._turns.taken(partial(self._run, plan, arrays))
 
     def _run(self, plan: Plan, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -54,7 +54,7 @@ class VmExecutor(Executor):
         Raises:
             FeedError: A size is outside of its range.
         """
-        self._choose(self._door.bucket(arrays).plan)
+        self._choose(self._input_spec.bucket(arrays).plan)
         self._chosen.feed(arrays)
 
     def _call(self) -> None:

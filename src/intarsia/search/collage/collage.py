@@ -1,7 +1,8 @@
-"""The measured optimum over the ways to cut the model into runs of atoms, from coarse to fine.
+"""The measured optimum over the ways to cut the model into runs of segments, from coarse to fine.
 
-The best path on what is known of the pieces is built and measured as a whole, in each way it can be run. That corrects
-what the sum of the pieces promised, and the search goes again; and again on smaller cells, while time is left.
+The best path on what is known of the partitions is built and measured as a whole, in each way it can be run. That
+corrects what the sum of the partitions promised, and the search goes again; and again on smaller cells, while time is
+left.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ CORRECTIONS = 3
 WORTH_BUILDING = 1.03
 """A mix is built and measured as a whole if its prediction is at most this many times the best single engine."""
 HOST_WITHIN = 1.5
-"""An engine holds pieces of others only if it is no slower than so many times the best single engine."""
+"""An engine holds partitions of others only if it is no slower than so many times the best single engine."""
 EARLY = 0.3
 """Share of the time that is left for what can be found without measuring cells."""
 LEVELS = (16, 32)
-"""Greatest numbers of unlike cells, from coarse to fine; the finest level is the atoms."""
+"""Greatest numbers of unlike cells, from coarse to fine; the finest level is the segments."""
 RACED = 2
 """Mixes that may take part in the final decision, so that their parts are predicted as they run."""
 
@@ -60,18 +61,15 @@ class CollageResult:
     """What the search found.
 
     Attributes:
-        mixes: Mixed plans, the fastest first.
-        atoms: Number of atoms.
-        rounds: How often the shortest path was computed.
-        is_finished: Whether it came to its end before its time was over.
-        known: Every piece that was measured.
-        shares: For each target what each atom adds to the whole model, as far as that is known; else infinite.
-        candidates: Number of pieces that there were to choose from: runs of atoms, on each target that takes them.
-        is_replayed: Whether an earlier compile searched, and the store tells.
+        mixes: Mixed plans, the fastest first. segments: Number of segments. rounds: How often the shortest path was
+        computed. is_finished: Whether it came to its end before its time was over. known: Every partition that was
+        measured. shares: For each target what each segment adds to the whole model, as far as that is known; else
+        infinite. candidates: Number of partitions that there were to choose from: runs of segments, on each target that
+        takes them. is_replayed: Whether an earlier compile searched, and the store tells.
     """
 
     mixes: tuple[Mix, ...]
-    atoms: int
+    segments: int
     rounds: int
     is_finished: bool
     known: tuple[Known, ...] = ()
@@ -99,12 +97,12 @@ class CollageSearch:
         self._settings = RunSettings(threads=problem.threads, spin=Spin.CALL)
         self._costs = EdgeCosts(
             measurer,
-            problem.atoms,
+            problem.segments,
             capabilities,
             wholes,
             self._settings,
             problem.places,
-            weights=[total_work(problem.graph, atom) for atom in problem.atoms],
+            weights=[total_work(problem.graph, segment) for segment in problem.segments],
             profiles=profiles(problem, measurer, wholes, self._settings),
             hopeless=HOPELESS if prune else None,
         )
@@ -127,28 +125,28 @@ class CollageSearch:
         while True:
             # First on what engines tell themselves, before anything is measured of the others.
             self._solve_all(deadline.part(EARLY * deadline.left))
-            if self._measure_cells(deadline):
+            if self._measure_regions(deadline):
                 self._solve_all(deadline)
             stops = self._finer()
             if stops == self._stops or deadline.is_over():
                 return self._result(is_finished=not deadline.is_over())
             self._stops = stops
 
-    def _measure_cells(self, deadline: Deadline) -> bool:
+    def _measure_regions(self, deadline: Deadline) -> bool:
         """Measure cells alone that were not yet, the most costly first, while there is time; whether any was."""
-        before = self._costs.cells
-        bounds = list(pairwise((*self._stops, len(self._problem.atoms))))
-        bounds.sort(key=lambda cell: (-min(self._costs.shares_ms(*cell), default=0.0), cell))
+        before = self._costs.regions
+        bounds = list(pairwise((*self._stops, len(self._problem.segments))))
+        bounds.sort(key=lambda region: (-min(self._costs.shares_ms(*region), default=0.0), region))
         for number, (start, end) in enumerate(bounds):
             if deadline.is_over():
                 break
-            self._costs.measure_cell(start, end)
-            self._tell("atoms", number + 1, len(bounds), f"atoms {start}-{end - 1}")
+            self._costs.measure_region(start, end)
+            self._tell("segments", number + 1, len(bounds), f"segments {start}-{end - 1}")
         self._costs.calibrate(self._stops)
-        return self._costs.cells > before
+        return self._costs.regions > before
 
     def _hosts(self) -> list[Target]:
-        """Targets that can hold pieces of others in their session, and whose share of each atom is known for it."""
+        """Targets that can hold partitions of others in their session, and whose share of each segment is known."""
         near = (target for target in self._wholes if self._wholes[target] <= HOST_WITHIN * self._best_single)
         return [t for t in near if t in self._costs.profiled and registry.of(t).embedding() is not None]
 
@@ -197,13 +195,16 @@ class CollageSearch:
     def _measure(self, edge: Edge[Target]) -> None:
         self._costs.measure(edge)
         self._tell(
-            "pieces", self._measurer.measured, None, f"atoms {edge.start}-{edge.end - 1} on {edge.target.kind.name}"
+            "partitions",
+            self._measurer.measured,
+            None,
+            f"segments {edge.start}-{edge.end - 1} on {edge.target.kind.name}",
         )
 
     def _finer(self) -> tuple[int, ...]:
         best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
-        atoms = len(self._problem.atoms)
-        return finer(self._stops, self._levels, atoms, self._costs.shares_ms, self._switches, best_ms)
+        segments = len(self._problem.segments)
+        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._switches, best_ms)
 
     def _tell(self, stage: str, done: int, total: int | None, note: str) -> None:
         self._watch(Progress(stage=stage, done=done, total=total, best_ms=self._best_single, note=note))
@@ -216,7 +217,7 @@ class CollageSearch:
                 replace(mix, candidate=replace(mix.candidate, name=name, label=name))
                 for mix, name in zip((*raced, *ranked[RACED:]), _names(), strict=False)
             ),
-            atoms=len(self._problem.atoms),
+            segments=len(self._problem.segments),
             rounds=self._paths.rounds,
             is_finished=is_finished,
             known=self._costs.known,
@@ -244,19 +245,19 @@ def _names() -> Iterator[str]:
 
 
 def _levels(problem: Problem) -> tuple[tuple[int, ...], ...]:
-    """Atoms at which cells may begin, from coarse to fine."""
+    """Segments at which cells may begin, from coarse to fine."""
     weights = partial(work, problem.graph)
-    coarse = coarser(problem.graph, problem.atoms, LEVELS, weights)
+    coarse = coarser(problem.graph, problem.segments, LEVELS, weights)
     seams = _seams(problem)
-    found = (*(tuple(sorted({*stops, *seams})) for stops in coarse), tuple(range(len(problem.atoms))))
+    found = (*(tuple(sorted({*stops, *seams})) for stops in coarse), tuple(range(len(problem.segments))))
     return tuple(dict.fromkeys(found))
 
 
 def _seams(problem: Problem) -> frozenset[int]:
-    """The atoms that are on another device than the one before them."""
-    places, atoms = problem.places, problem.atoms
+    """The segments that are on another device than the one before them."""
+    places, segments = problem.places, problem.segments
     if places is None:
         return frozenset()
     return frozenset(
-        number for number in range(1, len(atoms)) if places[atoms[number][0]] != places[atoms[number - 1][-1]]
+        number for number in range(1, len(segments)) if places[segments[number][0]] != places[segments[number - 1][-1]]
     )

@@ -1,4 +1,4 @@
-"""What several pieces cost together, put down to each by its work, where nothing tells them apart."""
+"""What several partitions cost together, normalised to each by its work, where nothing tells them apart."""
 
 from __future__ import annotations
 

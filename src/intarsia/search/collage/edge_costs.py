@@ -1,4 +1,4 @@
-"""What an edge of the search costs: measured if it was, else an estimate from what is known of its atoms."""
+"""What an edge of the search costs: measured if it was, else an estimate from what is known of its segments."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from intarsia.partitioning.partitioning import Places
 from intarsia.search.collage.shortest_path import Edge
 from intarsia.target import Target
 
-CELL_EFFORT = Effort(seconds=0.1, min_runs=5, max_runs=60)
-PIECE_EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
+REGION_EFFORT = Effort(seconds=0.1, min_runs=5, max_runs=60)
+PARTITION_EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
 HOPELESS = 3.0
 MAX_FAILURES = 3
 """A target that fails on so many cells is not asked again; one that hangs is not asked a second time."""
@@ -31,11 +31,11 @@ _NEVER = Interval(median=math.inf, low=math.inf, high=math.inf)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A piece that was measured: atoms ``start`` … ``end - 1`` on ``target``, right behind ``after``.
+    """A partition that was measured: segments ``start`` … ``end - 1`` on ``target``, right behind ``after``.
 
     Attributes:
-        start: Its first atom.
-        end: The atom after its last.
+        start: Its first segment.
+        end: The segment after its last.
         target: Who ran it.
         after: Who ran right ahead of it; ``None`` if nobody did.
         ms: What it took, infinite if it failed.
@@ -49,18 +49,18 @@ class Known:
 
 
 class EdgeCosts:
-    """Costs of runs of atoms, in milliseconds; infinite where an engine refuses or fails.
+    """Costs of runs of segments, in milliseconds; infinite where an engine refuses or fails.
 
-    Each atom has a share of what its engine needs for the whole model: by the engine's own profile of a run, or else
-    by measuring cells (short runs of atoms) alone. An estimate is the sum of the shares, plus the median of what
-    pieces of this engine were seen to cost beyond theirs, since a border ends layouts and fusions, plus the median of
-    what a switch between the two engines (or, at first, between any two) was seen to cost.
+    Each segment has a share of what its engine needs for the whole model: by the engine's own profile of a run, or else
+    by measuring cells (short runs of segments) alone. An estimate is the sum of the shares, plus the median of what
+    partitions of this engine were seen to cost beyond theirs, since a border ends layouts and fusions, plus the median
+    of what a transition between the two engines (or, at first, between any two) was seen to cost.
     """
 
     def __init__(
         self,
         measurer: Measurer,
-        atoms: Sequence[tuple[str, ...]],
+        segments: Sequence[tuple[str, ...]],
         capabilities: Mapping[Target, Capability],
         wholes: Mapping[Target, Outcome],
         settings: RunSettings,
@@ -74,23 +74,23 @@ class EdgeCosts:
 
         Args:
             measurer: Who measures.
-            atoms: In linear order.
+            segments: In linear order.
             capabilities: What each target takes.
             wholes: What the whole model costs on each target.
-            settings: How pieces run.
+            settings: How partitions run.
             places: The device of each node, where devices were planned.
-            weights: Work of each atom, by which a cell's cost is put down to its atoms; equal if left out.
+            weights: Work of each segment, by which a cell's cost is normalised to its segments; equal if left out.
             profiles: Milliseconds of nodes by id, for targets whose engine told; scaled to the whole model's cost.
             hopeless: A cell is given up at so many times the best that is known of it; ``None`` for never.
         """
-        self.atoms = tuple(atoms)
+        self.segments = tuple(segments)
         self._measurer = measurer
         self._settings = settings
         self._hopeless = hopeless
-        self._weights = list(weights or [1.0] * len(self.atoms))
+        self._weights = list(weights or [1.0] * len(self.segments))
         self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
-        self._runs = {target: Intervals.of(atoms, capability, places) for target, capability in capabilities.items()}
-        self._shares = {target: [math.inf] * len(self.atoms) for target in capabilities}
+        self._runs = {target: Intervals.of(segments, capability, places) for target, capability in capabilities.items()}
+        self._shares = {target: [math.inf] * len(self.segments) for target in capabilities}
         self._profiled = self._learned(profiles or {})
         self._sums: dict[Target, list[float]] = {}
         self._borders: dict[Target, list[float]] = {target: [] for target in capabilities}
@@ -115,18 +115,18 @@ class EdgeCosts:
         return self._is_out_of_time
 
     @property
-    def cells(self) -> int:
-        """How many pieces were measured alone."""
+    def regions(self) -> int:
+        """How many partitions were measured alone."""
         return len(self._alone)
 
     @property
     def shares(self) -> Mapping[Target, tuple[float, ...]]:
-        """For each target what each atom adds to the whole model; infinite where that is not known."""
+        """For each target what each segment adds to the whole model; infinite where that is not known."""
         return MappingProxyType({target: tuple(shares) for target, shares in self._shares.items()})
 
     @property
     def known(self) -> tuple[Known, ...]:
-        """Every piece that was measured, in order."""
+        """Every partition that was measured, in order."""
         alone = [Known(start=s, end=e, target=t, after=None, ms=i.median) for (s, e, t), i in self._alone.items()]
         behind = [
             Known(start=edge.start, end=edge.end, target=edge.target, after=edge.after, ms=interval.median)
@@ -136,8 +136,8 @@ class EdgeCosts:
         return tuple(sorted((*alone, *behind), key=lambda k: (k.start, k.end, str(k.target), str(k.after or ""))))
 
     def candidates(self, stops: Sequence[int]) -> int:
-        """How many pieces there are to choose from: runs between these atoms, on each target that takes them."""
-        bounds = (*stops, len(self.atoms))
+        """How many partitions there are to choose from: runs between these segments, on each target that takes them."""
+        bounds = (*stops, len(self.segments))
         return sum(
             runs.accepts(start, end)
             for runs in self._runs.values()
@@ -145,32 +145,32 @@ class EdgeCosts:
             for end in bounds[place + 1 :]
         )
 
-    def measure_cell(self, start: int, end: int) -> None:
-        """Measure a short run of atoms alone, on each target that takes it and gave no profile, best promise first."""
+    def measure_region(self, start: int, end: int) -> None:
+        """Measure a short run of segments alone on targets that take it and gave no profile, best promise first."""
         best = min((self._own(start, end, target) for target in self._profiled), default=math.inf)
         for target in sorted(self._runs, key=lambda t: self._wholes[t]):
-            cell = (start, end, target)
-            if target in self._profiled or cell in self._alone or self._failures[target] >= MAX_FAILURES:
+            region = (start, end, target)
+            if target in self._profiled or region in self._alone or self._failures[target] >= MAX_FAILURES:
                 continue
             if not self._runs[target].accepts(start, end):
                 continue
             hopeless = None if best == math.inf or self._hopeless is None else self._hopeless * best
-            effort = replace(CELL_EFFORT, hopeless_ms=hopeless)
-            outcome = self._measurer.cost(self._piece(start, end, target), self._settings, effort=effort)
+            effort = replace(REGION_EFFORT, hopeless_ms=hopeless)
+            outcome = self._measurer.cost(self._partition(start, end, target), self._settings, effort=effort)
             if self._is_refused(outcome):
                 continue
             self._count_failure(target, outcome)
-            self._alone[cell] = _interval(outcome)
+            self._alone[region] = _interval(outcome)
             best = min(best, outcome.cost_ms)
 
     def calibrate(self, stops: Sequence[int]) -> None:
-        """Learn shares from the cells between these atoms, and from them what borders cost."""
-        bounds = list(pairwise((*stops, len(self.atoms))))
+        """Learn shares from the cells between these segments, and from them what borders cost."""
+        bounds = list(pairwise((*stops, len(self.segments))))
         for target in self._runs.keys() - self._profiled:
-            cells = [self._alone.get((*cell, target), _NEVER).median for cell in bounds]
-            total, whole = sum(cells), self._wholes[target]
+            regions = [self._alone.get((*region, target), _NEVER).median for region in bounds]
+            total, whole = sum(regions), self._wholes[target]
             kept = min(1.0, whole / total) if total < math.inf and whole < math.inf and total > 0 else 1.0
-            for (start, end), ms in zip(bounds, cells, strict=True):
+            for (start, end), ms in zip(bounds, regions, strict=True):
                 weight = sum(self._weights[start:end]) or 1.0
                 self._shares[target][start:end] = [ms * kept * part / weight for part in self._weights[start:end]]
         self._sum_up()
@@ -180,9 +180,9 @@ class EdgeCosts:
         """The best that is known about an edge.
 
         Args:
-            edge: The edge.
-            host: The target that holds the other pieces in its session, so that its own have no borders; ``None`` if
-                pieces are called in turn.
+            edge: The edge. host: The target that holds the other partitions in its session, so that its own have no
+            borders; ``None`` if
+                partitions are called in turn.
         """
         if not self._runs[edge.target].accepts(edge.start, edge.end):
             return math.inf
@@ -195,14 +195,14 @@ class EdgeCosts:
         return (self._estimate(edge) if known is None else known.median) + correction
 
     def low(self, edge: Edge[Target], host: Target | None = None) -> float:
-        """The least an edge may cost: by its samples, or for an estimate by the least borders and switches seen."""
+        """The least an edge may cost: by its samples, or for an estimate by the least borders and transitions seen."""
         known = self._edges.get(edge)
         if edge.target == host:
             return self._own(edge.start, edge.end, host)
         return min(self._estimate(edge, min) if known is None else known.low, self.cost(edge, host))
 
     def shares_ms(self, start: int, end: int) -> list[float]:
-        """What a run of atoms adds to the whole model on each target; infinite where it refuses or it is unknown."""
+        """What a run of segments adds to the whole model on each target; infinite where it refuses or it is unknown."""
         return [
             self._own(start, end, target) if runs.accepts(start, end) else math.inf
             for target, runs in self._runs.items()
@@ -222,10 +222,10 @@ class EdgeCosts:
         return self.cost(edge, host) if edge in self._edges or edge.target == host else math.inf
 
     def measure(self, edge: Edge[Target]) -> None:
-        """Measure an edge in its place: the atom before it, on the engine before it, runs right ahead."""
-        after = None if edge.after is None else self._piece(edge.start - 1, edge.start, edge.after)
-        piece = self._piece(edge.start, edge.end, edge.target)
-        outcome = self._measurer.cost(piece, self._settings, after=after, effort=PIECE_EFFORT)
+        """Measure an edge in its place: the segment before it, on the engine before it, runs right ahead."""
+        after = None if edge.after is None else self._partition(edge.start - 1, edge.start, edge.after)
+        partition = self._partition(edge.start, edge.end, edge.target)
+        outcome = self._measurer.cost(partition, self._settings, after=after, effort=PARTITION_EFFORT)
         if self._is_refused(outcome):
             return
         found = _interval(outcome)
@@ -238,18 +238,18 @@ class EdgeCosts:
         self._edges[edge] = found
 
     def correct(self, predicted_ms: float, measured_ms: float, switches: int, host: Target | None = None) -> None:
-        """Spread what a whole plan cost beyond its prediction over its switches, for the next round."""
+        """Spread what a whole plan cost beyond its prediction over its transitions, for the next round."""
         self._correction[host] = max(0.0, self._correction[host] + (measured_ms - predicted_ms) / max(switches, 1))
 
     def partitions(self, edges: Sequence[Edge[Target]]) -> tuple[Partition, ...]:
-        """The pieces of a path."""
-        return tuple(self._piece(edge.start, edge.end, edge.target) for edge in edges)
+        """The partitions of a path."""
+        return tuple(self._partition(edge.start, edge.end, edge.target) for edge in edges)
 
     def _learned(self, profiles: Mapping[Target, Mapping[str, float]]) -> frozenset[Target]:
         """Fill in the shares of targets that gave a profile, and return these."""
         found = []
         for target, nodes in profiles.items():
-            told = [sum(nodes.get(id_, 0.0) for id_ in atom) for atom in self.atoms]
+            told = [sum(nodes.get(id_, 0.0) for id_ in segment) for segment in self.segments]
             if sum(told) > 0 and self._wholes[target] < math.inf:
                 self._shares[target] = [self._wholes[target] * ms / sum(told) for ms in told]
                 found.append(target)
@@ -262,8 +262,8 @@ class EdgeCosts:
         for target in self._runs:
             self._borders[target] = [
                 max(0.0, interval.median - self._own(start, end, target))
-                for (start, end, piece_target), interval in self._alone.items()
-                if piece_target == target and interval.median < math.inf
+                for (start, end, partition_target), interval in self._alone.items()
+                if partition_target == target and interval.median < math.inf
             ]
 
     def _own(self, start: int, end: int, target: Target) -> float:
@@ -273,7 +273,7 @@ class EdgeCosts:
         return sum(self._shares[target][start:end])
 
     def _apart(self, start: int, end: int, target: Target, typical: _Typical = median) -> float:
-        """What a piece costs by itself: measured, or its share and a typical border."""
+        """What a partition costs by itself: measured, or its share and a typical border."""
         alone = self._alone.get((start, end, target))
         if alone is not None:
             return alone.low if typical is min else alone.median
@@ -285,11 +285,11 @@ class EdgeCosts:
         return self._apart(edge.start, edge.end, edge.target, typical) + (typical(seen) if seen else 0.0)
 
     def _seen_switches(self, after: Target, target: Target) -> list[float]:
-        """What switches of this pair were seen to cost; those of all pairs, while this one was never seen."""
+        """What transitions of this pair were seen to cost; those of all pairs, while this one was never seen."""
         return self._switches.get((after, target)) or [ms for seen in self._switches.values() for ms in seen]
 
     def _is_whole(self, edge: Edge[Target]) -> bool:
-        return edge.end - edge.start == len(self.atoms)
+        return edge.end - edge.start == len(self.segments)
 
     def _is_refused(self, outcome: Outcome) -> bool:
         """Whether there was no time to measure something; nothing is known of it then."""
@@ -302,8 +302,8 @@ class EdgeCosts:
         if isinstance(outcome, Failure) and outcome.stage != "capability":
             self._failures[target] += MAX_FAILURES if outcome.stage == "timeout" else 1
 
-    def _piece(self, start: int, end: int, target: Target) -> Partition:
-        return Partition(target=target, nodes=tuple(node for atom in self.atoms[start:end] for node in atom))
+    def _partition(self, start: int, end: int, target: Target) -> Partition:
+        return Partition(target=target, nodes=tuple(node for segment in self.segments[start:end] for node in segment))
 
 
 def _interval(outcome: Outcome) -> Interval:

@@ -43,7 +43,7 @@ class LazyPaths:
         """The best mixed path, measured throughout; when the time is over, the best of those that are.
 
         Args:
-            stops: Atoms at which pieces may begin.
+            stops: Segments at which partitions may begin.
             deadline: When to stop measuring.
             host: See `EdgeCosts.cost`.
 
@@ -66,10 +66,10 @@ class LazyPaths:
         self, stops: Collection[int], cost: Callable[[Edge[Target]], float], most: float | None = None
     ) -> Path[Target] | None:
         self.rounds += 1
-        atoms = len(self._costs.atoms)
+        segments = len(self._costs.segments)
 
         def mixed(edge: Edge[Target]) -> float:
-            return math.inf if edge.end - edge.start == atoms else cost(edge)
+            return math.inf if edge.end - edge.start == segments else cost(edge)
 
         bound = LOOSE * self._most if most is None else most
-        return shortest_path(atoms, self._targets, mixed, self._seams, stops=stops, most=bound)
+        return shortest_path(segments, self._targets, mixed, self._seams, stops=stops, most=bound)

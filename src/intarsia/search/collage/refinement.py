@@ -9,50 +9,50 @@ MAX_SPLITS = 4
 """Cells that are split at one time."""
 WORTH_SPLITTING = 0.005
 """A cell is left whole if splitting it promises less than this share of the best plan."""
-NEAR_SWITCH = 0.05
-"""Beside a switch the border may stand at the wrong place: worth this share of the cell's cost to look."""
+NEAR_TRANSITION = 0.05
+"""Beside a transition the border may stand at the wrong place: worth this share of the cell's cost to look."""
 
 
 def finer(
     stops: Sequence[int],
     levels: Sequence[Collection[int]],
-    atoms: int,
+    segments: int,
     share_ms: Callable[[int, int], Sequence[float]],
     switches: Collection[int],
     best_ms: float,
 ) -> tuple[int, ...]:
     """The stops with those added that part the cells of most promise; the same stops if none has any.
 
-    A cell's promise is what its atoms would save if each were on the engine that is fastest on it, instead of all on
+    A cell's promise is what its segments would save if each were on the engine that is fastest on it, instead of all on
     the one that is fastest on the cell.
 
     Args:
-        stops: Atoms at which cells begin now.
-        levels: Atoms at which cells may begin, from coarse to fine.
-        atoms: How many there are.
-        share_ms: What a run of atoms costs on each engine.
-        switches: Atoms at which one engine hands over to another in the best plans so far.
+        stops: Segments at which cells begin now.
+        levels: Segments at which cells may begin, from coarse to fine.
+        segments: How many there are.
+        share_ms: What a run of segments costs on each engine.
+        transitions: Segments at which one engine hands over to another in the best plans so far.
         best_ms: What the best plan takes.
     """
-    cells = [(start, end) for start, end in pairwise((*stops, atoms)) if end - start > 1]
-    promising = {cell: _promise(cell, share_ms, switches) for cell in cells}
-    wanted = [cell for cell in cells if promising[cell] >= WORTH_SPLITTING * best_ms]
-    wanted.sort(key=lambda cell: (-promising[cell], cell))
-    added = [stop for cell in wanted[:MAX_SPLITS] for stop in _split(cell, levels)]
+    regions = [(start, end) for start, end in pairwise((*stops, segments)) if end - start > 1]
+    promising = {region: _promise(region, share_ms, switches) for region in regions}
+    wanted = [region for region in regions if promising[region] >= WORTH_SPLITTING * best_ms]
+    wanted.sort(key=lambda region: (-promising[region], region))
+    added = [stop for region in wanted[:MAX_SPLITS] for stop in _split(region, levels)]
     return tuple(sorted({*stops, *added}))
 
 
 def _promise(
-    cell: tuple[int, int], share_ms: Callable[[int, int], Sequence[float]], switches: Collection[int]
+    region: tuple[int, int], share_ms: Callable[[int, int], Sequence[float]], switches: Collection[int]
 ) -> float:
-    start, end = cell
+    start, end = region
     whole = min(share_ms(start, end))
-    parts = sum(min(share_ms(atom, atom + 1)) for atom in range(start, end))
-    beside = NEAR_SWITCH * whole if start in switches or end in switches else 0.0
+    parts = sum(min(share_ms(segment, segment + 1)) for segment in range(start, end))
+    beside = NEAR_TRANSITION * whole if start in switches or end in switches else 0.0
     return max(whole - parts, 0.0) + beside
 
 
-def _split(cell: tuple[int, int], levels: Sequence[Collection[int]]) -> list[int]:
+def _split(region: tuple[int, int], levels: Sequence[Collection[int]]) -> list[int]:
     """The stops of the first level that has some inside the cell."""
-    inside = ([stop for stop in level if cell[0] < stop < cell[1]] for level in levels)
+    inside = ([stop for stop in level if region[0] < stop < region[1]] for level in levels)
     return next((found for found in inside if found), [])

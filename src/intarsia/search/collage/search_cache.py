@@ -1,7 +1,7 @@
 """What a search found, kept with the records: the same question gets the same answer, and nothing is measured for it.
 
-A search that its time ended would otherwise go further each time it is repeated on the pieces already measured. One
-with a larger budget is another question, and starts from those pieces.
+A search that its time ended would otherwise go further each time it is repeated on the partitions already measured. One
+with a larger budget is another question, and starts from those partitions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
         facts={
             "search": 4,
             "graph": problem.graph.fingerprint,
-            "atoms": [[place[node] for node in atom] for atom in problem.atoms],
+            "segments": [[place[node] for node in segment] for segment in problem.segments],
             "targets": [target.key for target in targets],
             "budget_s": problem.settings.budget_s,
             "seed": problem.settings.seed,
@@ -51,7 +51,7 @@ def to_json(problem: Problem, result: CollageResult) -> dict[str, Any]:
     """A result as a JSON object that names nodes by position, as an equal graph may call them differently."""
     place = {node.id: node.index for node in problem.graph.nodes}
     return {
-        "atoms": result.atoms,
+        "segments": result.segments,
         "rounds": result.rounds,
         "is_finished": result.is_finished,
         "candidates": result.candidates,
@@ -63,7 +63,7 @@ def to_json(problem: Problem, result: CollageResult) -> dict[str, Any]:
         "mixes": [
             {
                 "name": mix.candidate.name,
-                "pieces": [[str(p.target), [place[node] for node in p.nodes]] for p in mix.candidate.partitions],
+                "partitions": [[str(p.target), [place[node] for node in p.nodes]] for p in mix.candidate.partitions],
                 "spin": mix.candidate.settings.spin.value,
                 "embed": mix.candidate.settings.embed,
                 "parallel": mix.candidate.settings.parallel,
@@ -83,14 +83,14 @@ def from_json(problem: Problem, data: Mapping[str, Any]) -> CollageResult:
     """
     result = CollageResult(
         mixes=tuple(_mix(problem, mix) for mix in data["mixes"]),
-        atoms=data["atoms"],
+        segments=data["segments"],
         rounds=data["rounds"],
         is_finished=data["is_finished"],
         known=tuple(map(_known, data["known"])),
         shares=MappingProxyType({Target(text): tuple(map(_number, ms)) for text, ms in data["shares"].items()}),
         candidates=data["candidates"],
     )
-    if result.atoms != len(problem.atoms) or not all(fits(problem, mix.candidate) for mix in result.mixes):
+    if result.segments != len(problem.segments) or not all(fits(problem, mix.candidate) for mix in result.mixes):
         raise ValueError("it does not fit the model")
     return result
 
@@ -144,7 +144,7 @@ def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:
         label=data["name"],
         partitions=tuple(
             Partition(target=Target(target), nodes=tuple(_node(nodes, place) for place in places))
-            for target, places in data["pieces"]
+            for target, places in data["partitions"]
         ),
         settings=RunSettings(
             threads=problem.threads, spin=Spin(data["spin"]), embed=data["embed"], parallel=data["parallel"]

@@ -1,4 +1,4 @@
-"""What runs of atoms cost, read from all that a search learnt: the figure that was measured, or an estimate.
+"""What runs of segments cost, read from all that a search learnt: the figure that was measured, or an estimate.
 
 Nothing is measured here; the estimates are those of `intarsia.search.collage.edge_costs`.
 """
@@ -24,27 +24,29 @@ class Figure:
     is_measured: bool
 
 
-class PieceCosts:
-    """Costs of runs of atoms, as far as they can be told.
+class PartitionCosts:
+    """Costs of runs of segments, as far as they can be told.
 
     Args:
-        atoms: How many there are.
+        segments: How many there are.
         wholes: What the whole model costs on each target that runs it.
-        shares: For each target what each atom adds to the whole model; infinite where that is not known.
-        known: Every piece that was measured; infinite where the target failed.
+        shares: For each target what each segment adds to the whole model; infinite where that is not known.
+        known: Every partition that was measured; infinite where the target failed.
     """
 
     def __init__(
         self,
-        atoms: int,
+        segments: int,
         wholes: Mapping[Target, float],
         shares: Mapping[Target, Sequence[float]],
         known: Iterable[Known],
     ) -> None:
-        self.atoms = atoms
+        self.segments = segments
         self._wholes = wholes
         self._shares = shares
-        self._known = {(piece.target, piece.start, piece.end, piece.after): piece.ms for piece in known}
+        self._known = {
+            (partition.target, partition.start, partition.end, partition.after): partition.ms for partition in known
+        }
         self._borders = self._seen_borders()
         self._switches = self._seen_switches()
 
@@ -54,42 +56,42 @@ class PieceCosts:
         return tuple(dict.fromkeys([*self._wholes, *self._shares, *(target for target, *_ in self._known)]))
 
     def has_failed(self, target: Target, start: int, end: int) -> bool:
-        """Whether the target was tried on some of these atoms and failed."""
+        """Whether the target was tried on some of these segments and failed."""
         return any(
             who == target and first < end and start < last and ms == math.inf
             for (who, first, last, _), ms in self._known.items()
         )
 
     def within(self, target: Target, start: int, end: int) -> float | None:
-        """What a run of atoms adds to the whole model on a target; ``None`` if that is not known."""
+        """What a run of segments adds to the whole model on a target; ``None`` if that is not known."""
         shares = self._shares.get(target)
         total = math.inf if shares is None else sum(shares[start:end])
         return None if total == math.inf else total
 
     def alone(self, target: Target, start: int, end: int) -> Figure | None:
-        """A run of atoms as a piece, without a switch into it; ``None`` where nothing tells it."""
-        whole = self._wholes.get(target, math.inf) if end - start == self.atoms else math.inf
+        """A run of segments as a partition, without a transition into it; ``None`` where nothing tells it."""
+        whole = self._wholes.get(target, math.inf) if end - start == self.segments else math.inf
         measured = min(whole, self._known.get((target, start, end, None), math.inf))
         if measured < math.inf:
             return Figure(measured, True)
         own = None if self.has_failed(target, start, end) else self.within(target, start, end)
         return None if own is None else Figure(own + self._borders.get(target, 0.0), False)
 
-    def switch(self, before: Target, target: Target) -> float | None:
-        """What a switch between two targets was seen to cost, or any switch, if never between these."""
+    def transition(self, before: Target, target: Target) -> float | None:
+        """What a transition between two targets was seen to cost, or any transition, if never between these."""
         seen = self._switches.get((before, target)) or [ms for each in self._switches.values() for ms in each]
         return median(seen) if seen else None
 
     def behind(self, edge: Edge[Target]) -> Figure | None:
-        """A run of atoms in its place, the switch into it counted."""
+        """A run of segments in its place, the transition into it counted."""
         known = self._known.get((edge.target, edge.start, edge.end, edge.after), math.inf)
         if known < math.inf:
             return Figure(known, True)
         alone = self.alone(edge.target, edge.start, edge.end)
         if alone is None or edge.after is None:
             return alone
-        switch = self.switch(edge.after, edge.target)
-        return None if switch is None else Figure(alone.ms + switch, False)
+        transition = self.transition(edge.after, edge.target)
+        return None if transition is None else Figure(alone.ms + transition, False)
 
     def plan(self, edges: Iterable[Edge[Target]]) -> float | None:
         """Milliseconds of a whole plan."""
@@ -98,7 +100,7 @@ class PieceCosts:
         return sum(known) if len(known) == len(figures) else None
 
     def _seen_borders(self) -> Mapping[Target, float]:
-        """What pieces of a target take beyond their shares: a border ends layouts and fusions."""
+        """What partitions of a target take beyond their shares: a border ends layouts and fusions."""
         seen: dict[Target, list[float]] = defaultdict(list)
         for (target, start, end, after), ms in self._known.items():
             own = self.within(target, start, end)

@@ -1,7 +1,8 @@
-"""A shortest path over the cover of a linear order: from atom 0 to the end, each edge a run of atoms on one target.
+"""A shortest path over the cover of a linear order: from segment 0 to the end, each edge a run of segments on one
+target.
 
 Pure: it knows no engine and no clock. The state is how far the cover reaches and which target ran last, since what a
-piece costs depends on who ran before it.
+partition costs depends on who ran before it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Edge(Generic[T]):
-    """Atoms ``start`` … ``end - 1`` on ``target``, right behind ``after`` (``None`` at the beginning)."""
+    """Segments ``start`` … ``end - 1`` on ``target``, right behind ``after`` (``None`` at the beginning)."""
 
     start: int
     end: int
@@ -38,7 +39,7 @@ _State = tuple[float, int, Edge[T], int | None]
 
 
 def shortest_path(
-    atoms: int,
+    segments: int,
     targets: Sequence[T],
     cost: Callable[[Edge[T]], float],
     seams: Collection[int] = (),
@@ -48,18 +49,18 @@ def shortest_path(
 ) -> Path[T] | None:
     """The cheapest cover; ``None`` if every one costs infinity, or more than ``most``.
 
-    Neighbouring edges are on different targets: two pieces of one target side by side are one piece. Ties go to fewer
-    edges, then to the targets named first, so the same costs give the same path. O(stops² · targets²).
+    Neighbouring edges are on different targets: two partitions of one target side by side are one partition. Ties go to
+    fewer edges, then to the targets named first, so the same costs give the same path. O(stops² · targets²).
 
     Args:
-        atoms: How many there are.
+        segments: How many there are.
         targets: Most preferred first.
         cost: What an edge costs, never less than nothing.
-        seams: Atoms before which every piece ends, so that the next may be on the same target.
-        stops: Atoms before which a piece may end; all of them if left out.
+        seams: Segments before which every partition ends, so that the next may be on the same target.
+        stops: Segments before which a partition may end; all of them if left out.
         most: No cover that costs more is looked for.
     """
-    places = list(range(atoms + 1)) if stops is None else sorted({0, *stops, *seams, atoms})
+    places = list(range(segments + 1)) if stops is None else sorted({0, *stops, *seams, segments})
     best: dict[int, dict[int, _State[T]]] = {place: {} for place in places}
     for end in places[1:]:
         here = best[end]
@@ -73,7 +74,7 @@ def shortest_path(
                     total = spent + cost(edge)
                     if total <= most and total < math.inf and (known is None or (total, edges + 1) < known[:2]):
                         here[index] = (total, edges + 1, edge, before)
-    return _walk_back(best, atoms)
+    return _walk_back(best, segments)
 
 
 def _states(states: Mapping[int, _State[T]], start: int, unlike: int | None) -> list[tuple[int | None, float, int]]:
@@ -82,8 +83,8 @@ def _states(states: Mapping[int, _State[T]], start: int, unlike: int | None) -> 
     return [(before, state[0], state[1]) for before, state in sorted(states.items()) if before != unlike]
 
 
-def _walk_back(best: Mapping[int, Mapping[int, _State[T]]], atoms: int) -> Path[T] | None:
-    end = atoms
+def _walk_back(best: Mapping[int, Mapping[int, _State[T]]], segments: int) -> Path[T] | None:
+    end = segments
     if not best[end]:
         return None
     index: int | None = min(best[end], key=lambda i: (*best[end][i][:2], i))

@@ -1,4 +1,4 @@
-"""Candidates as finished artifacts: written where their pieces were measured, and opened in fresh processes."""
+"""Candidates as finished artifacts: written where their partitions were measured, and opened in fresh processes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Builder:
         return written if isinstance(written, Failure) else Built(path=path, compile_s=written)
 
 
-def _piece(partition: Partition, place: Mapping[str, int]) -> list[Any]:
+def _partition(partition: Partition, place: Mapping[str, int]) -> list[Any]:
     row: list[Any] = [partition.target.key, sorted(place[node] for node in partition.nodes)]
     return row if partition.precision is None else [*row, partition.precision.facts()]
 
@@ -100,6 +100,6 @@ def plan_facts(graph: Graph, candidate: Candidate) -> Mapping[str, Any]:
     place = {node.id: node.index for node in graph.nodes}
     return {
         "name": candidate.name,
-        "pieces": [_piece(part, place) for part in candidate.partitions],
+        "partitions": [_partition(part, place) for part in candidate.partitions],
         "settings": candidate.settings.facts(),
     }

@@ -1,4 +1,4 @@
-"""What ships after a duel: a mix that was shown to be faster and is not much bigger, else the best single engine."""
+"""What ships after a paired benchmark: a mix shown to be faster and not much bigger, else the best single engine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from intarsia.cost.timing.footprint import megabytes
 from intarsia.cost.timing.verdict import MEMORY_STAGE, Verdict
 from intarsia.errors import MemoryLimitError
 from intarsia.planning.problem import Candidate
-from intarsia.search.decision.conclusion import Conclusion, Contest
+from intarsia.search.decision.conclusion import Benchmark, Conclusion
 from intarsia.search.decision.prediction import failure_error
 
 
 def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
     """The one that ran best of those that ran all rounds."""
-    standing = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
-    return min(standing, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
+    for_partition = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
+    return min(for_partition, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Choice:
 
     Attributes:
         plan: The plan.
-        conclusion: That a rival won, or what came of the mixes.
+        conclusion: That an alternative won, or what came of the mixes.
         reason: One sentence on the mixes, and one on plans in reduced precision where there are some.
     """
 
@@ -38,7 +38,7 @@ class Choice:
 
 
 def choose(
-    rivals: Sequence[Candidate],
+    alternatives: Sequence[Candidate],
     best_single: Candidate | None,
     verdict: Verdict,
     max_memory: int | None = None,
@@ -48,31 +48,30 @@ def choose(
     """The plan that ships, and why.
 
     Args:
-        rivals: Mixed plans, and plans in reduced precision.
-        best_single: The best plan with one engine that fits, if any does.
-        verdict: What the duel came to; what is over the limit failed there.
-        max_memory: The limit, where the user stated one: a mix may then need all of it.
-        over_error: Rivals by name that may not ship for their error on unseen inputs, with what is said of each.
-        singles: Plans with one engine that raced, or could not.
+        alternatives: Mixed plans, and plans in reduced precision. best_single: The best plan with one engine that fits,
+        if any does. verdict: What the paired benchmark came to; what is over the limit failed there. max_memory: The
+        limit, where the user stated one: a mix may then need all of it. over_error: Alternatives by name that may not
+        ship for their error on validation inputs, with what is said of each. singles: Plans with one engine that raced,
+        or could not.
 
     Raises:
         MemoryLimitError: No plan gets by with the memory that it may have.
         CompileError, LoadError, ExecutionError, MismatchError: No plan ran.
     """
     if best_single is None:
-        allowed = [rival for rival in rivals if rival.name not in over_error]
-        plan, reason = _without_singles(allowed, (*singles, *rivals), verdict, max_memory)
+        allowed = [alternative for alternative in alternatives if alternative.name not in over_error]
+        plan, reason = _without_singles(allowed, (*singles, *alternatives), verdict, max_memory)
         return Choice(plan=plan, conclusion=Conclusion.NO_SINGLE, reason=reason)
-    contest = Contest(single=best_single, verdict=verdict, has_limit=max_memory is not None, over_error=over_error)
-    mixes = [rival for rival in rivals if not rival.precisions]
-    reduced = [rival for rival in rivals if rival.precisions]
-    on_reduced = [contest.told(reduced)] if reduced else []
-    winners = [rival for rival in rivals if contest.came_to(rival) is Conclusion.WON]
+    benchmark = Benchmark(single=best_single, verdict=verdict, has_limit=max_memory is not None, over_error=over_error)
+    mixes = [alternative for alternative in alternatives if not alternative.precisions]
+    reduced = [alternative for alternative in alternatives if alternative.precisions]
+    on_reduced = [benchmark.told(reduced)] if reduced else []
+    winners = [alternative for alternative in alternatives if benchmark.came_to(alternative) is Conclusion.WON]
     if not winners:
-        conclusion = contest.came_to(contest.nearest(mixes)) if mixes else Conclusion.NO_RIVAL
-        return Choice(plan=best_single, conclusion=conclusion, reason="; ".join((contest.told(mixes), *on_reduced)))
-    best = max(winners, key=lambda rival: contest.gain(rival).median)
-    told = [contest.told([best]), *([] if best.precisions else on_reduced)]
+        conclusion = benchmark.came_to(benchmark.nearest(mixes)) if mixes else Conclusion.NO_ALTERNATIVE
+        return Choice(plan=best_single, conclusion=conclusion, reason="; ".join((benchmark.told(mixes), *on_reduced)))
+    best = max(winners, key=lambda alternative: benchmark.gain(alternative).median)
+    told = [benchmark.told([best]), *([] if best.precisions else on_reduced)]
     return Choice(plan=best, conclusion=Conclusion.WON, reason="; ".join(told))
 
 

@@ -1,4 +1,5 @@
-"""What a duel came to for the plans that might have beaten the best single engine, and the sentence that says so.
+"""What a paired benchmark came to for the plans that might have beaten the best single engine, and the sentence that
+says so.
 
 The sentence is written from the conclusion and the figures that it rests on, so the two cannot contradict each other.
 """
@@ -26,7 +27,7 @@ class Conclusion(StrEnum):
     OVER_MEMORY = "over memory"
     OVER_ERROR = "over error"
     FAILED = "failed"
-    NO_RIVAL = "no rival"
+    NO_ALTERNATIVE = "no alternative"
     NO_SINGLE = "no single engine"
     NO_TIME = "no time"
     GIVEN = "given"
@@ -47,14 +48,14 @@ _NEARNESS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
+class Benchmark:
     """Plans against the best single engine.
 
     Attributes:
         single: The best single engine.
-        verdict: What the duel came to.
+        verdict: What the paired benchmark came to.
         has_limit: Whether the user stated how much memory a plan may need: a mix may then need all of it.
-        over_error: Plans by name that may not ship for their error on unseen inputs, with what is said of each.
+        over_error: Plans by name that may not ship for their error on validation inputs, with what is said of each.
     """
 
     single: Candidate

@@ -1,9 +1,11 @@
-"""The final decision: finished artifacts of the finalists and of every single engine that is close, in a duel.
+"""The final decision: finished artifacts of the finalists and of every single engine that is close, in a paired
+benchmark.
 
 A mix ships only if the interval of its speed-up lies above 1 and beyond that of the control. Inside the noise the
 single engine ships: it is simpler, and nothing was shown to be faster. Which single engine is best is decided side by
-side too: figures of tuning are of other moments, so whoever has a better one than the winner of the duel is let in, and
-there is another. Duels in the store are replayed; where the last one is void, it decided nothing, and is fought again.
+side too: figures of tuning are of other moments, so whoever has a better one than the winner of the paired benchmark is
+let in, and there is another. Duels in the store are replayed; where the last one is void, it decided nothing, and is
+fought again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from intarsia.backends import registry
 from intarsia.cost.measure import Measurer, judging_facts, run_facts
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.records.store import Store
-from intarsia.cost.timing.paired_benchmark import SETTLED_SETS, Contender, Effort, duel
+from intarsia.cost.timing.paired_benchmark import SETTLED_SETS, BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.deadline import Deadline
@@ -35,23 +37,23 @@ from intarsia.runtime.artifact.trust import OWN
 from intarsia.search.decision.builder import Builder, plan_facts
 from intarsia.search.decision.choice import Choice, check_last, check_memory, choose, fastest
 from intarsia.search.decision.conclusion import Conclusion
-from intarsia.search.precision.reduced_precision import NO_ROUGH, RoughPlans
+from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION, ReducedPrecisionPlans
 from intarsia.search.precision.validation_set import Accuracy
 
 CLOSE = 1.10
-"""Settings of the best engine within this factor of its best take part in the duel."""
+"""Settings of the best engine within this factor of its best take part in the paired benchmark."""
 NEAR = 1.25
 """Other engines within this factor of the best take part, each with its best settings: figures move by so much."""
-MAX_RIVALS = 2
+MAX_ALTERNATIVES = 2
 MAX_SINGLES = 4
 MAX_MIXES = 2
-DUEL_SHARE = 0.05
+PAIRED_BENCHMARK_SHARE = 0.05
 """Share of the budget that one set of rounds may take."""
-FULL_DUEL_S = 40.0
-"""Budgets below this get two sets of processes and no repeats: starting processes costs most of a duel's time."""
+FULL_PAIRED_BENCHMARK_S = 40.0
+"""Budgets below this get two sets of processes and no repeats: starting processes takes most of the time."""
 PAIR = 2
-DUEL = 3
-"""Part of every key: raised when a duel is fought or told in another way."""
+PAIRED_BENCHMARK = 3
+"""Part of every key: raised when a paired benchmark is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
 NO_RACE = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
 """Where there was no time to compare anything side by side."""
@@ -69,14 +71,14 @@ class Decision:
         chosen: The plan that ships.
         artifact: Its file, still in the work folder.
         best_single: The fastest plan with one engine; ``None`` if no engine can run the model alone.
-        verdict: The duel's figures.
+        verdict: The paired benchmark's figures.
         error: Largest max|a-b| / max|b| of the shipped artifact's outputs against the reference; ``None`` without one.
         reason: One sentence, or one on mixes and one on reduced precision.
         conclusion: What that is said of.
         accuracy: Error of each output on inputs that decided nothing, where the user allowed one.
         rough: What was tried in less than fp32.
         allowed: What the output with that error was allowed.
-        is_interrupted: Whether it was made early, of what was measured until then and without a duel.
+        is_interrupted: Whether it was made early, of what was measured until then and without a paired benchmark.
     """
 
     chosen: Candidate
@@ -87,7 +89,7 @@ class Decision:
     reason: str
     conclusion: Conclusion
     accuracy: Accuracy | None = None
-    rough: RoughPlans = NO_ROUGH
+    reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION
     allowed: float | None = None
     is_interrupted: bool = False
 
@@ -112,10 +114,10 @@ def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[
     if not singles:
         return [*mixes[:MAX_MIXES]]
     best, *others = _best_of_each(singles)
-    rivals = [each for each in others if _tuned_ms(each) <= NEAR * _tuned_ms(best)][:MAX_RIVALS]
+    alternatives = [each for each in others if _tuned_ms(each) <= NEAR * _tuned_ms(best)][:MAX_ALTERNATIVES]
     own = [s for s in singles if s.label == best.label and _tuned_ms(s) <= CLOSE * _tuned_ms(best)]
-    own = sorted(own, key=_tuned_ms)[: MAX_SINGLES - len(rivals)]
-    return [*sorted([*own, *rivals], key=_tuned_ms), *mixes[:MAX_MIXES]]
+    own = sorted(own, key=_tuned_ms)[: MAX_SINGLES - len(alternatives)]
+    return [*sorted([*own, *alternatives], key=_tuned_ms), *mixes[:MAX_MIXES]]
 
 
 def _best_of_each(singles: Sequence[Candidate]) -> list[Candidate]:
@@ -138,21 +140,17 @@ def decide(
     wanted: Candidate | None,
     deadline: Deadline,
     watch: Watcher,
-    rough: RoughPlans = NO_ROUGH,
+    reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION,
     judge: Judge = lambda _: None,
 ) -> Decision:
     """Build the finalists, let them race, and choose.
 
     Args:
-        problem: What is being planned.
-        measurer: Whose store keeps the duel, and whose folder holds the saved graph.
-        singles: Plans with one engine.
-        mixes: Mixed plans, fastest first.
-        wanted: The plan that ships whatever the duel says, because the user asked for it or there is no other.
-        deadline: When it should have been made; one that is close takes longer.
-        watch: Told of each step.
-        rough: Plans in less than fp32.
-        judge: Tells the error of the plan that won, where one is allowed; with too large a one it does not ship.
+        problem: What is being planned. measurer: Whose store keeps the paired benchmark, and whose folder holds the
+        saved graph. singles: Plans with one engine. mixes: Mixed plans, fastest first. wanted: The plan that ships
+        whatever the paired benchmark says, because the user asked for it or there is no other. deadline: When it should
+        have been made; one that is close takes longer. watch: Told of each step. rough: Plans in less than fp32. judge:
+        Tells the error of the plan that won, where one is allowed; with too large a one it does not ship.
 
     Raises:
         CompileError, LoadError, ExecutionError, MismatchError: The plan that has to ship failed.
@@ -160,7 +158,7 @@ def decide(
     """
     builder = Builder(measurer, watch)
     limit = problem.settings.max_memory
-    rivals = [*rough.candidates, *mixes]
+    alternatives = [*reduced.candidates, *mixes]
 
     raced: list[Sequence[Candidate]] = []
 
@@ -171,20 +169,20 @@ def decide(
         return _verdict(problem, measurer, builder, several, keep, deadline, watch, again=again)
 
     mixed = [wanted] if wanted else mixes
-    verdict = side_by_side(singles, mixed, race, rough.candidates)
+    verdict = side_by_side(singles, mixed, race, reduced.candidates)
     if verdict.is_replayed and not _decides(verdict) and not deadline.is_over():
         raced.clear()
-        anew = side_by_side(singles, mixed, partial(race, again=True), rough.candidates)
+        anew = side_by_side(singles, mixed, partial(race, again=True), reduced.candidates)
         verdict = verdict if anew is NO_RACE else anew
     if verdict is NO_RACE:
-        return _unraced(problem, measurer, singles, wanted, watch, rough, judge)
+        return _unraced(problem, measurer, singles, wanted, watch, reduced, judge)
     best_single = fastest(singles, verdict)
     if wanted is not None:
         check_memory([wanted.name], verdict, limit)
         choice, accuracy = _asked_for(problem, measurer, singles, wanted, judge)
     else:
-        settle = partial(choose, rivals, best_single, verdict, limit, singles=singles)
-        choice, accuracy = _settled(problem, measurer, singles, rough, settle, judge)
+        settle = partial(choose, alternatives, best_single, verdict, limit, singles=singles)
+        choice, accuracy = _settled(problem, measurer, singles, reduced, settle, judge)
     chosen = choice.plan
     artifact, error, allowed = (
         builder.checked(chosen),
@@ -205,7 +203,7 @@ def decide(
         reason=choice.reason,
         conclusion=choice.conclusion,
         accuracy=accuracy,
-        rough=rough,
+        reduced=reduced,
     )
 
 
@@ -226,7 +224,7 @@ def _settled(
     problem: Problem,
     measurer: Measurer,
     singles: Sequence[Candidate],
-    rough: RoughPlans,
+    reduced: ReducedPrecisionPlans,
     choose_without: Callable[[Mapping[str, str]], Choice],
     judge: Judge,
 ) -> tuple[Choice, Accuracy | None]:
@@ -241,20 +239,22 @@ def _settled(
         accuracy = judge(plan)
         if accuracy is None or accuracy.holds:
             return choice, accuracy
-        if plan in rough.candidates:
+        if plan in reduced.candidates:
             barred[plan.name] = _too_inexact(plan, accuracy)
             continue
         if not rounds(problem.graph):
             raise MismatchError(_too_inexact(plan, accuracy))
         # Engines differ by so much on their own: it answers as rightly as the one that it is compared with.
         error = max(accuracy.worst.values())
-        differs = f"on unseen inputs it differs by {error:.2g} from another right engine, as this model rounds inside"
+        differs = (
+            f"on validation inputs it differs by {error:.2g} from another right engine, as this model rounds inside"
+        )
         return replace(choice, reason=f"{choice.reason}; {differs}"), accuracy
 
 
 def _too_inexact(plan: Candidate, accuracy: Accuracy) -> str:
     error = max(accuracy.worst.values())
-    return f"{plan.label} has an error of {error:.2g} on unseen inputs; {accuracy.max_error:g} is allowed"
+    return f"{plan.label} has an error of {error:.2g} on validation inputs; {accuracy.max_error:g} is allowed"
 
 
 def _stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candidate], plan: Candidate) -> str | None:
@@ -270,14 +270,14 @@ def side_by_side(
     singles: Sequence[Candidate],
     mixes: Sequence[Candidate],
     race: Callable[[Sequence[Candidate]], Verdict],
-    rough: Sequence[Candidate] = (),
+    reduced: Sequence[Candidate] = (),
 ) -> Verdict:
     """Race the finalists, and once more with whoever was not among them but has a better figure than the best single.
 
     So no engine ships on a figure of its own moment while another one's is lower, and where the finalists failed or
     were too big, the next engines have their turn. Each race has at least one engine more, so this ends.
     """
-    field = [*finalists(singles, mixes), *rough]
+    field = [*finalists(singles, mixes), *reduced]
     verdict = race(field)
     known: set[str] = set()
     while True:
@@ -285,7 +285,7 @@ def side_by_side(
         best = fastest(singles, verdict)
         beat_ms = math.inf if best is None else verdict.expected_ms(best.name)
         others = _best_of_each([each for each in singles if each.label not in known])
-        late = [each for each in others if _tuned_ms(each) < beat_ms][:MAX_RIVALS]
+        late = [each for each in others if _tuned_ms(each) < beat_ms][:MAX_ALTERNATIVES]
         if not late:
             return verdict
         again = [each for each in field if each.name in verdict.raced]
@@ -313,12 +313,12 @@ def _verdict(
     *,
     again: bool,
 ) -> Verdict:
-    """The duel of the field, from the store if it was fought before; ``again`` if it was void.
+    """The paired benchmark of the field, from the store if it was fought before; ``again`` if it was void.
 
     The first of the field is the one to beat.
     """
     effort = replace(_effort(problem.settings.budget_s), max_memory=problem.settings.max_memory)
-    key, stored = _kept(measurer.store, field, partial(_duel_key, problem.graph, field, keep, effort))
+    key, stored = _kept(measurer.store, field, partial(_paired_benchmark_key, problem.graph, field, keep, effort))
     if stored is not None and (_decides(stored) or not again):
         measurer.cached += 1
         return stored
@@ -340,13 +340,13 @@ def _verdict(
                 compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
         end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_race)
-        verdict = duel(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
+        verdict = paired_benchmark(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
         if not verdict.rounds_ms and not failed and not verdict.failed:
             return NO_RACE
     causes |= verdict.causes
     verdict = replace(verdict, failed={**failed, **verdict.failed}, causes=causes, compile_s=compile_s)
     if not verdict.has_transient_failure:
-        measurer.store.put("duel", key, asdict(verdict), measurer.provenance)
+        measurer.store.put("paired_benchmark", key, asdict(verdict), measurer.provenance)
     for candidate in field:
         if candidate.name in verdict.failed:
             stage, reason = verdict.failed[candidate.name]
@@ -355,9 +355,9 @@ def _verdict(
 
 
 def _kept(store: Store, field: Sequence[Candidate], key_of: Callable[[int], Key]) -> tuple[Key, Verdict | None]:
-    """The first duel in the store that decides, else the last one; and the key of a next one."""
+    """The first paired benchmark in the store that decides, else the last one; and the key of a next one."""
     attempt, found = 0, None
-    while (stored := store.get(key_of(attempt), "duel")) is not None:
+    while (stored := store.get(key_of(attempt), "paired_benchmark")) is not None:
         told = _VERDICT.validate_python(stored)
         if not _is_of(told, field):
             store.discard(key_of(attempt), "it is of other plans")
@@ -397,7 +397,10 @@ def _that_fit(
     chosen = [*field[:1], *ranked]
     while len(chosen) > 1:
         fitting = [each for each in field if each in chosen]
-        if measurer.store.get(_duel_key(problem.graph, fitting, keep, effort, 0), "duel") is not None:
+        if (
+            measurer.store.get(_paired_benchmark_key(problem.graph, fitting, keep, effort, 0), "paired_benchmark")
+            is not None
+        ):
             return fitting
         question = {**_question(fitting), "sets": SETTLED_SETS}
         if measurer.time.may_race(question, _race_s(problem, measurer, fitting, SETTLED_SETS)):
@@ -428,7 +431,7 @@ def _unraced(
     singles: Sequence[Candidate],
     wanted: Candidate | None,
     watch: Watcher,
-    rough: RoughPlans,
+    reduced: ReducedPrecisionPlans,
     judge: Judge,
 ) -> Decision:
     """What ships where there was no time to compare: the plan that was asked for, or the best engine as measured alone.
@@ -441,7 +444,7 @@ def _unraced(
     plans = [wanted] if wanted else sorted(singles, key=_tuned_ms)
     for number, plan in enumerate(plans, start=1):
         try:
-            return _unraced_plan(problem, measurer, builder, singles, plan, wanted, rough, judge)
+            return _unraced_plan(problem, measurer, builder, singles, plan, wanted, reduced, judge)
         except (BackendError, MismatchError, MemoryLimitError):
             if number == len(plans):
                 raise
@@ -455,14 +458,14 @@ def _unraced_plan(
     singles: Sequence[Candidate],
     plan: Candidate,
     wanted: Candidate | None,
-    rough: RoughPlans,
+    reduced: ReducedPrecisionPlans,
     judge: Judge,
 ) -> Decision:
     limit, reason = problem.settings.max_memory, UNRACED
     if (fault := _stage_fault(problem, measurer, singles, plan)) is not None:
         raise MismatchError(f"{plan.label} answers wrongly: {fault}")
     known = _as_measured(measurer, plan) if limit is None else None
-    if known is not None and not measurer.time.may_race({"opened": plan.name}, _opening_s(measurer, plan)):
+    if known is not None and not measurer.time.may_race({"opened": plan.name}, _opportunity_s(measurer, plan)):
         artifact, error, allowed = builder.written(plan), known.error, known.allowed
         reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
     else:
@@ -479,7 +482,7 @@ def _unraced_plan(
         reason=reason,
         conclusion=Conclusion.GIVEN if wanted else Conclusion.NO_TIME,
         accuracy=judge(plan),
-        rough=rough,
+        reduced=reduced,
     )
 
 
@@ -491,20 +494,26 @@ def _as_measured(measurer: Measurer, plan: Candidate) -> Measurement | None:
     return known if isinstance(known, Measurement) and known.error is not None else None
 
 
-def _opening_s(measurer: Measurer, plan: Candidate) -> float:
+def _opportunity_s(measurer: Measurer, plan: Candidate) -> float:
     """Seconds in which a fresh process opens a plan's artifact."""
     return measurer.time.process_s + measurer.time.open_s({registry.engine_of(part.target) for part in plan.partitions})
 
 
-def _effort(budget_s: float) -> Effort:
-    seconds = DUEL_SHARE * budget_s
-    return Effort(seconds=seconds) if budget_s >= FULL_DUEL_S else Effort(seconds=seconds, processes=2, repeats=0)
+def _effort(budget_s: float) -> BenchmarkEffort:
+    seconds = PAIRED_BENCHMARK_SHARE * budget_s
+    return (
+        BenchmarkEffort(seconds=seconds)
+        if budget_s >= FULL_PAIRED_BENCHMARK_S
+        else BenchmarkEffort(seconds=seconds, processes=2, repeats=0)
+    )
 
 
-def _duel_key(graph: Graph, field: Sequence[Candidate], keep: str | None, effort: Effort, attempt: int) -> Key:
+def _paired_benchmark_key(
+    graph: Graph, field: Sequence[Candidate], keep: str | None, effort: BenchmarkEffort, attempt: int
+) -> Key:
     return Key(
         facts={
-            "duel": [DUEL, effort.processes, effort.rounds, effort.seconds],
+            "paired_benchmark": [PAIRED_BENCHMARK, effort.processes, effort.rounds, effort.seconds],
             **({"attempt": attempt} if attempt else {}),
             **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": keep,

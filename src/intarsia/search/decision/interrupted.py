@@ -1,4 +1,4 @@
-"""The decision of a compile that is interrupted: no duel, but the fastest engine alone that answers rightly."""
+"""The decision of a compile that is interrupted: without a paired benchmark, the fastest right engine alone."""
 
 from __future__ import annotations
 

@@ -57,16 +57,17 @@ def predict_in_turn(measurer: Measurer, partitions: Sequence[Partition], setting
         MismatchError: A partition answers wrongly.
     """
     costs = []
-    for before, piece in zip((None, *partitions), partitions, strict=False):
-        costs.append(_cost(measurer.cost(piece, settings, after=before, effort=EFFORT), piece))
+    for before, partition in zip((None, *partitions), partitions, strict=False):
+        costs.append(_cost(measurer.cost(partition, settings, after=before, effort=EFFORT), partition))
     return tuple(costs)
 
 
 def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
     """Milliseconds of each partition of a plan that one engine embeds.
 
-    What that engine does is measured as one, its pieces answering what was recorded, and put down to its partitions by
-    their work. Of equal pieces one is measured, in its place, while the others answer what was recorded.
+    What that engine does is measured as one, its partitions answering what was recorded, and normalised to its
+    partitions by their work. Of equal partitions one is measured, in its place, while the others answer what was
+    recorded.
 
     Raises:
         BackendError: An engine failed.
@@ -79,12 +80,12 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
     weights = [total_work(graph, partitions[place].nodes) for place in main]
     costs = dict(zip(main, shared_out(whole, weights), strict=True))
     known: dict[tuple[str, str], float] = {}
-    for place, piece in enumerate(partitions):
+    for place, partition in enumerate(partitions):
         if place in costs:
             continue
-        alike = (piece.target.key, graph.fingerprint_of(piece.nodes))
+        alike = (partition.target.key, graph.fingerprint_of(partition.nodes))
         if alike not in known:
-            known[alike] = _cost(measurer.cost_of_piece(partitions, place, settings, EMBEDDED_EFFORT), piece)
+            known[alike] = _cost(measurer.cost_of_partition(partitions, place, settings, EMBEDDED_EFFORT), partition)
         costs[place] = known[alike]
     return tuple(costs[place] for place in range(len(partitions)))
 
@@ -101,8 +102,8 @@ def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settin
     """
     plan = plan_of(measurer.graph, partitions, settings)
     alone = [
-        _cost(measurer.cost(piece, replace(own, parallel=False), effort=EFFORT), piece)
-        for piece, own in zip(partitions, step_settings(plan), strict=True)
+        _cost(measurer.cost(partition, replace(own, parallel=False), effort=EFFORT), partition)
+        for partition, own in zip(partitions, step_settings(plan), strict=True)
     ]
     costs = list(alone)
     for section in sections(plan):
@@ -115,23 +116,23 @@ def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settin
     return tuple(costs)
 
 
-def _cost(outcome: Outcome, piece: Partition) -> float:
+def _cost(outcome: Outcome, partition: Partition) -> float:
     if isinstance(outcome, Failure) and outcome.stage == NO_TIME:
         raise NoTimeError
     if isinstance(outcome, Failure):
-        raise failure_error(piece, outcome)
+        raise failure_error(partition, outcome)
     return outcome.cost_ms
 
 
-def failure_error(piece: Partition, failure: Failure) -> BackendError | MismatchError:
+def failure_error(partition: Partition, failure: Failure) -> BackendError | MismatchError:
     """A recorded failure as the error that a plan which insists on it ends with."""
-    where = f"{counted(len(piece.nodes), 'node')} from {piece.nodes[0]}"
+    where = f"{counted(len(partition.nodes), 'node')} from {partition.nodes[0]}"
     repro = f"; see it again with {failure.repro}" if failure.repro else ""
     if failure.cause.is_transient:
         repro += f"; it may work the next time, so nothing of it was kept ({failure.cause.cure})"
     if failure.stage == "verify":
-        return MismatchError(f"{piece.target} answers wrongly on {where}: {failure.reason}{repro}")
+        return MismatchError(f"{partition.target} answers wrongly on {where}: {failure.reason}{repro}")
     error = _ERRORS.get(failure.stage)
     if error is None:
-        return ExecutionError(str(piece.target), f"{where}, {failure.stage}: {failure.reason}{repro}")
-    return error(str(piece.target), f"{where}: {failure.reason}{repro}")
+        return ExecutionError(str(partition.target), f"{where}, {failure.stage}: {failure.reason}{repro}")
+    return error(str(partition.target), f"{where}: {failure.reason}{repro}")

@@ -17,9 +17,14 @@ from intarsia.errors import IntarsiaError
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.search_cache import fits
 from intarsia.search.decision.prediction import failure_error
-from intarsia.search.precision.record import accuracy_key, from_json, rough_key, to_json
-from intarsia.search.precision.reduced_precision import NO_ROUGH, RoughPlans, RoughSearch, starting_points
-from intarsia.search.precision.validation_set import FEWEST, UNSEEN, Accuracy, Samples, measured
+from intarsia.search.precision.record import accuracy_key, from_json, reduced_key, to_json
+from intarsia.search.precision.reduced_precision import (
+    NO_REDUCED_PRECISION,
+    ReducedPrecisionPlans,
+    ReducedPrecisionSearch,
+    starting_points,
+)
+from intarsia.search.precision.validation_set import FEWEST, VALIDATION, Accuracy, Samples, measured
 
 INPUT_MS = 20.0
 """What making, writing and reading an input takes beside running it."""
@@ -27,7 +32,7 @@ RACERS = 3
 _ACCURACY = TypeAdapter(Accuracy)
 
 
-class Allowance:
+class AccuracyBudget:
     """Without one nothing but fp32 is looked for, and nothing is judged."""
 
     def __init__(
@@ -44,13 +49,13 @@ class Allowance:
         self._samples = Samples(problem.graph, measurer.folder, problem.settings.seed)
         self._watch = watch
 
-    def plans(self) -> RoughPlans:
+    def plans(self) -> ReducedPrecisionPlans:
         """Plans in less than fp32 that keep to the error on the inputs that decide."""
         problem, measurer = self._problem, self._measurer
         if problem.settings.max_error is None or not self._exact:
-            return NO_ROUGH
-        key = rough_key(problem, self._exact)
-        stored = measurer.store.get(key, "rough")
+            return NO_REDUCED_PRECISION
+        key = reduced_key(problem, self._exact)
+        stored = measurer.store.get(key, "reduced_precision")
         kept = None if stored is None else self._kept(stored)
         if stored is not None and kept is None:
             measurer.store.discard(key, "it does not fit the model")
@@ -59,14 +64,14 @@ class Allowance:
             return kept
         time = measurer.time
         time.keep(self._judging_s(self._exact[0], FEWEST) + self._racing_s())
-        plans = RoughSearch(problem, measurer, self._samples, self._watch).run(self._exact)
+        plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch).run(self._exact)
         time.keep(self._judging_s(self._exact[0], FEWEST) if plans.found else 0.0)
         measurer.measured += 1
         if measurer.may_conclude:
-            measurer.store.put("rough", key, to_json(plans), measurer.provenance)
+            measurer.store.put("reduced_precision", key, to_json(plans), measurer.provenance)
         return plans
 
-    def _kept(self, stored: Mapping[str, Any]) -> RoughPlans | None:
+    def _kept(self, stored: Mapping[str, Any]) -> ReducedPrecisionPlans | None:
         """What is on record; ``None`` if it does not fit the model, whoever wrote it."""
         try:
             found = from_json(stored, self._problem.threads, self._problem.settings.max_error)
@@ -97,7 +102,7 @@ class Allowance:
         count = self._inputs(plan)
         if count < FEWEST:
             return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None
-        self._watch(Progress(stage="unseen inputs", note=plan.label))
+        self._watch(Progress(stage="validation inputs", note=plan.label))
         found = measured(measurer, self._samples, plan, exact, allowed, count)
         if isinstance(found, Failure):
             raise failure_error(plan.partitions[0], found)
@@ -109,7 +114,7 @@ class Allowance:
         """On how many inputs there is time to judge a plan."""
         time = self._measurer.time
         time.keep(0.0)
-        for count in (UNSEEN, UNSEEN // 2, FEWEST):
+        for count in (VALIDATION, VALIDATION // 2, FEWEST):
             question = {"judged": plan.name, "inputs": count}
             if time.may_race(question, self._judging_s(plan, count)):
                 return count

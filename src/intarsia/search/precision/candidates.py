@@ -13,7 +13,7 @@ from intarsia.partitioning import Partition, Partitioning
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.search.collage.cost_attribution import total_work
 from intarsia.target import Target
-from intarsia.target.reduced_precision import rough_targets
+from intarsia.target.reduced_precision import reduced_targets
 
 TRIES = 3
 """Cuts that are looked at from the better end; each is compiled anew."""
@@ -21,10 +21,10 @@ MOST_CHANGE = 1e3
 """By which an error is taken to be off at most: all of the model is within reach of that."""
 
 
-def in_rough_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
+def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
     """The plan with each engine in less than fp32 that has such a type here; with several types, in each of them."""
     isa = this_machine().isa
-    choices = [rough_targets(partition.target, isa) for partition in partitions]
+    choices = [reduced_targets(partition.target, isa) for partition in partitions]
     for place in range(max(map(len, choices), default=0)):
         yield tuple(
             replace(partition, target=own[min(place, len(own) - 1)]) if own else partition
@@ -37,22 +37,22 @@ class Cut:
     """A model of which one end computes in less than fp32."""
 
     graph: Graph
-    atoms: Sequence[Sequence[str]]
+    segments: Sequence[Sequence[str]]
     exact: Target
-    rough: Target
+    reduced: Target
 
     def parts(self, count: int, *, is_head: bool) -> tuple[Partition, ...]:
-        """So many atoms from the beginning, or from the end, in less than fp32."""
-        at = count if is_head else len(self.atoms) - count
-        targets = (self.rough, self.exact) if is_head else (self.exact, self.rough)
-        ends = zip(targets, (self.atoms[:at], self.atoms[at:]), strict=True)
-        pieces = [(target, tuple(chain.from_iterable(atoms))) for target, atoms in ends if atoms]
-        return Partitioning.of(self.graph, pieces).partitions
+        """So many segments from the beginning, or from the end, in less than fp32."""
+        at = count if is_head else len(self.segments) - count
+        targets = (self.reduced, self.exact) if is_head else (self.exact, self.reduced)
+        ends = zip(targets, (self.segments[:at], self.segments[at:]), strict=True)
+        partitions = [(target, tuple(chain.from_iterable(segments))) for target, segments in ends if segments]
+        return Partitioning.of(self.graph, partitions).partitions
 
     def within(self, share: float, *, is_head: bool) -> int:
-        """How many atoms from that end have this share of the model's work, at most."""
-        atoms = self.atoms if is_head else self.atoms[::-1]
-        done = list(accumulate(total_work(self.graph, atom) for atom in atoms))
+        """How many segments from that end have this share of the model's work, at most."""
+        segments = self.segments if is_head else self.segments[::-1]
+        done = list(accumulate(total_work(self.graph, segment) for segment in segments))
         return bisect_right(done, share * done[-1])
 
 
@@ -76,7 +76,7 @@ def most_that_fits(
     ends: list[tuple[float, bool, int]] = []
     for is_head in (True, False):
         count = cut.within((allowed / error) ** 2, is_head=is_head)
-        if not 0 < count < len(cut.atoms):
+        if not 0 < count < len(cut.segments):
             continue
         found = error_of(cut.parts(count, is_head=is_head))
         if isinstance(found, Failure):
@@ -85,7 +85,7 @@ def most_that_fits(
     if not ends:
         return None
     found, is_head, count = min(ends)
-    fits, fails = (count, len(cut.atoms)) if found <= allowed else (0, count)
+    fits, fails = (count, len(cut.segments)) if found <= allowed else (0, count)
     share = (allowed / error) ** 2
     for _ in range(TRIES):
         share = min(1.0, share * (min(allowed / found, MOST_CHANGE) if found else MOST_CHANGE) ** 2)

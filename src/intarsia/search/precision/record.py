@@ -12,23 +12,23 @@ from intarsia.cost.records.record import Key
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.builder import plan_facts
-from intarsia.search.precision.reduced_precision import Rough, RoughPlans
+from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
 from intarsia.target import Target
 
 VERSION = 2
 """Part of every key: raised when the search or the measure of an error changes."""
 
 
-def rough_key(problem: Problem, exact: Sequence[Candidate]) -> Key:
+def reduced_key(problem: Problem, exact: Sequence[Candidate]) -> Key:
     """All that the plans depend on; other than a time, an error depends on every weight. What they came to in so much
     time says nothing of what more time would find.
     """
-    facts = {"rough": VERSION, "allowed": problem.settings.max_error, "budget_s": problem.settings.budget_s}
+    facts = {"reduced_precision": VERSION, "allowed": problem.settings.max_error, "budget_s": problem.settings.budget_s}
     return _key(problem, exact, facts)
 
 
 def accuracy_key(problem: Problem, plan: Candidate, exact: Candidate, allowed: float) -> Key:
-    """All that a plan's error on unseen inputs depends on."""
+    """All that a plan's error on validation inputs depends on."""
     return _key(problem, (plan, exact), {"accuracy": VERSION, "allowed": allowed})
 
 
@@ -44,7 +44,7 @@ def _key(problem: Problem, plans: Sequence[Candidate], facts: Mapping[str, Any])
     )
 
 
-def to_json(plans: RoughPlans) -> dict[str, Any]:
+def to_json(plans: ReducedPrecisionPlans) -> dict[str, Any]:
     """The plans as a JSON object."""
     return {
         "found": [{"error": each.error, **_candidate_json(each.candidate)} for each in plans.found],
@@ -53,11 +53,12 @@ def to_json(plans: RoughPlans) -> dict[str, Any]:
     }
 
 
-def from_json(data: Mapping[str, Any], threads: int, max_error: float | None) -> RoughPlans:
+def from_json(data: Mapping[str, Any], threads: int, max_error: float | None) -> ReducedPrecisionPlans:
     """The plans that `to_json` wrote."""
-    return RoughPlans(
+    return ReducedPrecisionPlans(
         found=tuple(
-            Rough(candidate=_candidate(each, threads, max_error), error=each["error"]) for each in data["found"]
+            ReducedPrecision(candidate=_candidate(each, threads, max_error), error=each["error"])
+            for each in data["found"]
         ),
         dropped=tuple((plan, reason) for plan, reason in data["dropped"]),
         reason=data["reason"],
@@ -68,7 +69,7 @@ def _candidate_json(plan: Candidate) -> dict[str, Any]:
     return {
         "name": plan.name,
         "label": plan.label,
-        "pieces": [
+        "partitions": [
             [str(part.target), list(part.nodes), None if part.precision is None else part.precision.facts()]
             for part in plan.partitions
         ],
@@ -84,7 +85,7 @@ def _candidate(data: Mapping[str, Any], threads: int, max_error: float | None) -
         label=data["label"],
         partitions=tuple(
             Partition(target=Target(target), nodes=tuple(nodes), precision=None if facts is None else _precision(facts))
-            for target, nodes, facts in data["pieces"]
+            for target, nodes, facts in data["partitions"]
         ),
         settings=RunSettings(threads=threads, spin=Spin(data["spin"]), parallel=data["parallel"], max_error=max_error),
         predicted_ms=tuple(data["predicted_ms"]),

@@ -21,7 +21,7 @@ from intarsia.graph.quantise import layers_of, quantised
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
-from intarsia.search.precision.candidates import Cut, in_rough_types, most_that_fits
+from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
 from intarsia.search.precision.layer_choice import Chooser, worst
 from intarsia.search.precision.validation_set import Samples
 from intarsia.target import Target
@@ -32,7 +32,7 @@ MOST = 3
 """Plans in less than fp32 that race, at most."""
 REACH = 3.0
 """An engine that is this many times slower than the best in fp32 will not be the fastest in 8 bits."""
-ROUGH_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
+REDUCED_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
 SLOWER = 1.25
 """A plan that takes so many times as long as the one in fp32 it was made of is dropped; less may be noise."""
 LEAST_REST = 0.05
@@ -48,7 +48,7 @@ _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rough:
+class ReducedPrecision:
     """A plan in less than fp32, and its error on the calibration inputs."""
 
     candidate: Candidate
@@ -56,7 +56,7 @@ class Rough:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoughPlans:
+class ReducedPrecisionPlans:
     """What came of looking for plans in less than fp32.
 
     Attributes:
@@ -65,21 +65,21 @@ class RoughPlans:
         reason: Why there is none.
     """
 
-    found: tuple[Rough, ...] = ()
+    found: tuple[ReducedPrecision, ...] = ()
     dropped: tuple[tuple[str, str], ...] = ()
     reason: str = ""
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """The plans."""
-        return tuple(rough.candidate for rough in self.found)
+        return tuple(reduced.candidate for reduced in self.found)
 
 
-NO_ROUGH = RoughPlans()
+NO_REDUCED_PRECISION = ReducedPrecisionPlans()
 """Where nobody allowed an error."""
 
 
-class RoughSearch:
+class ReducedPrecisionSearch:
     """Makes plans in less than fp32 of plans in fp32."""
 
     def __init__(self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher) -> None:
@@ -88,28 +88,28 @@ class RoughSearch:
         self._samples = samples
         self._watch = watch
         self._allowed = problem.settings.max_error or 0.0
-        self._found: list[Rough] = []
+        self._found: list[ReducedPrecision] = []
         self._dropped: list[tuple[str, str]] = []
         self._tried: set[tuple[Partition, ...]] = set()
         self._errors: dict[tuple[tuple[Partition, ...], RunSettings], float | Failure] = {}
 
-    def run(self, exact: Sequence[Candidate]) -> RoughPlans:
+    def run(self, exact: Sequence[Candidate]) -> ReducedPrecisionPlans:
         """The fastest plans that stay within the error on the calibration inputs.
 
         Args:
             exact: Plans in fp32, of each engine the best settings, and mixes.
         """
         if not layers_of(self._problem.graph, self._problem.graph.nodes):
-            return RoughPlans(reason="no layer of the model computes faster in less than fp32")
+            return ReducedPrecisionPlans(reason="no layer of the model computes faster in less than fp32")
         with self._measurer.machine():
             return self._told(exact)
 
-    def _told(self, exact: Sequence[Candidate]) -> RoughPlans:
+    def _told(self, exact: Sequence[Candidate]) -> ReducedPrecisionPlans:
         """With the first engine that tells what layers cost."""
         reason = ""
-        for target in self._tellers(exact):
+        for target in self._type_oracles(exact):
             if not self._fits_time(TELLING * self._whole_s([target])):
-                return RoughPlans(reason=reason or OUT_OF_TIME)
+                return ReducedPrecisionPlans(reason=reason or OUT_OF_TIME)
             try:
                 with self._chooser(target) as chooser:
                     return self._searched(exact, chooser)
@@ -117,7 +117,7 @@ class RoughSearch:
                 reason = str(error) if self._fits_time(0.0) else OUT_OF_TIME
                 failure = Failure(stage="evaluate", reason=error.detail, cause=cause_of(error))
                 self._measurer.noted((Partition(target=target, nodes=()),), failure)
-        return RoughPlans(reason=reason)
+        return ReducedPrecisionPlans(reason=reason)
 
     def _fits_time(self, seconds: float) -> bool:
         """Whether something that takes so long may begin; asked of the time alone, since all of this is kept as one."""
@@ -134,13 +134,13 @@ class RoughSearch:
             patience_s = min(patience_s, time.left / (1 + len(inputs)))
         return Chooser(graph, target, folder, inputs, patience_s, self._watch, lambda: self._fits_time(0.0))
 
-    def _tellers(self, exact: Sequence[Candidate]) -> list[Target]:
+    def _type_oracles(self, exact: Sequence[Candidate]) -> list[Target]:
         """Engines that run the whole model, the fastest first; of those with two levels one."""
         singles = [plan.partitions[0].target for plan in exact if len(plan.partitions) == 1]
         found = {target.kind.name: target for target in reversed(singles)}
         return list(reversed(found.values())) or [Target("reference")]
 
-    def _searched(self, exact: Sequence[Candidate], chooser: Chooser) -> RoughPlans:
+    def _searched(self, exact: Sequence[Candidate], chooser: Chooser) -> ReducedPrecisionPlans:
         self._watch(Progress(stage="accuracy", note="what layers cost"))
         self._found.clear()
         self._dropped.clear()
@@ -153,21 +153,23 @@ class RoughSearch:
             self._try_types(plan, chooser)
             for is_dynamic in (False, True):
                 self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
-        found = sorted(self._found, key=lambda rough: rough.candidate.total_ms or math.inf)
-        late = ((rough.candidate.label, f"{MOST} others were faster when they were tried") for rough in found[MOST:])
+        found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
+        late = (
+            (reduced.candidate.label, f"{MOST} others were faster when they were tried") for reduced in found[MOST:]
+        )
         dropped = (*self._dropped, *late)
         reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
-        return RoughPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
+        return ReducedPrecisionPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
         """With its engines in less than fp32; then also layers in 8 bits, or only one end of the model in that type."""
-        for partitions in in_rough_types(plan.partitions):
+        for partitions in in_reduced_types(plan.partitions):
             error = self._error(partitions, self._settings(plan), chooser)
             if isinstance(error, Failure):
                 self._kept(f"failed at {error.stage}: {error.reason}", plan, _IN_TYPES)
             elif not self._fits(error):
                 self._kept(self._cut(plan, partitions, error, chooser), plan, _IN_TYPES)
-            elif self._kept(self._rough(plan, partitions, chooser), plan, _IN_TYPES):
+            elif self._kept(self._reduced(plan, partitions, chooser), plan, _IN_TYPES):
                 self._try_layers(plan, partitions, chooser, is_dynamic=False, base=error)
 
     def _try_layers(
@@ -196,12 +198,12 @@ class RoughSearch:
             if cover.partitions in self._tried:  # where no layer can find its ranges while the model runs
                 return
             self._tried.add(cover.partitions)
-            rough = self._rough(plan, cover.partitions, chooser)
-            if isinstance(rough, str) or self._fits(rough.error):
-                self._kept(rough, plan, kind)
+            reduced = self._reduced(plan, cover.partitions, chooser)
+            if isinstance(reduced, str) or self._fits(reduced.error):
+                self._kept(reduced, plan, kind)
                 return
             # This engine rounds in other places than the one that told.
-            choice = chooser.choose(allowed * allowed / _rest(rough.error, base))
+            choice = chooser.choose(allowed * allowed / _rest(reduced.error, base))
         self._dropped.append((f"{plan.label}, {kind}", "its error stayed too large with fewer layers"))
 
     def _plan_s(self, plan: Candidate) -> float:
@@ -211,25 +213,27 @@ class RoughSearch:
     def _fits(self, error: float) -> bool:
         return error <= self._allowed * (1 + MARGIN) / 2
 
-    def _kept(self, rough: Rough | str, plan: Candidate, kind: str) -> bool:
+    def _kept(self, reduced: ReducedPrecision | str, plan: Candidate, kind: str) -> bool:
         """Take it down among those found, or why it is not."""
-        if isinstance(rough, str):
-            self._dropped.append((f"{plan.label}, {kind}", rough))
+        if isinstance(reduced, str):
+            self._dropped.append((f"{plan.label}, {kind}", reduced))
             return False
-        self._found.append(rough)
+        self._found.append(reduced)
         return True
 
-    def _cut(self, plan: Candidate, partitions: tuple[Partition, ...], error: float, chooser: Chooser) -> Rough | str:
+    def _cut(
+        self, plan: Candidate, partitions: tuple[Partition, ...], error: float, chooser: Chooser
+    ) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
             return f"it is off by {error:.2g}"
-        exact, rough = plan.partitions[0].target, partitions[0].target
-        cut = Cut(graph=self._problem.graph, atoms=self._problem.atoms, exact=exact, rough=rough)
+        exact, reduced = plan.partitions[0].target, partitions[0].target
+        cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
         settings = self._settings(plan)
         found = most_that_fits(cut, error, MARGIN * self._allowed, lambda parts: self._error(parts, settings, chooser))
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
-        return f"it is off by {error:.2g}, and so is each end" if found is None else self._rough(plan, found, chooser)
+        return f"it is off by {error:.2g}, and so is each end" if found is None else self._reduced(plan, found, chooser)
 
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)
@@ -244,14 +248,14 @@ class RoughSearch:
             self._errors[key] = told if isinstance(told, Failure) else worst(told, chooser.exact)
         return self._errors[key]
 
-    def _rough(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> Rough | str:
+    def _reduced(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> ReducedPrecision | str:
         """A plan in less than fp32 with its error, or why it is none."""
         refusal = next(filter(None, (self._refusal(part) for part in partitions)), None)
         if refusal is not None:
             return refusal
         settings = self._settings(plan)
-        hopeless = min((2 * (rough.candidate.total_ms or math.inf) for rough in self._found), default=None)
-        outcome = self._measurer.cost_of_plan(partitions, settings, replace(ROUGH_EFFORT, hopeless_ms=hopeless))
+        hopeless = min((2 * (reduced.candidate.total_ms or math.inf) for reduced in self._found), default=None)
+        outcome = self._measurer.cost_of_plan(partitions, settings, replace(REDUCED_EFFORT, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
         if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf):
@@ -271,7 +275,7 @@ class RoughSearch:
         )
         names = " + ".join(candidate.precisions)
         several = "" if len(partitions) == len(plan.partitions) else " in part"
-        return Rough(
+        return ReducedPrecision(
             candidate=replace(
                 candidate, name=f"{plan.name}, {names}{several}", label=f"{plan.label} in {names}{several}"
             ),

@@ -17,10 +17,10 @@ from intarsia.runtime.executors.feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import distance
 
 CALIBRATION = 4
-UNSEEN = 32
+VALIDATION = 32
 FEWEST = 8
 """Inputs that decided nothing, and the fewest of them that tell anything, where the time does not do for all."""
-CALIBRATION_SEED, UNSEEN_SEED = 10_000, 20_000
+CALIBRATION_SEED, VALIDATION_SEED = 10_000, 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +59,9 @@ class Samples:
         more = (self._drawn(CALIBRATION_SEED + number) for number in range(CALIBRATION - 1))
         return (self._written("timed", graph_feeds(self._graph, self._seed)), *more)
 
-    def unseen(self, count: int = UNSEEN) -> tuple[Path, ...]:
+    def validation(self, count: int = VALIDATION) -> tuple[Path, ...]:
         """What checks."""
-        return tuple(self._drawn(UNSEEN_SEED + number) for number in range(count))
+        return tuple(self._drawn(VALIDATION_SEED + number) for number in range(count))
 
     def _drawn(self, number: int) -> Path:
         return self._written(str(number), varied_feeds(self._graph, self._seed + number))
@@ -76,12 +76,12 @@ class Samples:
 
 
 def measured(
-    measurer: Measurer, samples: Samples, plan: Candidate, exact: Candidate, max_error: float, count: int = UNSEEN
+    measurer: Measurer, samples: Samples, plan: Candidate, exact: Candidate, max_error: float, count: int = VALIDATION
 ) -> Accuracy | Failure:
     """The error of a plan on so many inputs that decided nothing, against a plan in fp32."""
     several = []
     for each in (plan, exact):
-        told = measurer.answers(each.partitions, each.settings, samples.unseen(count))
+        told = measurer.answers(each.partitions, each.settings, samples.validation(count))
         if isinstance(told, Failure):
             return told
         several.append(told)

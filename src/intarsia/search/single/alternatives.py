@@ -17,7 +17,7 @@ from intarsia.partitioning import Intervals, Partition
 from intarsia.partitioning.capability import refusal_text
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.collage import CollageResult
-from intarsia.search.collage.segment_costs import PieceCosts
+from intarsia.search.collage.segment_costs import PartitionCosts
 from intarsia.search.collage.shortest_path import Edge
 from intarsia.search.single.prefilter import STAGE
 from intarsia.search.single.pruning import left_out
@@ -25,20 +25,20 @@ from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
 
 NEGLIGIBLE = 0.005
-"""A gain below this share of the whole model is no opening: it is within what an estimate is worth."""
+"""A gain below this share of the whole model is no missed opportunity: it is within what an estimate is worth."""
 Span = tuple[int, int]
-"""The first atom, and the one behind the last."""
+"""The first segment, and the one behind the last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
+class Alternative:
     """Another engine for a part of the plan.
 
     Attributes:
-        target: The engine, with the options that did best.
-        ms: What the part would cost on it in this place, the switch into it counted.
-        is_measured: Whether that was measured; else it is estimated from smaller pieces and switches seen elsewhere.
-        plan_ms: What the whole plan would cost more with it, switches won and lost counted; ``None`` if nothing tells.
+        target: The engine, with the options that did best. ms: What the part would cost on it in this place, the
+        transition into it counted. is_measured: Whether that was measured; else it is estimated from smaller partitions
+        and transitions seen elsewhere. plan_ms: What the whole plan would cost more with it, transitions won and lost
+        counted; ``None`` if nothing tells.
     """
 
     target: Target
@@ -48,31 +48,31 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """A part of the plan among its rivals.
+class Alternatives:
+    """A part of the plan among its alternatives.
 
     Attributes:
-        switch_ms: Of its cost, what the switch into it takes; ``None`` for the first part, and if nothing tells.
+        switch_ms: Of its cost, what the transition into it takes; ``None`` for the first part, and if nothing tells.
         runners_up: Other engines for it, the cheapest first.
         not_chosen: Engines that have no figure for it, with the reason.
     """
 
-    switch_ms: float | None
-    runners_up: tuple[Rival, ...]
+    transition_ms: float | None
+    runners_up: tuple[Alternative, ...]
     not_chosen: Mapping[Target, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """Atoms of a plan with one engine on which another is faster, before the switches there and back are paid.
+class Opportunity:
+    """Segments of a plan with one engine on which another is faster, before the transitions there and back are paid.
 
     Attributes:
         target: The faster engine.
-        start: The first atom.
-        end: The atom behind the last.
+        start: The first segment.
+        end: The segment behind the last.
         gain_ms: By how much it is faster.
-        switches: How many it takes.
-        switch_ms: What they cost together; ``None`` if no switch was ever measured.
+        transitions: How many it takes.
+        switch_ms: What they cost together; ``None`` if no transition was ever measured.
     """
 
     target: Target
@@ -80,15 +80,15 @@ class Opening:
     end: int
     gain_ms: float
     switches: int
-    switch_ms: float | None
+    transition_ms: float | None
 
     @property
     def net_ms(self) -> float:
         """What is left of the gain."""
-        return self.gain_ms - (self.switch_ms or 0.0)
+        return self.gain_ms - (self.transition_ms or 0.0)
 
 
-class Rivals:
+class AlternativeCosts:
     """What the stages before recorded, asked about a plan."""
 
     def __init__(self, problem: Problem, singles: Sequence[Single], collage: CollageResult | None) -> None:
@@ -98,87 +98,93 @@ class Rivals:
         self._left_out = left_out(problem, singles)
         self._has_searched = collage is not None
         self._runs = {
-            target: Intervals.of(problem.atoms, capability, problem.places)
+            target: Intervals.of(problem.segments, capability, problem.places)
             for target, capability in problem.capabilities.items()
         }
         shares, known = ({}, ()) if collage is None else (collage.shares, collage.known)
-        self._costs = PieceCosts(len(problem.atoms), _wholes(singles), shares, known)
+        self._costs = PartitionCosts(len(problem.segments), _wholes(singles), shares, known)
         self._variants = _variants(singles, self._costs.targets)
 
-    def standings(self, plan: Candidate) -> tuple[Standing, ...]:
-        """Each part of a plan among its rivals.
+    def of_partitions(self, plan: Candidate) -> tuple[Alternatives, ...]:
+        """Each part of a plan among its alternatives.
 
-        What is known is how pieces run that are called in turn. For a plan that runs in another way, of a rival only
-        that is told, and no switch and no change of the plan; and nothing of one in less than fp32, in which rivals
-        were not measured.
+        What is known is how partitions run that are called in turn. For a plan that runs in another way, of an
+        alternative only that is told, and no transition and no change of the plan; and nothing of one in less than
+        fp32, in which alternatives were not measured.
         """
         if plan.settings.max_error is not None:
-            return (Standing(switch_ms=None, runners_up=(), not_chosen={}),) * len(plan.partitions)
+            return (Alternatives(transition_ms=None, runners_up=(), not_chosen={}),) * len(plan.partitions)
         spans = [self._span(partition) for partition in plan.partitions]
         targets = [partition.target for partition in plan.partitions]
         in_turn = not plan.settings.embed and not plan.settings.parallel
         now_ms = self._plan_ms(targets, spans) if in_turn else None
-        standings = []
+        of_partitions = []
         for place, partition in enumerate(plan.partitions):
-            rivals = sorted(self._rivals(targets, place, spans, now_ms), key=lambda rival: rival.ms)
+            alternatives = sorted(
+                self._alternatives(targets, place, spans, now_ms), key=lambda alternative: alternative.ms
+            )
             predicted_ms = plan.predicted_ms[place]
-            standings.append(
-                Standing(
-                    switch_ms=self._switch(targets, place, spans[place], predicted_ms) if in_turn and place else None,
-                    runners_up=tuple(rivals),
-                    not_chosen=self._not_chosen(partition, spans[place], rivals),
+            of_partitions.append(
+                Alternatives(
+                    transition_ms=self._transition(targets, place, spans[place], predicted_ms)
+                    if in_turn and place
+                    else None,
+                    runners_up=tuple(alternatives),
+                    not_chosen=self._not_chosen(partition, spans[place], alternatives),
                 )
             )
-        return tuple(standings)
+        return tuple(of_partitions)
 
-    def openings(self, chosen: Target) -> tuple[Opening, ...]:
+    def opportunities(self, chosen: Target) -> tuple[Opportunity, ...]:
         """Where other engines are faster than the one that runs the whole model, the most promising first."""
-        found: list[Opening] = []
+        found: list[Opportunity] = []
         for single in self._others(chosen):
-            several = [each for target in self._variants[single.target] for each in self._openings(chosen, target)]
+            several = [each for target in self._variants[single.target] for each in self._opportunities(chosen, target)]
             best = {(each.start, each.end): each for each in sorted(several, key=lambda each: each.net_ms)}
             found += best.values()
         return tuple(sorted(found, key=lambda each: -each.net_ms))
 
     def unmeasured(self) -> Mapping[Target, tuple[int, ...]]:
-        """The atoms that each engine takes and was not measured on, if the search's time ended before its work."""
+        """The segments that each engine takes and was not measured on, if the search's time ended before its work."""
         if self._is_finished:
             return {}
         missing = {
             single.target: tuple(
-                atom
-                for atom in range(self._costs.atoms)
-                if self._accepts(single.target, (atom, atom + 1)) and not self._is_tried(single, atom)
+                segment
+                for segment in range(self._costs.segments)
+                if self._accepts(single.target, (segment, segment + 1)) and not self._is_tried(single, segment)
             )
             for single in self._singles
             if single.target not in self._left_out
         }
-        return {target: atoms for target, atoms in missing.items() if atoms}
+        return {target: segments for target, segments in missing.items() if segments}
 
-    def atom_ms(self, atom: int) -> Mapping[Target, float | None]:
-        """What one atom adds to the whole model on each engine; ``None`` where that is not known."""
-        return {single.target: self._share(single, atom) for single in self._singles}
+    def segment_ms(self, segment: int) -> Mapping[Target, float | None]:
+        """What one segment adds to the whole model on each engine; ``None`` where that is not known."""
+        return {single.target: self._share(single, segment) for single in self._singles}
 
-    def _rivals(
+    def _alternatives(
         self, targets: Sequence[Target], place: int, spans: Sequence[Span | None], now_ms: float | None
-    ) -> Iterator[Rival]:
+    ) -> Iterator[Alternative]:
         span = spans[place]
         if span is None:
             return
         for single in self._others(targets[place]):
             if not self._accepts(single.target, span):
                 continue
-            several = (self._rival(target, targets, place, spans, now_ms) for target in self._variants[single.target])
-            yield from sorted(filter(None, several), key=lambda rival: rival.ms)[:1]
+            several = (
+                self._alternative(target, targets, place, spans, now_ms) for target in self._variants[single.target]
+            )
+            yield from sorted(filter(None, several), key=lambda alternative: alternative.ms)[:1]
 
-    def _rival(
+    def _alternative(
         self,
         target: Target,
         targets: Sequence[Target],
         place: int,
         spans: Sequence[Span | None],
         now_ms: float | None,
-    ) -> Rival | None:
+    ) -> Alternative | None:
         span, before = spans[place], targets[place - 1] if place else None
         assert span is not None
         figure = self._costs.behind(Edge(*span, target, None if before == target else before))
@@ -186,10 +192,12 @@ class Rivals:
             return None
         then_ms = None if now_ms is None else self._plan_ms([*targets[:place], target, *targets[place + 1 :]], spans)
         plan_ms = None if now_ms is None or then_ms is None else then_ms - now_ms
-        return Rival(target=target, ms=figure.ms, is_measured=figure.is_measured, plan_ms=plan_ms)
+        return Alternative(target=target, ms=figure.ms, is_measured=figure.is_measured, plan_ms=plan_ms)
 
-    def _not_chosen(self, partition: Partition, span: Span | None, rivals: Sequence[Rival]) -> Mapping[Target, str]:
-        named = {rival.target for rival in rivals}
+    def _not_chosen(
+        self, partition: Partition, span: Span | None, alternatives: Sequence[Alternative]
+    ) -> Mapping[Target, str]:
+        named = {alternative.target for alternative in alternatives}
         return {
             single.target: self._reason(single, partition, span)
             for single in self._others(partition.target)
@@ -212,16 +220,16 @@ class Rivals:
             return "not measured: parts were not searched for"
         return "not measured" if self._is_finished else "not measured: the time ended before"
 
-    def _switch(
+    def _transition(
         self, targets: Sequence[Target], place: int, span: Span | None, predicted_ms: float | None
     ) -> float | None:
         alone = None if span is None else self._costs.alone(targets[place], *span)
         if alone is not None and predicted_ms is not None:
             return max(0.0, predicted_ms - alone.ms)
-        return self._costs.switch(targets[place - 1], targets[place])
+        return self._costs.transition(targets[place - 1], targets[place])
 
     def _plan_ms(self, targets: Sequence[Target], spans: Sequence[Span | None]) -> float | None:
-        """A plan by its edges: neighbours on one target are one piece, wherever the target takes them as one."""
+        """A plan by its edges: neighbours on one target are one partition, wherever the target takes them as one."""
         edges: list[Edge[Target]] = []
         for target, span in zip(targets, spans, strict=True):
             last = edges[-1] if edges else None
@@ -233,43 +241,50 @@ class Rivals:
                 edges.append(Edge(*span, target, last.target if last else None))
         return self._costs.plan(edges)
 
-    def _openings(self, chosen: Target, target: Target) -> Iterator[Opening]:
-        def is_faster(atom: int) -> bool:
-            mine, theirs = self._costs.within(chosen, atom, atom + 1), self._costs.within(target, atom, atom + 1)
+    def _opportunities(self, chosen: Target, target: Target) -> Iterator[Opportunity]:
+        def is_faster(segment: int) -> bool:
+            mine, theirs = (
+                self._costs.within(chosen, segment, segment + 1),
+                self._costs.within(target, segment, segment + 1),
+            )
             return mine is not None and theirs is not None and theirs < mine
 
-        for faster, several in groupby(range(self._costs.atoms), is_faster):
-            atoms = list(several)
-            start, end = atoms[0], atoms[-1] + 1
+        for faster, several in groupby(range(self._costs.segments), is_faster):
+            segments = list(several)
+            start, end = segments[0], segments[-1] + 1
             mine, theirs = self._costs.within(chosen, start, end), self._costs.alone(target, start, end)
-            if not faster or mine is None or theirs is None or end - start == self._costs.atoms:
+            if not faster or mine is None or theirs is None or end - start == self._costs.segments:
                 continue
-            if mine - theirs.ms < NEGLIGIBLE * (self._costs.within(chosen, 0, self._costs.atoms) or 0.0):
+            if mine - theirs.ms < NEGLIGIBLE * (self._costs.within(chosen, 0, self._costs.segments) or 0.0):
                 continue
-            ways = [(chosen, target)] * (start > 0) + [(target, chosen)] * (end < self._costs.atoms)
-            known = [ms for ms in (self._costs.switch(*way) for way in ways) if ms is not None]
-            yield Opening(
+            ways = [(chosen, target)] * (start > 0) + [(target, chosen)] * (end < self._costs.segments)
+            known = [ms for ms in (self._costs.transition(*way) for way in ways) if ms is not None]
+            yield Opportunity(
                 target=target,
                 start=start,
                 end=end,
                 gain_ms=mine - theirs.ms,
                 switches=len(ways),
-                switch_ms=sum(known) if len(known) == len(ways) else None,
+                transition_ms=sum(known) if len(known) == len(ways) else None,
             )
 
-    def _share(self, single: Single, atom: int) -> float | None:
-        shares = [self._costs.within(target, atom, atom + 1) for target in self._variants[single.target]]
+    def _share(self, single: Single, segment: int) -> float | None:
+        shares = [self._costs.within(target, segment, segment + 1) for target in self._variants[single.target]]
         return min((ms for ms in shares if ms is not None), default=None)
 
-    def _is_tried(self, single: Single, atom: int) -> bool:
-        failed = any(self._costs.has_failed(each, atom, atom + 1) for each in self._variants[single.target])
-        return failed or isinstance(single.outcome, Failure) or self._share(single, atom) is not None
+    def _is_tried(self, single: Single, segment: int) -> bool:
+        failed = any(self._costs.has_failed(each, segment, segment + 1) for each in self._variants[single.target])
+        return failed or isinstance(single.outcome, Failure) or self._share(single, segment) is not None
 
     def _span(self, partition: Partition) -> Span | None:
-        """The run of atoms that a partition is; ``None`` if it is none."""
-        atoms, nodes = self._problem.atoms, set(partition.nodes)
-        held = [number for number, atom in enumerate(atoms) if nodes.issuperset(atom)]
-        if not held or held[-1] - held[0] + 1 != len(held) or sum(len(atoms[number]) for number in held) != len(nodes):
+        """The run of segments that a partition is; ``None`` if it is none."""
+        segments, nodes = self._problem.segments, set(partition.nodes)
+        held = [number for number, segment in enumerate(segments) if nodes.issuperset(segment)]
+        if (
+            not held
+            or held[-1] - held[0] + 1 != len(held)
+            or sum(len(segments[number]) for number in held) != len(nodes)
+        ):
             return None
         return held[0], held[-1] + 1
 

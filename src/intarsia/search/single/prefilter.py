@@ -98,9 +98,9 @@ class FirstLook:
     def _heaviest(self, target: Target) -> Sequence[str]:
         """Of the parts that the search never cuts, the one with the most work that the target takes whole."""
         refused = self.problem.refused(target)
-        taken = [atom for atom in self.problem.atoms if not any(id_ in refused for id_ in atom)]
-        return max(taken, key=lambda atom: total_work(self.problem.graph, atom), default=())
+        taken = [segment for segment in self.problem.segments if not any(id_ in refused for id_ in segment)]
+        return max(taken, key=lambda segment: total_work(self.problem.graph, segment), default=())
 
     def _ms(self, target: Target, part: Sequence[str]) -> Measurement | Failure:
-        piece = Partition(target=target, nodes=tuple(part))
-        return self.measurer.cost(piece, RunSettings(threads=self.problem.threads), effort=EFFORT)
+        partition = Partition(target=target, nodes=tuple(part))
+        return self.measurer.cost(partition, RunSettings(threads=self.problem.threads), effort=EFFORT)

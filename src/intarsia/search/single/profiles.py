@@ -1,4 +1,4 @@
-"""What engines tell of their own time, node by node: one instrumented run of each instead of a build of each piece."""
+"""Engines' own timing of each node: one instrumented run of each engine instead of a build of each partition."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def profiles(
     """Milliseconds of each node by id, for the targets that run the whole model and whose engine tells."""
     found: dict[Target, Mapping[str, float]] = {}
     for target, outcome in wholes.items():
-        pieces = problem.whole(target)
-        if isinstance(outcome, Failure) or len(pieces) > 1:
+        partitions = problem.whole(target)
+        if isinstance(outcome, Failure) or len(partitions) > 1:
             continue
-        times = measurer.node_times(pieces[0], settings)
+        times = measurer.node_times(partitions[0], settings)
         if times:
             found[target] = times
     return found

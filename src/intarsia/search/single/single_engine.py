@@ -196,21 +196,21 @@ class _Tuning:
         variant, stated = self._left.pop(0)
         settings = stated if self._verified else replace(stated, verified=False)
         effort = replace(effort, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
-        pieces = self._problem.whole(variant)
-        outcome = _cost(self._measurer, pieces, settings, effort)
+        partitions = self._problem.whole(variant)
+        outcome = _cost(self._measurer, partitions, settings, effort)
         allowed = self._problem.settings.max_error
         if allowed is not None and isinstance(outcome, Failure) and outcome.stage == "verify":
             # What the user allows at the outputs may be more than what rounding explains inside.
             settings = replace(settings, max_error=allowed)
-            outcome = _cost(self._measurer, pieces, settings, effort)
+            outcome = _cost(self._measurer, partitions, settings, effort)
         if outcome.cost_ms > OUT_OF_REACH * self.best_ms:
             self._behind.add(variant)
         self._left = [(target, spin) for target, spin in self._left if target not in self._behind]
-        weights = [total_work(self._problem.graph, piece.nodes) for piece in pieces]
+        weights = [total_work(self._problem.graph, partition.nodes) for partition in partitions]
         plan = Candidate(
             name=f"{variant}, spin {settings.spin.value}",
             label=str(self.target),
-            partitions=pieces,
+            partitions=partitions,
             settings=settings,
             predicted_ms=shared_out(outcome.cost_ms, weights),
         )
@@ -236,11 +236,11 @@ class _Tuning:
         return found, [pair for pair in found if not isinstance(pair[0], Failure)]
 
 
-def _cost(measurer: Measurer, pieces: tuple[Partition, ...], settings: RunSettings, effort: Effort) -> Outcome:
-    """The whole model is one piece but for a device plan that parts it."""
-    if len(pieces) == 1:
-        return measurer.cost(pieces[0], settings, effort=effort)
-    return measurer.cost_of_plan(pieces, settings, effort)
+def _cost(measurer: Measurer, partitions: tuple[Partition, ...], settings: RunSettings, effort: Effort) -> Outcome:
+    """The whole model is one partition but for a device plan that parts it."""
+    if len(partitions) == 1:
+        return measurer.cost(partitions[0], settings, effort=effort)
+    return measurer.cost_of_plan(partitions, settings, effort)
 
 
 def _with_right_stages(

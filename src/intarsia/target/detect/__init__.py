@@ -32,7 +32,7 @@ __all__ = [
 
 LOOKED_AT = ("cpu", "cuda", "vulkan")
 """Device types whose devices can be looked for."""
-_MENDS: Mapping[str, str] = MappingProxyType(
+_FIXES: Mapping[str, str] = MappingProxyType(
     {
         "cuda": "install NVIDIA's driver",
         "vulkan": "install its driver; Mesa's can do without a GPU: apt-get install mesa-vulkan-drivers libvulkan1",
@@ -59,10 +59,10 @@ def devices_here(device_type: str) -> tuple[Target, ...]:
 
 
 def lack(device_type: str) -> str | None:
-    """Why nothing can run on a device type here, and what mends it; ``None`` if one is there, or nobody can look."""
+    """Why nothing can run on a device type here, and what fixes it; ``None`` if one is there, or nobody can look."""
     if device_type not in LOOKED_AT or devices_here(device_type):
         return None
-    return f"this machine shows no {device_type} device; {_MENDS[device_type]}"
+    return f"this machine shows no {device_type} device; {_FIXES[device_type]}"
 
 
 def detect_devices() -> tuple[Target, ...]:

@@ -31,7 +31,7 @@ def test_it_is_found_by_its_file() -> None:
 def test_without_a_compiler_it_says_what_installs_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "find_compiler", lambda: None)
     found = InductorBackend().probe()
-    assert (found.usable, found.mend) == (False, "apt-get install g++")
+    assert (found.usable, found.fix) == (False, "apt-get install g++")
     assert "C++ compiler" in (found.reason or "")
 
 

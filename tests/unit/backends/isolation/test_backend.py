@@ -76,10 +76,10 @@ def test_that_interpreter_is_asked_whether_the_engine_is_there(interpreter: str)
     assert (found.usable, found.version, found.devices) == (True, "7.0", ("cpu",))
 
 
-def test_an_engine_that_is_absent_there_is_mended_there(interpreter: str, tmp_path: Path) -> None:
+def test_an_engine_that_is_absent_there_is_fixed_there(interpreter: str, tmp_path: Path) -> None:
     found = registry.probe(f"xla@{interpreter}")
     if not found.usable:  # it may be installed where the tests run
-        assert found.mend == f"{interpreter} -m pip install 'intarsia[xla]'"
+        assert found.fix == f"{interpreter} -m pip install 'intarsia[xla]'"
     bare = make_interpreter(tmp_path / "bare", [])
     with pytest.raises(BackendUnavailableError, match=r"Intarsia does not import in .*No module named") as error:
         registry.require(f"away@{bare}")

@@ -22,10 +22,10 @@ WEIGHTS = {
 }
 
 
-def joined(pieces: list[bytes]) -> tuple[np.ndarray, list[tuple[int, int]]]:
+def joined(partitions: list[bytes]) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """A weight file of these pieces, and where they are in it."""
-    starts = np.cumsum([0, *map(len, pieces)]).tolist()
-    return np.frombuffer(b"".join(pieces), np.uint8), list(zip(starts, map(len, pieces), strict=False))
+    starts = np.cumsum([0, *map(len, partitions)]).tolist()
+    return np.frombuffer(b"".join(partitions), np.uint8), list(zip(starts, map(len, partitions), strict=False))
 
 
 @given(
@@ -34,8 +34,8 @@ def joined(pieces: list[bytes]) -> tuple[np.ndarray, list[tuple[int, int]]]:
     ),
     st.randoms(use_true_random=False),
 )
-def test_what_is_cut_out_comes_back(pieces: list[bytes], random: Random) -> None:
-    data, spans = joined(pieces)
+def test_what_is_cut_out_comes_back(partitions: list[bytes], random: Random) -> None:
+    data, spans = joined(partitions)
     random.shuffle(spans)
     layout, rest = cut(data, spans, WEIGHTS)
     assert b"".join(restore(layout, rest, WEIGHTS)) == data.tobytes()
@@ -78,7 +78,7 @@ def test_a_missing_package_is_told_with_its_mend(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("intarsia.backends.mnn.backend.util.find_spec", lambda name: None)
     found = MnnBackend().probe()
     assert not found.usable
-    assert found.mend == "pip install 'intarsia[mnn]'"
+    assert found.fix == "pip install 'intarsia[mnn]'"
 
 
 def test_numbers_that_json_does_not_have_are_read_over() -> None:

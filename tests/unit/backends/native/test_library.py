@@ -81,8 +81,8 @@ def test_a_compiler_that_fails_is_remembered_with_its_words(tmp_path: Path, monk
     lack = library.lack()
     assert lack is not None
     assert "no such flag" in lack.reason
-    assert lack.mend is not None
-    failure = Path(lack.mend.rpartition(" ")[2])
+    assert lack.fix is not None
+    failure = Path(lack.fix.rpartition(" ")[2])
     failure.unlink()
     assert library.lack() is None
 
@@ -99,7 +99,7 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     lack = library.lack()
     assert lack is not None
-    assert lack.mend == "apt-get install g++"
+    assert lack.fix == "apt-get install g++"
     with pytest.raises(CompileError, match="apt-get install g"):
         library.built()
 
@@ -112,7 +112,7 @@ def test_a_cpu_that_is_too_old_is_named(
     lack = library.lack()
     assert lack is not None
     assert missing in lack.reason
-    assert lack.mend is None
+    assert lack.fix is None
 
 
 def test_the_block_is_that_of_the_widest_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_convolution_normalisation_and_relu_are_one_layer() -> None:
 def test_the_normalisation_is_in_the_weights_that_are_streamed() -> None:
     model = graph(CONV_NORM_RELU, {"x": (1, 3, 8, 8)}, ["y"], CONV_WEIGHTS)
     recipes, derived = describe(network(model))
-    tag, weight, bias = (np.frombuffer(piece, np.float32) for piece in chunks(recipes, CONV_WEIGHTS, derived))
+    tag, weight, bias = (np.frombuffer(partition, np.float32) for partition in chunks(recipes, CONV_WEIGHTS, derived))
     factor = CONV_WEIGHTS["gamma"] / np.sqrt(CONV_WEIGHTS["variance"] + 1e-5)
     assert tag.tobytes() == b"\0\0\0\0"
     np.testing.assert_allclose(weight.reshape(4, -1), CONV_WEIGHTS["w"].reshape(4, -1) * factor[:, None], rtol=1e-6)

@@ -60,4 +60,4 @@ def test_an_absent_engine_says_what_mends_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(util, "find_spec", lambda name: None)
     found = OnnxRuntimeBackend().probe()
     assert not found.usable
-    assert found.mend == "pip install 'intarsia[onnxruntime]'"
+    assert found.fix == "pip install 'intarsia[onnxruntime]'"

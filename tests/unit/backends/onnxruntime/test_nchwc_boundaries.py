@@ -30,9 +30,9 @@ def computes(*names: str) -> onnx.NodeProto:
     return helper.make_node("Conv", names[:-1], names[-1:], domain=BLOCKED)
 
 
-def hole(source: str, sink: str, number: int = 0, shape: Sequence[int] = SHAPE) -> onnx.NodeProto:
+def placeholder(source: str, sink: str, number: int = 0, shape: Sequence[int] = SHAPE) -> onnx.NodeProto:
     dims = [len(shape), *shape]
-    return helper.make_node(OP_TYPE, [source], [sink], domain=DOMAIN, piece=number, dims=dims)
+    return helper.make_node(OP_TYPE, [source], [sink], domain=DOMAIN, partition=number, dims=dims)
 
 
 def handed(
@@ -45,7 +45,14 @@ def handed(
     return done, {node.output[0]: (node.op_type, *node.input) for node in after}
 
 
-CHAIN = (pack("x", "a"), computes("a", "b"), unpack("b", "c"), hole("c", "d"), pack("d", "e"), computes("e", "f"))
+CHAIN = (
+    pack("x", "a"),
+    computes("a", "b"),
+    unpack("b", "c"),
+    placeholder("c", "d"),
+    pack("d", "e"),
+    computes("e", "f"),
+)
 
 
 def test_between_two_that_compute_in_blocks_nothing_is_reordered() -> None:
@@ -61,7 +68,7 @@ def test_between_two_that_compute_in_blocks_nothing_is_reordered() -> None:
 
 
 def test_one_hole_after_the_other_is_changed_each_for_itself() -> None:
-    second = (unpack("f", "g"), hole("g", "h", 1), pack("h", "i"), computes("i", "j"), unpack("j", "y"))
+    second = (unpack("f", "g"), placeholder("g", "h", 1), pack("h", "i"), computes("i", "j"), unpack("j", "y"))
     done, after = handed(*CHAIN, *second, able=(1,))
     assert done.borders == {1: ((0,), (0,))}
     assert after["d"] == (OP_TYPE, "c")
@@ -99,14 +106,14 @@ def test_several_readers_that_pack_an_output_read_it_as_it_is() -> None:
 
 @pytest.mark.parametrize("shape", [(1, 12, 4, 4), (2, 16, 4, 4), (16, 4, 4)])
 def test_outputs_that_make_no_whole_blocks_stay_plain(shape: Sequence[int]) -> None:
-    nodes = (hole("x", "d", shape=shape), pack("d", "e"), computes("e", "f"), unpack("f", "y"))
+    nodes = (placeholder("x", "d", shape=shape), pack("d", "e"), computes("e", "f"), unpack("f", "y"))
     done, after = handed(*nodes)
     assert done.borders == {0: ((), ())}
     assert after["e"] == ("ReorderInput", "d")
 
 
 def test_inputs_that_make_no_whole_blocks_stay_plain() -> None:
-    done, _ = handed(pack("x", "a"), computes("a", "b"), unpack("b", "c", channels=12), hole("c", "y"))
+    done, _ = handed(pack("x", "a"), computes("a", "b"), unpack("b", "c", channels=12), placeholder("c", "y"))
     assert done.borders == {0: ((), ())}
 
 

@@ -17,4 +17,4 @@ def test_an_absent_engine_says_what_mends_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(util, "find_spec", lambda name: None)
     found = OpenVinoBackend().probe()
     assert not found.usable
-    assert found.mend == "pip install 'intarsia[openvino]'"
+    assert found.fix == "pip install 'intarsia[openvino]'"

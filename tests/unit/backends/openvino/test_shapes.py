@@ -25,7 +25,7 @@ def test_inputs_decide_through_what_is_computed_from_them() -> None:
     assert deciding_inputs(graph.extract(each.id for each in graph.nodes)) == ("n",)
 
 
-def test_in_a_piece_what_another_computes_decides() -> None:
+def test_in_a_partition_what_another_computes_decides() -> None:
     graph = load_model(CUT.model())
     ids = {each.op_type: each.id for each in graph.nodes}
     assert deciding_inputs(graph.extract([ids["Slice"]])) == ("m",)

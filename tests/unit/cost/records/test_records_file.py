@@ -37,7 +37,7 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
     "first look": {"reason": "too late"},
     "no time": {"budget_s": 5.0},
     "search": {
-        "atoms": 2,
+        "segments": 2,
         "rounds": 1,
         "is_finished": True,
         "candidates": 3,
@@ -46,7 +46,7 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
         "mixes": [
             {
                 "name": "collage",
-                "pieces": [["mnn", [0]], ["ncnn", [1]]],
+                "partitions": [["mnn", [0]], ["ncnn", [1]]],
                 "spin": "call",
                 "embed": False,
                 "parallel": False,
@@ -55,7 +55,7 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
             }
         ],
     },
-    "duel": {
+    "paired_benchmark": {
         "rounds_ms": {"mnn": [1.0, 1.0], "control": [1.0, 1.0]},
         "set_sizes": [2],
         "profile_ms": {"mnn": [1.0]},
@@ -66,13 +66,13 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
         "footprints": {"mnn": FOOTPRINT},
     },
     "footprint": FOOTPRINT,
-    "rough": {
+    "reduced_precision": {
         "found": [
             {
                 "error": 0.01,
                 "name": "mnn",
                 "label": "mnn",
-                "pieces": [["mnn", ["n0", "n1"], [[["n0", "int8-static"]], [["x", -1.0, 1.0]]]]],
+                "partitions": [["mnn", ["n0", "n1"], [[["n0", "int8-static"]], [["x", -1.0, 1.0]]]]],
                 "spin": "free",
                 "parallel": False,
                 "predicted_ms": [1.0],
@@ -89,9 +89,9 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     made = Store(tmp_path / "ours.sqlite")
-    made.put("piece", KEY, MEASURED, {"model": "/home/me/models/net.onnx"})
+    made.put("partition", KEY, MEASURED, {"model": "/home/me/models/net.onnx"})
     crash = Failure(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE, repro="/home/me/repro.py")
-    made.put("piece", CRASH, to_json(crash), {"model": None})
+    made.put("partition", CRASH, to_json(crash), {"model": None})
     return made
 
 
@@ -100,7 +100,7 @@ def test_what_was_exported_is_found_where_it_is_imported(store: Store, tmp_path:
     other = Store(tmp_path / "theirs.sqlite")
     assert import_records(other, tmp_path / "team.jsonl") == Imported(added=2, left_out=0, first="")
     assert import_records(other, tmp_path / "team.jsonl") == Imported(added=0, left_out=0, first="")
-    found = other.get(KEY, "piece")
+    found = other.get(KEY, "partition")
     assert found is not None
     assert found["samples_ms"] == [1.0, 2.5]
     assert [each.made_at for each in other.records().records] == [each.made_at for each in store.records().records]
@@ -128,7 +128,7 @@ def test_another_machine_keeps_its_name_and_its_records(store: Store, tmp_path: 
     file.write_text(file.read_text().replace(HERE, "feedfeedfeedfeed").replace(machine_name(), "A board, 4 threads"))
     ours = Store(tmp_path / "new.sqlite")
     import_records(ours, file)
-    assert ours.get(KEY, "piece") is None  # another machine's figure is none of ours
+    assert ours.get(KEY, "partition") is None  # another machine's figure is none of ours
     assert {machine_of(record) for record in ours.records().records} == {("feedfeedfeedfeed", "A board, 4 threads")}
     export_records(ours, file)
     assert json.loads(file.read_text().splitlines()[0])["machines"] == {"feedfeedfeedfeed": "A board, 4 threads"}
@@ -145,7 +145,7 @@ def test_of_a_file_of_another_format_nothing_is_taken(store: Store, tmp_path: Pa
 
 
 SPOILT: dict[str, tuple[Callable[[str], str], int]] = {
-    "unknown kind": (lambda text: text.replace('"kind":"piece"', '"kind":"song"', 1), 2),
+    "unknown kind": (lambda text: text.replace('"kind":"partition"', '"kind":"song"', 1), 2),
     "no samples": (lambda text: text.replace("[1.0,2.5]", "[]"), 2),
     "samples that are words": (lambda text: text.replace("[1.0,2.5]", '["a"]'), 2),
     "a time below zero": (lambda text: text.replace("[1.0,2.5]", "[-1]"), 2),

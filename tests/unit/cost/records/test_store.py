@@ -29,9 +29,9 @@ def key(number: int) -> Key:
 
 def test_a_record_comes_back(tmp_path: Path) -> None:
     store = Store(tmp_path / "new" / "records.sqlite")
-    assert store.get(key(1), "piece") is None
-    store.put("piece", key(1), to_json(MEASURED), {"model": "m"})
-    found = store.get(key(1), "piece")
+    assert store.get(key(1), "partition") is None
+    store.put("partition", key(1), to_json(MEASURED), {"model": "m"})
+    found = store.get(key(1), "partition")
     assert found is not None
     assert from_json(found) == MEASURED
     assert Store(store.path).count() == 1
@@ -164,7 +164,7 @@ def test_without_a_usable_cache_there_is_a_temporary_store_and_a_remark(
             monkeypatch.setattr(sqlite3, "connect", full)
     store = open_store()
     assert temporary in store.path.parents
-    store.put("piece", key(1), to_json(MEASURED), {})
+    store.put("partition", key(1), to_json(MEASURED), {})
     assert store.count() == 1
     [remark] = caplog.messages
     assert str(cache / "intarsia") in remark

@@ -84,7 +84,7 @@ def test_a_damaged_store_is_put_aside_and_begun_anew(path: Path, damage: str, ca
     assert path.with_name("r.damaged-2.sqlite").exists()
 
 
-def test_what_a_writer_left_beside_it_is_mended_by_the_database(path: Path) -> None:
+def test_what_a_writer_left_beside_it_is_fixed_by_the_database(path: Path) -> None:
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).write_bytes(b"noise" * 999)
     assert Store(path).get(KEY, "nodes") == ROW
@@ -157,7 +157,7 @@ def test_a_row_that_cannot_be_told_is_counted(path: Path, column: str, value: ob
 
 def test_a_record_of_another_kind_answers_nothing(path: Path) -> None:
     store = Store(path)
-    assert store.get(KEY, "piece") is None
+    assert store.get(KEY, "partition") is None
     store.put("nodes", KEY, ROW, {})
     assert store.get(KEY, "nodes") == ROW
 
@@ -167,8 +167,8 @@ def test_a_failure_without_a_cause_is_of_an_earlier_version_and_asked_again(
 ) -> None:
     old = {"stage": "crash", "reason": "the process was killed by SIGKILL", "repro": None}
     store = Store(path)
-    sql(path, f"UPDATE record SET kind='piece', outcome='{json.dumps(old)}'")
-    assert store.get(KEY, "piece") is None
+    sql(path, f"UPDATE record SET kind='partition', outcome='{json.dumps(old)}'")
+    assert store.get(KEY, "partition") is None
     assert store.count() == 0
     assert caplog.text == ""
 

@@ -14,7 +14,7 @@ import pytest
 
 from intarsia.cost.reference import reference
 from intarsia.cost.reference.reference import PERTURBED, SLOW_S, _prune, perturbed_count, reference_values
-from intarsia.cost.reference.reference_io import recorded_leeways, recorded_names, recorded_values
+from intarsia.cost.reference.reference_io import recorded_names, recorded_tolerances, recorded_values
 from intarsia.cost.worker.progress import Progress
 from intarsia.errors import ModelError
 from intarsia.graph import Graph, load_model
@@ -116,18 +116,18 @@ def test_a_model_that_rounds_inside_is_computed_with_other_rounding_once(tmp_pat
         ("reference", n, PERTURBED) for n in range(PERTURBED)
     ]
     assert "rounding the other way, about" in (told[0].note or "")
-    leeways = recorded_leeways(folder)
-    assert set(leeways) == {"q1", "y"}
-    assert 0 < leeways["y"].largest <= 0.5
-    assert leeways["q1"].largest >= 3.0
+    tolerances = recorded_tolerances(folder)
+    assert set(tolerances) == {"q1", "y"}
+    assert 0 < tolerances["y"].largest <= 0.5
+    assert tolerances["q1"].largest >= 3.0
     reference_values(tmp_path, quantised, {"q1"}, seed=0)
     assert len(runs) == 1 + PERTURBED
     again = reference_values(tmp_path / "elsewhere", load_model(qdq_network(0, 2)), {"q1"}, seed=0)
-    assert recorded_leeways(again) == leeways
+    assert recorded_tolerances(again) == tolerances
 
 
 def test_an_fp32_model_leaves_nothing_open(graph: Graph, tmp_path: Path) -> None:
-    assert recorded_leeways(reference_values(tmp_path, graph, {"b"}, seed=0)) == {}
+    assert recorded_tolerances(reference_values(tmp_path, graph, {"b"}, seed=0)) == {}
 
 
 def test_slow_models_are_computed_only_once_more(graph: Graph) -> None:

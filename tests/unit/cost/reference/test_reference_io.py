@@ -14,13 +14,13 @@ import pytest
 from intarsia.backends.contract.failures import Cause, cause_of
 from intarsia.cost.reference.reference_io import (
     forget_damaged,
-    record_leeways,
+    record_tolerances,
     record_values,
-    recorded_leeways,
     recorded_names,
+    recorded_tolerances,
     recorded_values,
 )
-from intarsia.runtime.tolerance import Leeway
+from intarsia.runtime.tolerance import Tolerance
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -118,9 +118,9 @@ def test_a_value_that_breaks_later_is_the_disk_s_doing(tmp_path: Path) -> None:
     assert cause_of(raised.value) is Cause.NO_SPACE
 
 
-def test_leeways_that_are_not_as_they_were_written_are_none(tmp_path: Path) -> None:
-    record_leeways(tmp_path, {"y": Leeway(largest=0.5, length=0.25)})
-    assert recorded_leeways(tmp_path) == {"y": Leeway(largest=0.5, length=0.25)}
-    file = tmp_path / "leeways.json"
+def test_tolerances_that_are_not_as_they_were_written_are_none(tmp_path: Path) -> None:
+    record_tolerances(tmp_path, {"y": Tolerance(largest=0.5, length=0.25)})
+    assert recorded_tolerances(tmp_path) == {"y": Tolerance(largest=0.5, length=0.25)}
+    file = tmp_path / "tolerances.json"
     file.write_text(file.read_text().replace("0.25", "9.25"))
-    assert recorded_leeways(tmp_path) == {}
+    assert recorded_tolerances(tmp_path) == {}

@@ -16,7 +16,7 @@ from intarsia.cost.records.store import Store
 from intarsia.cost.reference.reference_io import record_values, recorded_values
 from intarsia.cost.reference.stage_check import StageCheck, check_stages
 from intarsia.cost.worker.client import WorkerClient
-from intarsia.cost.worker.protocol import Answer, Evaluated, Expose, Failed, Fragment
+from intarsia.cost.worker.protocol import Answer, Evaluated, Expose, Failed, Workload
 from intarsia.cost.worker.repro import Origin
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.graph import Graph, load_model
@@ -64,8 +64,8 @@ class Answering:
 
 
 def found(graph: Graph, folder: Path, made: Mapping[str, np.ndarray] | Failed) -> StageCheck:
-    fragment = Fragment.of([whole(graph)], SETTINGS)
-    return check_stages(cast("WorkerClient", Answering(made)), graph, fragment, folder, 5.0)
+    workload = Workload.of([whole(graph)], SETTINGS)
+    return check_stages(cast("WorkerClient", Answering(made)), graph, workload, folder, 5.0)
 
 
 def test_a_right_engine_is_asked_once(quantised: Graph, folder: Path) -> None:

@@ -17,13 +17,13 @@ from intarsia.cost.timing import paired_benchmark as module
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.timing.memory import Memory
 from intarsia.cost.timing.paired_benchmark import (
+    BenchmarkEffort,
     Contender,
-    Effort,
     _profile,
     _Set,
     _still_standing,
     _with_control,
-    duel,
+    paired_benchmark,
 )
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, reach
@@ -35,8 +35,8 @@ from intarsia.runtime import Step
 from intarsia.target import Target
 from tests.unit.cost.noise import contender, done
 
-EFFORT = Effort(processes=2, rounds=3, repeats=2)
-THOROUGH = Effort(processes=3, rounds=9, repeats=2)
+EFFORT = BenchmarkEffort(processes=2, rounds=3, repeats=2)
+THOROUGH = BenchmarkEffort(processes=3, rounds=9, repeats=2)
 times = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
 
 
@@ -129,7 +129,11 @@ def ticking(seconds: float) -> Deadline:
 
 
 def run(
-    monkeypatch: pytest.MonkeyPatch, sets: list[_Set], *names: str, effort: Effort = EFFORT, deadline: Deadline = NO_END
+    monkeypatch: pytest.MonkeyPatch,
+    sets: list[_Set],
+    *names: str,
+    effort: BenchmarkEffort = EFFORT,
+    deadline: Deadline = NO_END,
 ) -> tuple[Verdict, list[list[str]], list[int]]:
     """A duel whose sets are these, who ran in each, and how many sets the watcher was told of."""
     ran: list[list[str]] = []
@@ -143,11 +147,11 @@ def run(
         told.append(progress.done)
 
     monkeypatch.setattr(module, "_one_set", next_set)
-    fought = duel(Path(), [contender(name) for name in names], effort, watch=watch, deadline=deadline)
+    fought = paired_benchmark(Path(), [contender(name) for name in names], effort, watch=watch, deadline=deadline)
     return fought, ran, told
 
 
-def test_a_calm_duel_takes_its_sets_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_calm_paired_benchmark_takes_its_sets_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     calm = one_set(a=[10.0] * 3, b=[10.0] * 3, control=[10.0] * 3)
     found, ran, told = run(monkeypatch, [calm] * 4, "a", "b")
     assert len(ran) == 2
@@ -264,7 +268,7 @@ def test_of_a_failure_on_an_old_record_nobody_knows_whose_doing_it_was() -> None
 
 
 def test_nobody_to_race_is_void() -> None:
-    assert duel(Path(), [], EFFORT).is_void
+    assert paired_benchmark(Path(), [], EFFORT).is_void
 
 
 @pytest.mark.parametrize(
@@ -294,7 +298,7 @@ def test_gains_and_losses_have_to_clear_the_controls_interval(b: float, shown: S
     assert replace(fought, is_void=True).compared("b", "a") is Shown.NOTHING
 
 
-def test_one_that_left_is_no_slower_where_the_duel_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_left_is_no_slower_where_the_paired_benchmark_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
     early = one_set(a=[10.0] * 9, b=[20.0] * 9, control=[10.0] * 9)
     noisy = one_set(a=[13.0] * 9, control=[10.0] * 9)
     found, _, _ = run(monkeypatch, [early, noisy, noisy, noisy], "a", "b")
@@ -408,7 +412,7 @@ def test_what_needs_more_memory_than_it_may_fails_and_the_rest_races(monkeypatch
     monkeypatch.setattr(module, "Pace", lambda: lambda: 2.0)
     limited = replace(EFFORT, max_memory=100_000_000)
     several = [contender("100000000"), contender("612000000"), contender("100000001")]
-    found = duel(Path(), several, limited)
+    found = paired_benchmark(Path(), several, limited)
     assert found.failed["612000000"] == ("memory", "its peak of 612 MB is over the limit of 100 MB")
     assert found.raced == {"100000000"}
     assert {name: weight.peak_bytes for name, weight in found.footprints.items()} == {

@@ -10,20 +10,20 @@ from intarsia.cost.timing import sampling
 from intarsia.cost.timing.sampling import Effort, sample, sample_stream
 
 
-def test_a_stable_piece_needs_few_runs() -> None:
+def test_a_stable_partition_needs_few_runs() -> None:
     samples, complete = sample(lambda: 5.0, Effort(seconds=60, min_runs=7, max_runs=1000))
     assert complete
     assert 7 <= len(samples) <= 7 + sampling.BLOCK_MS / 5.0
     assert set(samples) == {5.0}
 
 
-def test_an_unstable_piece_is_run_to_the_limit() -> None:
+def test_an_unstable_partition_is_run_to_the_limit() -> None:
     values = itertools.cycle([1.0, 2.0])
     samples, _ = sample(lambda: next(values), Effort(seconds=60, min_runs=4, max_runs=20))
     assert len(samples) == 20
 
 
-def test_a_hopeless_piece_is_given_up_after_the_warm_up() -> None:
+def test_a_hopeless_partition_is_given_up_after_the_warm_up() -> None:
     samples, complete = sample(lambda: 50.0, Effort(hopeless_ms=10.0))
     assert not complete
     assert len(samples) == 1

@@ -31,7 +31,7 @@ def timetable(seconds: float, records: MemoryStore | None = None) -> tuple[Timet
 
 def test_without_an_end_there_is_time_for_everything() -> None:
     endless = Timetable()
-    assert endless.may({"piece": "p"}, 1e9)
+    assert endless.may({"partition": "p"}, 1e9)
     assert endless.may_race({"race": "r"}, 1e9)
     endless.announce("nothing")
     assert endless.deadline.because == ""
@@ -65,12 +65,12 @@ def test_a_refusal_stands_for_the_same_budget_and_no_other() -> None:
     records = MemoryStore(Path())
     time, clock, _ = timetable(20.0, records)
     clock.now = 19.0
-    assert not time.may({"piece": "p"}, 5.0)
+    assert not time.may({"partition": "p"}, 5.0)
     again, _, _ = timetable(20.0, records)
-    assert not again.may({"piece": "p"}, 5.0)
-    assert again.may({"piece": "q"}, 5.0)
+    assert not again.may({"partition": "p"}, 5.0)
+    assert again.may({"partition": "q"}, 5.0)
     more, _, _ = timetable(60.0, records)
-    assert more.may({"piece": "p"}, 5.0)
+    assert more.may({"partition": "p"}, 5.0)
 
 
 def test_a_refusal_is_a_failure_that_says_what_to_do() -> None:

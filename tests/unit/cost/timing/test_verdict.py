@@ -6,16 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from intarsia.cost.timing.paired_benchmark import Effort
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
 from intarsia.cost.timing.verdict import Shown, Verdict
 from tests.unit.cost.noise import MACHINES, Machine
 
 TRIALS = 100
-EFFORTS = {"full": Effort(), "short": Effort(processes=2, repeats=0)}
+EFFORTS = {"full": BenchmarkEffort(), "short": BenchmarkEffort(processes=2, repeats=0)}
 CLAIMS = (Shown.FASTER, Shown.SLOWER)
 
 
-def races(monkeypatch: pytest.MonkeyPatch, machine: Machine, effort: Effort, mix_ms: float) -> Iterator[Verdict]:
+def races(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine, effort: BenchmarkEffort, mix_ms: float
+) -> Iterator[Verdict]:
     """Races of an engine, a mix, and a third plan that takes as long as the engine."""
     for seed in range(TRIALS):
         yield machine.race(monkeypatch, {"engine": 10.0, "mix": mix_ms, "other": 10.0}, effort, seed)

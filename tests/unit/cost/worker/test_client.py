@@ -17,7 +17,7 @@ import pytest
 
 from intarsia.config import Spin
 from intarsia.cost.worker.client import WorkerClient
-from intarsia.cost.worker.protocol import Answer, Failed, Fragment, Measure, Measured, Open, Piece, Round
+from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, Open, PartitionMessage, Round, Workload
 from intarsia.graph import Graph
 
 PATIENCE_S = 300.0
@@ -33,10 +33,12 @@ with WorkerClient(Path(sys.argv[1]), {"NOISY_STUCK": sys.argv[2]}) as worker:
 
 
 def measure(graph: Graph, target: str) -> Measure:
-    fragment = Fragment(
-        pieces=(Piece(target=target, nodes=tuple(node.id for node in graph.nodes)),), threads=1, spin=Spin.NEVER
+    workload = Workload(
+        partitions=(PartitionMessage(target=target, nodes=tuple(node.id for node in graph.nodes)),),
+        threads=1,
+        spin=Spin.NEVER,
     )
-    return Measure(fragment=fragment, timed="all", seconds=0.01, min_runs=3)
+    return Measure(workload=workload, timed="all", seconds=0.01, min_runs=3)
 
 
 def failed(answer: Answer) -> Failed:

@@ -35,7 +35,7 @@ def test_what_whoever_waits_has_to_know_is_logged(stage: str, caplog: pytest.Log
 
 steps = st.builds(
     Progress,
-    stage=st.sampled_from(["engines", "atoms", "decide", "build"]),
+    stage=st.sampled_from(["engines", "segments", "decide", "build"]),
     done=st.integers(0, 6),
     total=st.none() | st.integers(0, 6),
     best_ms=st.none() | st.floats(0.1, 100),

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config import Spin
-from intarsia.cost.worker.protocol import ANSWER, Failed, Fragment, Measured, Piece
+from intarsia.cost.worker.protocol import ANSWER, Failed, Measured, PartitionMessage, Workload
 from intarsia.cost.worker.repro import Origin, write_repro
 from intarsia.graph import Graph, load_model
 
-FRAGMENT = Fragment(pieces=(Piece(target="reference", nodes=('odd "name"', "back\\slash")),), threads=1, spin=Spin.CALL)
+WORKLOAD = Workload(
+    partitions=(PartitionMessage(target="reference", nodes=('odd "name"', "back\\slash")),), threads=1, spin=Spin.CALL
+)
 
 
 def constants(script: Path) -> dict[str, object]:
@@ -50,7 +52,7 @@ def constants(script: Path) -> dict[str, object]:
 )
 def test_odd_reasons(tmp_path: Path, reason: str) -> None:
     script = write_repro(
-        tmp_path / "new", Origin(model="m.onnx"), FRAGMENT, Failed(stage="run", reason=reason, cause=Cause.ENGINE)
+        tmp_path / "new", Origin(model="m.onnx"), WORKLOAD, Failed(stage="run", reason=reason, cause=Cause.ENGINE)
     )
     compile(script.read_text(encoding="utf-8"), str(script), "exec")
 
@@ -59,28 +61,28 @@ def test_odd_reasons(tmp_path: Path, reason: str) -> None:
 def test_any_reason(tmp_path_factory: pytest.TempPathFactory, reason: str) -> None:
     folder = tmp_path_factory.getbasetemp() / "repro"
     script = write_repro(
-        folder, Origin(model="m.onnx"), FRAGMENT, Failed(stage="run", reason=reason, cause=Cause.ENGINE)
+        folder, Origin(model="m.onnx"), WORKLOAD, Failed(stage="run", reason=reason, cause=Cause.ENGINE)
     )
     assert constants(script)["MODEL"] == "m.onnx"
 
 
 def test_what_failed_comes_back_as_it_was(tmp_path: Path) -> None:
     origin = Origin(model='/odd/it\'s "a" \\ model.onnx', shapes=(("batch", 2), ("x", (1, 3))))
-    found = constants(write_repro(tmp_path, origin, FRAGMENT, Failed(stage="run", reason="no", cause=Cause.ENGINE)))
+    found = constants(write_repro(tmp_path, origin, WORKLOAD, Failed(stage="run", reason="no", cause=Cause.ENGINE)))
     assert found["MODEL"] == origin.model
     assert found["SHAPES"] == {"batch": 2, "x": (1, 3)}
-    assert Fragment.model_validate_json(str(found["FRAGMENT"])) == FRAGMENT
+    assert Workload.model_validate_json(str(found["WORKLOAD"])) == WORKLOAD
 
 
 def test_one_script_for_each_failure(tmp_path: Path) -> None:
     origin, crash = Origin(model="m.onnx"), Failed(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE)
-    first = write_repro(tmp_path, origin, FRAGMENT, crash)
-    assert write_repro(tmp_path, origin, FRAGMENT, crash) == first
-    other = FRAGMENT.model_copy(update={"threads": 2})
+    first = write_repro(tmp_path, origin, WORKLOAD, crash)
+    assert write_repro(tmp_path, origin, WORKLOAD, crash) == first
+    other = WORKLOAD.model_copy(update={"threads": 2})
     names = {
         first,
-        write_repro(tmp_path, origin, FRAGMENT, Failed(stage="run", reason="SIGSEGV", cause=Cause.ENGINE)),
-        write_repro(tmp_path, Origin(model="n.onnx"), FRAGMENT, crash),
+        write_repro(tmp_path, origin, WORKLOAD, Failed(stage="run", reason="SIGSEGV", cause=Cause.ENGINE)),
+        write_repro(tmp_path, Origin(model="n.onnx"), WORKLOAD, crash),
         write_repro(tmp_path, origin, other, crash),
     }
     assert len(names) == 4
@@ -100,9 +102,9 @@ def test_a_model_from_memory_is_saved_once(tmp_path: Path, graph: Graph) -> None
 def test_a_script_runs(tmp_path: Path, graph: Graph) -> None:
     """The piece does not fail on this engine, so the script prints its times."""
     nodes = tuple(node.id for node in graph.nodes[1:3])
-    fragment = Fragment(pieces=(Piece(target="reference", nodes=nodes),), threads=1, spin=Spin.CALL)
+    workload = Workload(partitions=(PartitionMessage(target="reference", nodes=nodes),), threads=1, spin=Spin.CALL)
     origin = Origin(model=None).on_disk(graph, tmp_path)
-    script = write_repro(tmp_path, origin, fragment, Failed(stage="run", reason="it said no", cause=Cause.ENGINE))
+    script = write_repro(tmp_path, origin, workload, Failed(stage="run", reason="it said no", cause=Cause.ENGINE))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -12,11 +12,11 @@ from tests.unit.graph.models import branching, info, model, two_layers
 
 def test_opset_and_ir_version_are_lowered_by_relabelling() -> None:
     graph = load_model(two_layers())
-    piece = graph.extract(graph.position)
-    proto = onnx.ModelProto.FromString(piece.to_bytes(weights="inline", max_opset=14, max_ir=7))
+    partition = graph.extract(graph.position)
+    proto = onnx.ModelProto.FromString(partition.to_bytes(weights="inline", max_opset=14, max_ir=7))
     assert (proto.opset_import[0].version, proto.ir_version) == (14, 7)
     onnx.checker.check_model(proto, full_check=True)
-    same = onnx.ModelProto.FromString(piece.to_bytes(weights="inline", max_opset=30, max_ir=30))
+    same = onnx.ModelProto.FromString(partition.to_bytes(weights="inline", max_opset=30, max_ir=30))
     assert (same.opset_import[0].version, same.ir_version) == (21, graph.ir_version)
 
 
@@ -43,9 +43,9 @@ def test_types_that_the_older_one_does_not_take_hinder() -> None:
 
 
 def test_an_operator_inside_a_nested_graph_counts_too() -> None:
-    piece = load_model(branching()).extract(["Loop_4"])
+    partition = load_model(branching()).extract(["Loop_4"])
     with pytest.raises(ModelError, match="Loop"):
-        piece.to_bytes(weights="inline", max_opset=20)
+        partition.to_bytes(weights="inline", max_opset=20)
 
 
 def test_an_ir_version_from_before_constants_is_refused() -> None:

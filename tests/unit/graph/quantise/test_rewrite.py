@@ -67,72 +67,72 @@ def test_a_sum_follows_what_it_adds() -> None:
 def test_a_network_in_8_bits(scheme: Scheme, picture: dict[str, np.ndarray]) -> None:
     graph = loaded(residual())
     schemes = {layer.node.id: Scheme.STATIC for layer in layers_of(graph, graph.nodes)} | {"classify": scheme}
-    rough = whole(graph, schemes, seen(graph, picture))
-    assert 0.0 < apart(evaluate(rough, picture), evaluate(graph, picture)) < 0.05
-    kinds = Counter(node.op_type for node in rough.nodes)
+    reduced = whole(graph, schemes, seen(graph, picture))
+    assert 0.0 < apart(evaluate(reduced, picture), evaluate(graph, picture)) < 0.05
+    kinds = Counter(node.op_type for node in reduced.nodes)
     assert kinds["BatchNormalization"] == 0
     assert kinds["QuantizeLinear"] == (3 if scheme.is_dynamic else 4)
     assert kinds["MatMulInteger"] + kinds["Gemm"] == (2 if scheme.is_fine else 1)
-    assert not {"w1", "w2", "w3"} & rough.weights.keys()
+    assert not {"w1", "w2", "w3"} & reduced.weights.keys()
 
 
 def test_weights_of_two_terms_hardly_round(vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products())
     exact = np.round(vectors["x"] * 8) / 8 * np.float32(15 / 8)  # what 8 bits hold of this range without rounding
-    piece, ranges = graph.extract(["left"]), {"x": (-127 * 15 / 64, 128 * 15 / 64)}
-    expected = evaluate(piece, {"x": exact})
+    partition, ranges = graph.extract(["left"]), {"x": (-127 * 15 / 64, 128 * 15 / 64)}
+    expected = evaluate(partition, {"x": exact})
     for coarse, fine in ((Scheme.STATIC, Scheme.STATIC_FINE), (Scheme.DYNAMIC, Scheme.DYNAMIC_FINE)):
         errors = [
-            apart(evaluate(quantised(piece, Precision.of({"left": scheme}, ranges)), {"x": exact}), expected)
+            apart(evaluate(quantised(partition, Precision.of({"left": scheme}, ranges)), {"x": exact}), expected)
             for scheme in (coarse, fine)
         ]
         assert errors[1] < errors[0]
-    static = quantised(piece, Precision.of({"left": Scheme.STATIC_FINE}, ranges))
+    static = quantised(partition, Precision.of({"left": Scheme.STATIC_FINE}, ranges))
     assert apart(evaluate(static, {"x": exact}), expected) < 1e-4
 
 
 @pytest.mark.parametrize("scheme", list(Scheme))
 def test_products_share_what_they_read(scheme: Scheme, vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products())
-    rough = whole(graph, {"left": scheme, "right": scheme}, seen(graph, vectors))
-    kinds = Counter(node.op_type for node in rough.nodes)
+    reduced = whole(graph, {"left": scheme, "right": scheme}, seen(graph, vectors))
+    kinds = Counter(node.op_type for node in reduced.nodes)
     assert kinds["QuantizeLinear"] + kinds["DynamicQuantizeLinear"] == 1
-    assert 0.0 < apart(evaluate(rough, vectors), evaluate(graph, vectors)) < 0.03
+    assert 0.0 < apart(evaluate(reduced, vectors), evaluate(graph, vectors)) < 0.03
 
 
 def test_what_is_written_is_onnx_that_reads_back(picture: dict[str, np.ndarray]) -> None:
     graph = loaded(residual())
     schemes = {layer.node.id: layer.schemes[0] for layer in layers_of(graph, graph.nodes)}
-    rough = whole(graph, schemes, seen(graph, picture))
-    again = load_model(rough.to_bytes(weights="inline"))
-    assert apart(evaluate(again, picture), evaluate(rough, picture)) < 1e-6
-    assert [value.name for value in rough.inputs] == ["picture"]
-    assert [value.name for value in rough.outputs] == ["scores"]
-    assert all(value.shape is not None for value in rough.graph.values.values())
+    reduced = whole(graph, schemes, seen(graph, picture))
+    again = load_model(reduced.to_bytes(weights="inline"))
+    assert apart(evaluate(again, picture), evaluate(reduced, picture)) < 1e-6
+    assert [value.name for value in reduced.inputs] == ["picture"]
+    assert [value.name for value in reduced.outputs] == ["scores"]
+    assert all(value.shape is not None for value in reduced.graph.values.values())
 
 
-def test_a_piece_keeps_its_border(picture: dict[str, np.ndarray]) -> None:
+def test_a_partition_keeps_its_border(picture: dict[str, np.ndarray]) -> None:
     graph = loaded(residual())
-    piece = graph.extract(["conv1", "norm", "relu1", "conv2"])
-    rough = quantised(piece, Precision.of({"conv2": Scheme.STATIC}, seen(graph, picture)))
-    assert [value.name for value in rough.outputs] == [value.name for value in piece.outputs]
-    assert apart(evaluate(rough, picture), evaluate(piece, picture)) < 0.02
-    assert np.array_equal(evaluate(rough, picture)["r1"], evaluate(piece, picture)["r1"])
+    partition = graph.extract(["conv1", "norm", "relu1", "conv2"])
+    reduced = quantised(partition, Precision.of({"conv2": Scheme.STATIC}, seen(graph, picture)))
+    assert [value.name for value in reduced.outputs] == [value.name for value in partition.outputs]
+    assert apart(evaluate(reduced, picture), evaluate(partition, picture)) < 0.02
+    assert np.array_equal(evaluate(reduced, picture)["r1"], evaluate(partition, picture)["r1"])
 
 
 def test_values_beyond_their_range_are_cut_off(vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products(np.eye(16, 12, dtype=np.float32)))
-    piece = graph.extract(["left"])
-    rough = quantised(piece, Precision.of({"left": Scheme.STATIC}, {"x": (-0.5, 0.25)}))
-    (found,) = evaluate(rough, vectors).values()
+    partition = graph.extract(["left"])
+    reduced = quantised(partition, Precision.of({"left": Scheme.STATIC}, {"x": (-0.5, 0.25)}))
+    (found,) = evaluate(reduced, vectors).values()
     assert found == pytest.approx(np.clip(vectors["x"][..., :12], -0.5, 0.25), abs=0.005)
 
 
 def test_weights_that_are_zero_give_zero(vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products(np.zeros((16, 12), np.float32)))
     for scheme in Scheme:
-        rough = quantised(graph.extract(["left"]), Precision.of({"left": scheme}, {"x": (-3.0, 3.0)}))
-        assert not next(iter(evaluate(rough, vectors).values())).any()
+        reduced = quantised(graph.extract(["left"]), Precision.of({"left": scheme}, {"x": (-3.0, 3.0)}))
+        assert not next(iter(evaluate(reduced, vectors).values())).any()
 
 
 @pytest.mark.parametrize(

@@ -42,5 +42,5 @@ def test_gates_choose_between_both_ways() -> None:
 
     assert opened() == pytest.approx(evaluate(graph, FEEDS)["scores"], rel=1e-5)
     for ids in (["conv2"], ["conv1", "classify"], [layer.node.id for layer in layers]):
-        rough = quantised(graph.extract(graph.position), Precision.of(dict.fromkeys(ids, Scheme.STATIC), ranges))
-        assert opened(*ids) == pytest.approx(evaluate(rough, FEEDS)["scores"], rel=1e-3, abs=1e-3)
+        reduced = quantised(graph.extract(graph.position), Precision.of(dict.fromkeys(ids, Scheme.STATIC), ranges))
+        assert opened(*ids) == pytest.approx(evaluate(reduced, FEEDS)["scores"], rel=1e-3, abs=1e-3)

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from intarsia.graph import load_model
-from intarsia.graph.custom_ops import foreign_values, untold_values
+from intarsia.graph.custom_ops import custom_op_values, unknown_values
 from intarsia.graph.reference.contrib_ops import CONTRIB_OPS
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import info, model
@@ -40,8 +40,8 @@ def run(op: str, *inputs: Any, **attributes: Any) -> np.ndarray:
         domains={"com.microsoft": 1},
     )
     graph = load_model(proto)
-    assert foreign_values(graph) == ("y",)
-    assert untold_values(graph) == ()
+    assert custom_op_values(graph) == ("y",)
+    assert unknown_values(graph) == ()
     return evaluate(graph, {first: x})["y"]
 
 

@@ -17,7 +17,7 @@ from intarsia.graph.reference.perturb import Jitter, step_sizes
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.stages import Fault, Judge, checked_values, exposing, has_stages
 from intarsia.runtime.executors.feeds import graph_feeds
-from intarsia.runtime.tolerance import apart, leeways
+from intarsia.runtime.tolerance import apart, tolerances
 from intarsia.runtime.verify import deviations
 from tests.unit.graph.models import info, model, two_layers
 from tests.unit.graph.quantised import FAULTS, dynamic_network, half_network, qdq_network
@@ -44,7 +44,7 @@ def refused(graph: Graph, made: Mapping[str, np.ndarray]) -> bool:
     feeds = graph_feeds(graph, 0)
     right = evaluate(graph, feeds)
     moved = [evaluate(graph, feeds, around=Jitter(graph, seed)) for seed in (1, 2, 3)]
-    open_ = leeways([{name: apart(each[name], right[name]) for name in right} for each in moved], steps=frozenset())
+    open_ = tolerances([{name: apart(each[name], right[name]) for name in right} for each in moved], steps=frozenset())
     is_off = any(not found.is_acceptable for found in deviations(made, right, open_))
     return is_off or bool(faults(graph, made))
 

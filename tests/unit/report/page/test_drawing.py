@@ -8,13 +8,13 @@ from intarsia.report.page.folding import ASPECTS
 from tests.reports import large, small
 
 
-def test_each_node_has_its_part_its_atom_and_what_it_reads() -> None:
+def test_each_node_has_its_part_its_segment_and_what_it_reads() -> None:
     report, graph = small()
     drawn = drawing(report, engines_of(report), graph)
     nodes = drawn["nodes"]
     assert nodes["id"] == ["conv_0", "relu_0", "pool_0", "gru_1"]
     assert [nodes["ops"][op] for op in nodes["op"]] == ["Conv", "Relu", "MaxPool", "GRU"]
-    assert (nodes["part"], nodes["atom"]) == ([0, 0, 0, 1], [0, 0, 1, 2])
+    assert (nodes["part"], nodes["segment"]) == ([0, 0, 0, 1], [0, 0, 1, 2])
     assert [nodes["texts"][text] for text in nodes["reads"][0]] == [
         "input x float32 1x3x8x8", "weight float32 4x3x3x3",
     ]  # fmt: skip
@@ -37,20 +37,20 @@ def test_there_is_a_picture_for_each_shape_of_screen() -> None:
         assert 0.75 < (right - left) / (bottom - top) / aspect < 1.33
 
 
-def test_a_part_tells_its_rivals_and_who_refused() -> None:
+def test_a_part_tells_its_alternatives_and_who_refused() -> None:
     report, graph = small()
     first, second = drawing(report, engines_of(report), graph)["parts"]
-    assert (first["label"], first["ms"], first["share"], first["switch"]) == ("mnn", "11.9", "74 %", None)
-    assert first["rivals"][0]["target"] == "onnxruntime -optimization-level=all"
-    assert (first["rivals"][0]["ms"], first["rivals"][0]["plan"]) == ("14.1", "+2.44")
-    assert (second["rivals"][0]["ms"], second["switch"]) == ("~8.30", "0.310")
+    assert (first["label"], first["ms"], first["share"], first["transition"]) == ("mnn", "11.9", "74 %", None)
+    assert first["alternatives"][0]["target"] == "onnxruntime -optimization-level=all"
+    assert (first["alternatives"][0]["ms"], first["alternatives"][0]["plan"]) == ("14.1", "+2.44")
+    assert (second["alternatives"][0]["ms"], second["transition"]) == ("~8.30", "0.310")
     assert second["refused"][0] == {"target": "ncnn", "reason": "refused: no GRU (gru_1)"}
 
 
-def test_atoms_that_do_not_fit_the_graph_are_nobodys() -> None:
+def test_segments_that_do_not_fit_the_graph_are_nobodys() -> None:
     report, graph = small()
-    report["atoms"] = [report["atoms"][0] | {"first": "elsewhere"}, *report["atoms"][1:]]
-    assert drawing(report, engines_of(report), graph)["nodes"]["atom"] == [None] * 4
+    report["segments"] = [report["segments"][0] | {"first": "elsewhere"}, *report["segments"][1:]]
+    assert drawing(report, engines_of(report), graph)["nodes"]["segment"] == [None] * 4
 
 
 def test_without_a_graph_the_nodes_are_listed() -> None:

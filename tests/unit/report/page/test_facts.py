@@ -36,12 +36,18 @@ def test_plans_stand_by_their_latency_with_bars_on_one_scale() -> None:
 def test_the_plan_that_was_asked_for_stands_among_them() -> None:
     given = REPORT | {"chosen": "manual", "mixes": []}
     asked = next(plan for plan in facts.plans(given, ENGINES) if plan["is_chosen"])
-    assert (asked["tag"], asked["ms"], asked["speed"], asked["switches"]) == ("manual", 15.96, 1.2155, 1)
+    assert (asked["tag"], asked["ms"], asked["speed"], asked["transitions"]) == ("manual", 15.96, 1.2155, 1)
 
 
 def test_a_mix_is_not_listed_among_the_engines_alone() -> None:
-    rough = MIX | {"name": "rough-1", "targets": ["openvino"], "switches": 0, "precision": ["int8"], "latency_ms": 9.0}
-    report = REPORT | {"rough": [rough, rough | {"name": "rough-2", "latency_ms": math.inf}]}
+    reduced = MIX | {
+        "name": "rough-1",
+        "targets": ["openvino"],
+        "transitions": 0,
+        "precision": ["int8"],
+        "latency_ms": 9.0,
+    }
+    report = REPORT | {"reduced_precision": [reduced, reduced | {"name": "rough-2", "latency_ms": math.inf}]}
     plans = facts.plans(report, ENGINES)
     assert [(heading, [plan["name"] for plan in held]) for heading, held in facts.groups(plans)] == [
         ("Every engine alone", ["mnn", "onnxruntime -optimization-level=all"]),
@@ -61,8 +67,8 @@ def test_the_first_screen_shows_the_fastest_of_each_and_what_ships() -> None:
 
 
 def test_what_is_left_out_of_the_sentences_stands_on_the_page() -> None:
-    places = [ALONE["openings"][0]] * 9
-    sentences = facts.reasons(ALONE | {"openings": places})
+    places = [ALONE["opportunities"][0]] * 9
+    sentences = facts.reasons(ALONE | {"opportunities": places})
     assert "6 more places where another engine is faster (all are listed below)" in sentences
     assert not any("--verbose" in sentence for sentence in sentences)
 
@@ -91,7 +97,7 @@ def test_the_timeline_is_one_run_from_left_to_right() -> None:
     assert (line["source"], line["whole_ms"]) == ("measured in the finished plan", 16.0)
     assert (first["left"], second["left"]) == (0, pytest.approx(100 * 11.9 / 16))
     assert first["width"] + second["width"] == pytest.approx(100)
-    assert second["switch"] == pytest.approx(100 * 0.31 / 4.1)
+    assert second["transition"] == pytest.approx(100 * 0.31 / 4.1)
     assert {label: len(each) for label, each in line["lanes"].items()} == {"mnn": 1, "onnxruntime": 1}
 
 
@@ -156,19 +162,25 @@ def test_the_commands_can_be_pasted() -> None:
 
 def test_an_old_report_has_less_to_show() -> None:
     engines = engines_of(OLD)
-    assert facts.atoms(OLD) is None
-    assert facts.openings(OLD) == []
+    assert facts.segments(OLD) is None
+    assert facts.opportunities(OLD) == []
     assert [plan["speed"] for plan in facts.plans(OLD, engines)] == [None] * 3
     assert facts.reasons(OLD)
 
 
-def test_atoms_mark_the_least() -> None:
-    found = facts.atoms(REPORT)
+def test_segments_mark_the_least() -> None:
+    found = facts.segments(REPORT)
     assert found is not None
     assert found["targets"] == ["onnxruntime", "mnn", "ncnn"]
     assert [row["least"] for row in found["rows"]] == [10.9, 0.35, 3.64]
 
 
 def test_what_it_needs_stands_with_the_reasons() -> None:
-    needs = {"memory": None, "rival": None, "rival_memory": None, "artifact": 172_000_000, "model": 87_000_000}
+    needs = {
+        "memory": None,
+        "alternative": None,
+        "alternative_memory": None,
+        "artifact": 172_000_000,
+        "model": 87_000_000,
+    }
     assert "its artifact takes 172 MB for a model of 87 MB" in facts.reasons(REPORT | {"needs": needs})

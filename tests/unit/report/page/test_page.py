@@ -83,7 +83,7 @@ def test_the_sentences_that_explain_prints_are_there() -> None:
     for said in (
         "the mix is 1.22 times as fast (1.19 to 1.24)",
         "latency 16.0 ms (min 15.4, p90 17.2); predicted 15.2 ms, 4.8 % less than measured",
-        "not measured: 1 of 3 atoms on ncnn",
+        "not measured: 1 of 3 segments on ncnn",
         "failed at crash: signal 11",
         "14.1 (+2.44) onnxruntime -optimization-level=all",
         "measured just now, 16.0 ms together",
@@ -125,7 +125,7 @@ def test_names_of_a_model_are_only_text() -> None:
         "model": EVIL,
         "config": EVIL,
         "machine": {"cpu": EVIL},
-        "atoms": [],
+        "segments": [],
     }
     page = render(report | strange, fake_graph(rows), PROVENANCE)
     plain = render(*small(), PROVENANCE)
@@ -169,22 +169,22 @@ def test_five_thousand_nodes_fit() -> None:
 
 
 def test_a_page_that_has_it_all_sends_nobody_elsewhere() -> None:
-    more = REPORT | {"openings": ALONE["openings"] * 3}
-    for report in (REPORT, ALONE, ALONE | {"openings": ALONE["openings"] * 5}, more, OLD, UNTIMED):
+    more = REPORT | {"opportunities": ALONE["opportunities"] * 3}
+    for report in (REPORT, ALONE, ALONE | {"opportunities": ALONE["opportunities"] * 5}, more, OLD, UNTIMED):
         assert "--verbose" not in Tags(render(report, *small()[1:], PROVENANCE)).text
 
 
 def test_one_of_a_thing_is_one() -> None:
-    alone = {**ALONE, "partitions": [ALONE["partitions"][0] | {"nodes": ["conv_0"]}], "threads": 1, "atoms": []}
+    alone = {**ALONE, "partitions": [ALONE["partitions"][0] | {"nodes": ["conv_0"]}], "threads": 1, "segments": []}
     accuracy = {"max_error": 0.05, "inputs": 1, "worst": {"y": 0.012}, "mean": {"y": 0.003}}
-    text = " ".join(Tags(render(alone | {"switches": 1, "accuracy": accuracy})).text.split())
-    for thing in ("node", "switch", "input", "part"):
+    text = " ".join(Tags(render(alone | {"transitions": 1, "accuracy": accuracy})).text.split())
+    for thing in ("node", "transition", "input", "part"):
         assert f"1 {thing}s" not in text
         assert f"1 {thing}es" not in text
-    for said in ("1 node in running order", "1 switch", "On 1 input that decided"):
+    for said in ("1 node in running order", "1 transition", "On 1 input that decided"):
         assert said in text
-    assert (counted(1, "thread"), counted(2, "thread"), counted(0, "switch", "switches")) == (
-        "1 thread", "2 threads", "0 switches",
+    assert (counted(1, "thread"), counted(2, "thread"), counted(0, "transition", "transitions")) == (
+        "1 thread", "2 threads", "0 transitions",
     )  # fmt: skip
     assert counted(5000, "node") == "5,000 nodes"
 

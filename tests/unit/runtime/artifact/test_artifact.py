@@ -62,50 +62,50 @@ def graph() -> Graph:
     return load_model(model)
 
 
-def plan(graph: Graph, *pieces: tuple[str, ...]) -> Plan:
-    return plan_of(graph, [Partition(target=REFERENCE, nodes=nodes) for nodes in pieces], SETTINGS)
+def plan(graph: Graph, *partitions: tuple[str, ...]) -> Plan:
+    return plan_of(graph, [Partition(target=REFERENCE, nodes=nodes) for nodes in partitions], SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def pieces(graph: Graph) -> Plan:
+def partitions(graph: Graph) -> Plan:
     return plan(graph, ("mul",), ("add", "relu"), ("skip",))
 
 
 @pytest.fixture
-def artifact(graph: Graph, pieces: Plan, tmp_path: Path) -> Path:
+def artifact(graph: Graph, partitions: Plan, tmp_path: Path) -> Path:
     path = tmp_path / "m.intarsia"
-    write_artifact(path, graph, build(graph, pieces))
+    write_artifact(path, graph, build(graph, partitions))
     attach_report(path, {"chosen": "greedy", "artifact": None})
     return path
 
 
-def test_a_plan_knows_its_borders(graph: Graph, pieces: Plan) -> None:
-    assert [[value.name for value in step.inputs] for step in pieces.steps] == [["x"], ["m"], ["r", "m"]]
-    assert [[value.name for value in step.outputs] for step in pieces.steps] == [["m"], ["r"], ["y"]]
-    fragment = plan(graph, ("add", "relu"))
-    assert [value.name for value in fragment.inputs] == ["m"]
-    assert [value.name for value in fragment.outputs] == ["r"]
+def test_a_plan_knows_its_borders(graph: Graph, partitions: Plan) -> None:
+    assert [[value.name for value in step.inputs] for step in partitions.steps] == [["x"], ["m"], ["r", "m"]]
+    assert [[value.name for value in step.outputs] for step in partitions.steps] == [["m"], ["r"], ["y"]]
+    workload = plan(graph, ("add", "relu"))
+    assert [value.name for value in workload.inputs] == ["m"]
+    assert [value.name for value in workload.outputs] == ["r"]
 
 
-def test_pieces_compute_what_the_whole_computes(graph: Graph, pieces: Plan) -> None:
+def test_partitions_compute_what_the_whole_computes(graph: Graph, partitions: Plan) -> None:
     feeds = graph_feeds(graph, 1)
-    executor = load_build(graph, build(graph, pieces))
+    executor = load_build(graph, build(graph, partitions))
     assert np.allclose(executor.run(feeds)["y"], evaluate(graph, feeds)["y"])
     assert len(executor.timed_call()) == 3
 
 
-def test_results_belong_to_the_caller(graph: Graph, pieces: Plan) -> None:
-    executor = load_build(graph, build(graph, pieces))
+def test_results_belong_to_the_caller(graph: Graph, partitions: Plan) -> None:
+    executor = load_build(graph, build(graph, partitions))
     first = executor.run(graph_feeds(graph, 1))["y"]
     kept = first.copy()
     executor.run(graph_feeds(graph, 2))
     assert np.array_equal(first, kept)
 
 
-def test_the_first_guilty_partition_is_named(graph: Graph, pieces: Plan) -> None:
+def test_the_first_guilty_partition_is_named(graph: Graph, partitions: Plan) -> None:
     feeds = graph_feeds(graph, 1)
     reference = evaluate(graph, feeds, keep={"m", "r"})
-    executor = load_build(graph, build(graph, pieces))
+    executor = load_build(graph, build(graph, partitions))
     assert verify_plan(executor, feeds, reference).error < 1e-6
     with pytest.raises(MismatchError, match=r"partition 1 on reference is wrong: r: error"):
         verify_plan(executor, feeds, reference | {"r": reference["r"] + 1})
@@ -226,8 +226,8 @@ def test_an_engine_that_is_needed_for_compiling_alone_may_be_absent(
         assert np.allclose(model(feeds)["y"], evaluate(graph, feeds)["y"])
 
 
-def test_equal_files_are_stored_once(graph: Graph, pieces: Plan, tmp_path: Path) -> None:
-    built = build(graph, pieces)
+def test_equal_files_are_stored_once(graph: Graph, partitions: Plan, tmp_path: Path) -> None:
+    built = build(graph, partitions)
     equal = [replace(each, files={**each.files, "kernels.so": b"the same"}) for each in built.artifacts]
     write_artifact(tmp_path / "m.intarsia", graph, replace(built, artifacts=tuple(equal)))
     with zipfile.ZipFile(tmp_path / "m.intarsia") as archive:

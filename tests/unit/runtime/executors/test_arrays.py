@@ -36,8 +36,8 @@ class Tensor:
     def to(self, dtype: Any) -> Tensor:
         return Tensor(self.array.astype(dtype))
 
-    def __dlpack__(self, **wishes: Any) -> Any:
-        return self.array.__dlpack__(**wishes)
+    def __dlpack__(self, **resolved: Any) -> Any:
+        return self.array.__dlpack__(**resolved)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device, 0

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from intarsia.config import RunSettings
-from intarsia.runtime.executors.branches import BranchExecutor, Crew
+from intarsia.runtime.executors.branches import BranchExecutor, ThreadPool
 from intarsia.runtime.executors.parallel_levels import width
 from intarsia.runtime.plan import Plan
 from tests.unit.runtime.chains import TRAITS, Adder, Watcher, expected, feed, our_threads, unwatched
@@ -144,10 +144,10 @@ def test_times_of_steps_add_up_to_the_call() -> None:
 @pytest.mark.parametrize("size", [0, 1, 3])
 @pytest.mark.parametrize("jobs", [1, 2, 9])
 def test_a_crew_does_every_job_once(size: int, jobs: int) -> None:
-    crew = Crew(size)
+    pool = ThreadPool(size)
     done: list[int] = []
     for _ in range(3):
         done.clear()
-        crew.run([lambda number=number: done.append(number) for number in range(jobs)])  # type: ignore[misc]
+        pool.run([lambda number=number: done.append(number) for number in range(jobs)])  # type: ignore[misc]
         assert sorted(done) == list(range(jobs))
-    crew.close()
+    pool.close()

@@ -8,10 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import BoundCall, Executable, PieceBlocks, Port, Signature, Slot, Traits, Visit
+from intarsia.backends.contract.backend import (
+    BoundCall,
+    Executable,
+    PartitionBlocks,
+    Port,
+    Signature,
+    Slot,
+    Traits,
+    Visit,
+)
 from intarsia.config import RunSettings
 from intarsia.errors import ExecutionError, LoadError
-from intarsia.runtime.executors.embedded import EmbeddedExecutor, Piece, Visits, in_blocks, out_of_blocks
+from intarsia.runtime.executors.embedded import EmbeddedExecutor, EmbeddedPartition, Visits, in_blocks, out_of_blocks
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
 
@@ -79,13 +88,13 @@ class Session(Executable):
 
 def executor(traits: Traits) -> tuple[EmbeddedExecutor, Doubler]:
     doubler = Doubler()
-    pieces = [Piece(STEPS[1], doubler, traits)]
-    visits = Visits(pieces)
-    return EmbeddedExecutor(PLAN, Session(visits), COPIES, pieces, visits), doubler
+    partitions = [EmbeddedPartition(STEPS[1], doubler, traits)]
+    visits = Visits(partitions)
+    return EmbeddedExecutor(PLAN, Session(visits), COPIES, partitions, visits), doubler
 
 
 @pytest.mark.parametrize("traits", [COPIES, FOLLOWS])
-def test_pieces_compute_wherever_the_session_has_their_borders(traits: Traits) -> None:
+def test_partitions_compute_wherever_the_session_has_their_borders(traits: Traits) -> None:
     runner, _ = executor(traits)
     for value in (1.0, 5.0, 7.0):
         assert (runner.run({"x": np.full(4, value, np.float32)})["y"] == 2 * (value + 1) - 3).all()
@@ -119,7 +128,7 @@ def test_what_is_played_back_is_not_computed_unless_it_is_live() -> None:
     assert (runner.run(feeds)["y"] == 1).all()
 
 
-def test_closing_frees_the_pieces() -> None:
+def test_closing_frees_the_partitions() -> None:
     runner, doubler = executor(COPIES)
     runner.close()
     assert doubler.closed == 1
@@ -141,18 +150,18 @@ def test_blocks_have_the_channels_of_one_pixel_side_by_side() -> None:
 def test_what_is_seen_and_played_back_is_plain_though_blocks_are_handed_over() -> None:
     a, b = (Signature(name=name, dtype="float32", shape=(1, 4, 1, 2)) for name in "ab")
     step = Step(target=OTHER, nodes=("b",), inputs=(a,), outputs=(b,))
-    blocks = PieceBlocks(size=2, inputs=(0,), outputs=(0,))
+    blocks = PartitionBlocks(size=2, inputs=(0,), outputs=(0,))
     doubler = Doubler()
     doubler.inputs, doubler.outputs = (a,), (b,)
-    piece = Piece(step, doubler, FOLLOWS, blocks)
+    partition = EmbeddedPartition(step, doubler, FOLLOWS, blocks)
     source, sink = (np.arange(8, dtype=np.float32).reshape(1, 4, 1, 2) for _ in range(2))
-    piece.visit([source.ctypes.data], [sink.ctypes.data])
+    partition.visit([source.ctypes.data], [sink.ctypes.data])
     assert (sink == 2 * source).all()
-    assert (piece.read([source.ctypes.data])["a"] == out_of_blocks(source, 2)).all()
-    assert (piece.written([sink.ctypes.data])["b"] == out_of_blocks(sink, 2)).all()
+    assert (partition.read([source.ctypes.data])["a"] == out_of_blocks(source, 2)).all()
+    assert (partition.written([sink.ctypes.data])["b"] == out_of_blocks(sink, 2)).all()
     recorded = np.full((1, 4, 1, 2), 3, np.float32) * np.arange(8, dtype=np.float32).reshape(1, 4, 1, 2)
-    piece.play({"b": recorded})
-    piece.visit([source.ctypes.data], [sink.ctypes.data])
+    partition.play({"b": recorded})
+    partition.visit([source.ctypes.data], [sink.ctypes.data])
     assert (out_of_blocks(sink, 2) == recorded).all()
 
 
@@ -165,8 +174,8 @@ def test_a_session_that_hands_over_other_sizes_is_an_error_before_any_memory_is_
         runner.run({"x": np.ones(4, np.float32)})
 
 
-def test_a_piece_that_takes_something_else_is_not_bound() -> None:
+def test_a_partition_that_takes_something_else_is_not_bound() -> None:
     doubler = Doubler()
     doubler.outputs = (replace(B, shape=(64,)),)
     with pytest.raises(LoadError, match=r"it writes 'b' as float32 \(64,\), and the plan has no such value"):
-        Piece(STEPS[1], doubler, FOLLOWS)
+        EmbeddedPartition(STEPS[1], doubler, FOLLOWS)

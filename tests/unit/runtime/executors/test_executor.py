@@ -220,15 +220,15 @@ DOORS: Mapping[str, Callable[[Executor], object]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_every_door_of_a_closed_plan_says_so(door: str) -> None:
+@pytest.mark.parametrize("input_spec", DOORS)
+def test_every_door_of_a_closed_plan_says_so(input_spec: str) -> None:
     runner, one, two = executor(FOLLOWS, FIXED)
-    DOORS[door](runner)
+    DOORS[input_spec](runner)
     runner.close()
     runner.close()
     assert one.closed == two.closed == 1
     with pytest.raises(ClosedError, match="the model was closed; load it again"):
-        DOORS[door](runner)
+        DOORS[input_spec](runner)
 
 
 def test_results_outlive_the_plan() -> None:

@@ -61,7 +61,7 @@ class _Refusing:
 class _NoDevice:
     """A tensor whose device cannot be told."""
 
-    def __dlpack__(self, **wishes: object) -> object:
+    def __dlpack__(self, **resolved: object) -> object:
         raise NotImplementedError
 
     def __dlpack_device__(self) -> tuple[int, int]:

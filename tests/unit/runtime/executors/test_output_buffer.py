@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends.contract.buffers import Need
-from intarsia.runtime.executors.output_buffer import Outlet
+from intarsia.runtime.executors.output_buffer import OutputBuffer
 
 NEED = Need(name="y", dtype=np.dtype(np.float32), shape=(2, 3), first=0, last=0)
 VIEWS: dict[str, Callable[[np.ndarray], object]] = {
@@ -24,52 +24,52 @@ VIEWS: dict[str, Callable[[np.ndarray], object]] = {
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
 def test_memory_is_left_to_whoever_holds_a_result(view: Callable[[np.ndarray], object]) -> None:
-    outlet = Outlet(NEED)
-    place = outlet.array
-    held = view(outlet.hand_out())
-    outlet.renew()
-    assert not np.shares_memory(outlet.array, place)
-    other = outlet.array
+    output_buffer = OutputBuffer(NEED)
+    place = output_buffer.array
+    held = view(output_buffer.hand_out())
+    output_buffer.renew()
+    assert not np.shares_memory(output_buffer.array, place)
+    other = output_buffer.array
     del held
-    outlet.hand_out()
-    outlet.renew()
-    assert outlet.array is other
+    output_buffer.hand_out()
+    output_buffer.renew()
+    assert output_buffer.array is other
 
 
 def test_a_result_that_was_dropped_leaves_its_memory_to_the_next() -> None:
-    outlet = Outlet(NEED)
-    place = outlet.array
+    output_buffer = OutputBuffer(NEED)
+    place = output_buffer.array
     for _ in range(3):
-        outlet.renew()
-        outlet.hand_out()
-    assert outlet.array is place
+        output_buffer.renew()
+        output_buffer.hand_out()
+    assert output_buffer.array is place
 
 
 def test_a_result_shows_what_was_written() -> None:
-    outlet = Outlet(NEED)
-    outlet.array[...] = 7
-    found = outlet.hand_out()
+    output_buffer = OutputBuffer(NEED)
+    output_buffer.array[...] = 7
+    found = output_buffer.hand_out()
     assert found.shape == (2, 3)
     assert found.flags.writeable
     np.testing.assert_array_equal(found, 7)
 
 
 def test_who_holds_only_the_last_result_gets_two_arrays_by_turns() -> None:
-    outlet = Outlet(NEED)
+    output_buffer = OutputBuffer(NEED)
     held, places = None, []
     for _ in range(6):
-        outlet.renew()
-        places.append(outlet.array.ctypes.data)
-        held = outlet.hand_out()
+        output_buffer.renew()
+        places.append(output_buffer.array.ctypes.data)
+        held = output_buffer.hand_out()
     assert held is not None
     assert len(set(places)) == 2
 
 
 def test_nothing_is_written_again_while_all_is_held() -> None:
-    outlet = Outlet(NEED)
+    output_buffer = OutputBuffer(NEED)
     held = []
     for value in range(5):
-        outlet.renew()
-        outlet.array[...] = value
-        held.append(outlet.hand_out())
+        output_buffer.renew()
+        output_buffer.array[...] = value
+        held.append(output_buffer.hand_out())
     assert [array[0, 0] for array in held] == [0, 1, 2, 3, 4]

@@ -23,7 +23,7 @@ ON_HOST = Target("onnxruntime")
 ON_DEVICE = Target("ncnn -base=vulkan")
 OTHER_ENGINE = Target("iree -base=vulkan")
 PLAIN = Traits(writes_in_place=True, follows_ports=True)
-KEEPS = Traits(writes_in_place=True, follows_ports=True, residents=True)
+KEEPS = Traits(writes_in_place=True, follows_ports=True, device_values=True)
 Reads = Sequence[tuple[Target, Sequence[str]]]
 
 

@@ -38,8 +38,10 @@ def graph() -> Graph:
     return load_model(helper.make_model(proto, opset_imports=[helper.make_opsetid("", 21)]), {"n": "1..9"})
 
 
-def plan(graph: Graph, *pieces: tuple[str, ...]) -> Plan:
-    return plan_of(graph, [Partition(target=Target("reference"), nodes=piece) for piece in pieces], SETTINGS)
+def plan(graph: Graph, *partitions: tuple[str, ...]) -> Plan:
+    return plan_of(
+        graph, [Partition(target=Target("reference"), nodes=partition) for partition in partitions], SETTINGS
+    )
 
 
 def bucket(range_: SizeRange, how: Plan) -> Bucket:

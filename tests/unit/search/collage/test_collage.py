@@ -30,7 +30,7 @@ ORT, OPENVINO, MNN = Target("onnxruntime"), Target("openvino"), Target("mnn")
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_engine() -> Iterator[None]:
-    """ONNX Runtime counts as one that can hold others' pieces wherever it stands on both sides of them."""
+    """ONNX Runtime counts as one that can hold others' partitions wherever it stands on both sides of them."""
 
     def can_embed(plan: Plan) -> bool:
         return sum(step.target == ORT for step in plan.steps) > 1
@@ -52,33 +52,33 @@ def _no_engine() -> Iterator[None]:
 def search(
     fake: FakeMeasurer, costs: dict[Target, Sequence[float]], seconds: float = 1e9, *, prune: bool = True
 ) -> CollageResult:
-    atoms = len(next(iter(costs.values())))
-    problem = chain_problem(atoms, list(costs))
+    segments = len(next(iter(costs.values())))
+    problem = chain_problem(segments, list(costs))
     problem = replace(problem, settings=replace(problem.settings, prune=prune))
     wholes: dict[Target, Outcome] = {target: measured(sum(own)) for target, own in costs.items()}
     capabilities = {target: Capability(refusals={}) for target in costs}
     return CollageSearch(problem, fake.as_measurer(), capabilities, wholes, unwatched).run(Deadline(seconds))
 
 
-def every_mix(atoms: int, targets: Sequence[Target]) -> Iterator[tuple[Partition, ...]]:
-    for choice in itertools.product(targets, repeat=atoms):
-        runs = [(target, list(run)) for target, run in itertools.groupby(range(atoms), key=lambda i: choice[i])]
+def every_mix(segments: int, targets: Sequence[Target]) -> Iterator[tuple[Partition, ...]]:
+    for choice in itertools.product(targets, repeat=segments):
+        runs = [(target, list(run)) for target, run in itertools.groupby(range(segments), key=lambda i: choice[i])]
         if len(runs) > 1:
             yield tuple(Partition(target=target, nodes=tuple(f"n{i}" for i in run)) for target, run in runs)
 
 
 table = st.integers(2, 5).flatmap(
-    lambda atoms: st.lists(
-        st.lists(st.integers(1, 20).map(float), min_size=atoms, max_size=atoms), min_size=2, max_size=3
+    lambda segments: st.lists(
+        st.lists(st.integers(1, 20).map(float), min_size=segments, max_size=segments), min_size=2, max_size=3
     )
 )
 
 
 @settings(deadline=None)
-@given(rows=table, switch=st.integers(0, 10).map(float))
-def test_the_best_mix_is_found_if_one_is_worth_building(rows: list[list[float]], switch: float) -> None:
+@given(rows=table, transition=st.integers(0, 10).map(float))
+def test_the_best_mix_is_found_if_one_is_worth_building(rows: list[list[float]], transition: float) -> None:
     costs: dict[Target, Sequence[float]] = dict(zip((ORT, OPENVINO, MNN), rows, strict=False))
-    fake = FakeMeasurer(costs, switch_ms=switch)
+    fake = FakeMeasurer(costs, transition_ms=transition)
     best_single = min(map(sum, rows))
     best_mix = min(map(fake.plan_ms, every_mix(len(rows[0]), list(costs))))
     result = search(fake, costs)
@@ -99,14 +99,14 @@ def test_equal_costs_give_the_same_plan() -> None:
 
 def test_few_of_the_edges_are_measured() -> None:
     costs: dict[Target, Sequence[float]] = {ORT: [1.0] * 10 + [5.0] * 10, OPENVINO: [3.0] * 10 + [1.0] * 10}
-    fake = FakeMeasurer(costs, switch_ms=1.0)
+    fake = FakeMeasurer(costs, transition_ms=1.0)
     result = search(fake, costs)
     assert [len(partition.nodes) for partition in result.mixes[0].candidate.partitions] == [10, 10]
     assert fake.measured < 60  # of 20 * 21 / 2 runs * 2 engines * 2 predecessors
 
 
 def test_what_only_whole_plans_show_is_learned() -> None:
-    # Switching back and forth in the middle looks free piece by piece; in a whole plan each switch costs 4.
+    # Switching back and forth in the middle looks free partition by partition; in a whole plan each transition costs 4.
     costs: dict[Target, Sequence[float]] = {
         ORT: [1.0] * 4 + [1.0, 3.0] * 4 + [9.0] * 4,
         OPENVINO: [4.0] * 4 + [3.0, 1.0] * 4 + [1.0] * 4,
@@ -144,8 +144,8 @@ def test_no_time_means_no_mix() -> None:
     assert not result.is_finished
 
 
-def test_no_piece_of_a_mix_spans_two_devices() -> None:
-    """OpenVINO is better throughout but for one atom, so that its pieces meet at the border of the devices."""
+def test_no_partition_of_a_mix_spans_two_devices() -> None:
+    """OpenVINO is better throughout but for one segment, so that its partitions meet at the border of the devices."""
     costs: dict[Target, Sequence[float]] = {ORT: (9.0, 9.0, 9.0, 1.0), OPENVINO: (1.0, 1.0, 1.0, 9.0)}
     problem = chain_problem(4, list(costs))
     places = {"n0": "a", "n1": "a", "n2": "b", "n3": "b"}
@@ -160,16 +160,18 @@ def test_no_piece_of_a_mix_spans_two_devices() -> None:
     ]
 
 
-def unlike(atoms: int, base: float, **special: float) -> list[float]:
-    """Costs of atoms that differ a little, and of some, by number, as they are given."""
-    return [special.get(f"n{atom}", base + atom / 1000) for atom in range(atoms)]
+def unlike(segments: int, base: float, **special: float) -> list[float]:
+    """Costs of segments that differ a little, and of some, by number, as they are given."""
+    return [special.get(f"n{segment}", base + segment / 1000) for segment in range(segments)]
 
 
 def unlike_problem(costs: dict[Target, Sequence[float]]) -> Problem:
-    """A chain of atoms none of which is like another, so that they are searched from coarse to fine."""
-    atoms = len(next(iter(costs.values())))
-    graph = fake_dag([[number - 1] if number else [] for number in range(atoms)], [f"Op{i}" for i in range(atoms)])
-    return replace(chain_problem(atoms, list(costs)), graph=graph)
+    """A chain of segments none of which is like another, so that they are searched from coarse to fine."""
+    segments = len(next(iter(costs.values())))
+    graph = fake_dag(
+        [[number - 1] if number else [] for number in range(segments)], [f"Op{i}" for i in range(segments)]
+    )
+    return replace(chain_problem(segments, list(costs)), graph=graph)
 
 
 def found_in(problem: Problem, fake: FakeMeasurer, costs: dict[Target, Sequence[float]]) -> CollageResult:
@@ -177,10 +179,10 @@ def found_in(problem: Problem, fake: FakeMeasurer, costs: dict[Target, Sequence[
     return CollageSearch(problem, fake.as_measurer(), problem.capabilities, wholes, unwatched).run(NO_END)
 
 
-def test_a_sick_atom_is_found_from_coarse_to_fine() -> None:
-    """Its engine is better on every coarse cell but that one, and there on all atoms but one."""
+def test_a_sick_segment_is_found_from_coarse_to_fine() -> None:
+    """Its engine is better on every coarse cell but that one, and there on all segments but one."""
     costs: dict[Target, Sequence[float]] = {ORT: unlike(60, 1.0, n37=20.0), OPENVINO: unlike(60, 1.5, n37=2.0)}
-    fake = FakeMeasurer(costs, switch_ms=0.5, telling=(ORT, OPENVINO))
+    fake = FakeMeasurer(costs, transition_ms=0.5, telling=(ORT, OPENVINO))
     result = found_in(unlike_problem(costs), fake, costs)
     assert [(p.target, len(p.nodes)) for p in result.mixes[0].candidate.partitions] == [
         (ORT, 37),
@@ -189,11 +191,11 @@ def test_a_sick_atom_is_found_from_coarse_to_fine() -> None:
     ]
     assert result.is_finished
     assert fake.measured < 60
-    assert result.atoms == 60 > LEVELS[0]
+    assert result.segments == 60 > LEVELS[0]
 
 
 def test_what_is_best_inside_a_session_ships_embedded() -> None:
-    """Called in turn each switch costs 4, so the mix loses; inside the session it wins."""
+    """Called in turn each transition costs 4, so the mix loses; inside the session it wins."""
     costs: dict[Target, Sequence[float]] = {ORT: [2.0, 9.0, 2.0, 2.0], OPENVINO: [8.0, 4.0, 8.0, 8.0]}
     fake = FakeMeasurer(costs, surprise_ms=4.0, embedded_ms=0.25, telling=(ORT, OPENVINO))
     best = search(fake, costs).mixes[0]
@@ -218,7 +220,7 @@ def test_the_way_that_is_measured_fastest_is_kept() -> None:
 def test_without_pruning_everything_is_tried_and_little_is_gained() -> None:
     costs: dict[Target, Sequence[float]] = {ORT: unlike(40, 1.0, n20=9.0), OPENVINO: unlike(40, 1.5, n20=1.0)}
     problem = unlike_problem(costs)
-    few, many = FakeMeasurer(costs, switch_ms=0.5), FakeMeasurer(costs, switch_ms=0.5)
+    few, many = FakeMeasurer(costs, transition_ms=0.5), FakeMeasurer(costs, transition_ms=0.5)
     pruned = found_in(problem, few, costs)
     full = found_in(replace(problem, settings=replace(problem.settings, prune=False)), many, costs)
     assert full.mixes[0].measured_ms <= pruned.mixes[0].measured_ms <= 1.02 * full.mixes[0].measured_ms
@@ -227,13 +229,17 @@ def test_without_pruning_everything_is_tried_and_little_is_gained() -> None:
 
 
 def test_a_plan_that_its_bounds_still_allow_is_built() -> None:
-    """By their medians the pieces are a little too dear, by the least of their samples they are not."""
+    """By their medians the partitions are a little too dear, by the least of their samples they are not."""
 
     class Spread(FakeMeasurer):
         def cost(
-            self, piece: Partition, settings: RunSettings, after: Partition | None = None, effort: Effort | None = None
+            self,
+            partition: Partition,
+            settings: RunSettings,
+            after: Partition | None = None,
+            effort: Effort | None = None,
         ) -> Outcome:
-            ms = self.piece_ms(piece)
+            ms = self.partition_ms(partition)
             return Measurement(samples_ms=(0.8 * ms, ms, 1.2 * ms) * 5, compile_s=0.0, load_s=0.0, error=0.0)
 
     costs: dict[Target, Sequence[float]] = {ORT: [5.0, 6.0], OPENVINO: [6.0, 5.0]}

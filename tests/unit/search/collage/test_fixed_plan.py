@@ -30,15 +30,15 @@ WAYS = (SETTINGS, RunSettings(threads=1, embed=True))
 
 
 class FakeMeasurer:
-    """Costs of a plan by how it runs, of all of the main engine's steps at once, and of one piece."""
+    """Costs of a plan by how it runs, of all of the main engine's steps at once, and of one partition."""
 
     def __init__(self, graph: Graph, apart_ms: float = 9.0, inside: Outcome | None = None) -> None:
         self.graph = graph
         self._apart_ms, self._inside = apart_ms, inside or measured(7.0)
-        self.pieces: list[int] = []
+        self.partitions: list[int] = []
 
     def cost(
-        self, piece: Partition, settings: RunSettings, after: Partition | None = None, effort: Effort | None = None
+        self, partition: Partition, settings: RunSettings, after: Partition | None = None, effort: Effort | None = None
     ) -> Measurement:
         return measured(1.0)
 
@@ -48,10 +48,10 @@ class FakeMeasurer:
     def cost_of_main(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
         return measured(6.0)
 
-    def cost_of_piece(
+    def cost_of_partition(
         self, partitions: Sequence[Partition], place: int, settings: RunSettings, effort: Effort
     ) -> Outcome:
-        self.pieces.append(place)
+        self.partitions.append(place)
         return measured(0.5)
 
 
@@ -95,7 +95,7 @@ def test_what_is_asked_for_is_not_measured_both_ways(partitioning: tuple[Graph, 
     assert given_candidate("manual", parts, ways, cast("Measurer", fake)).settings == ways[0]
 
 
-def test_the_main_engines_time_is_shared_out_and_equal_pieces_are_timed_once(
+def test_the_main_engines_time_is_shared_out_and_equal_partitions_are_timed_once(
     partitioning: tuple[Graph, Partitioning],
 ) -> None:
     graph, parts = partitioning
@@ -104,7 +104,7 @@ def test_the_main_engines_time_is_shared_out_and_equal_pieces_are_timed_once(
     main = [ms for ms, part in zip(costs, parts.partitions, strict=True) if part.target == MAIN]
     assert sum(main) == pytest.approx(6.0)
     assert [ms for ms, part in zip(costs, parts.partitions, strict=True) if part.target == OTHER] == [0.5] * 2
-    assert fake.pieces == [1]
+    assert fake.partitions == [1]
 
 
 def test_partitions_beside_each_other_are_predicted_to_take_as_long_as_the_longer_branch() -> None:
@@ -143,7 +143,7 @@ def two_branches() -> onnx.ModelProto:
     return onnx.helper.make_model(body, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
 
 
-def test_a_piece_that_fails_ends_the_plan(partitioning: tuple[Graph, Partitioning]) -> None:
+def test_a_partition_that_fails_ends_the_plan(partitioning: tuple[Graph, Partitioning]) -> None:
     graph, parts = partitioning
     fake = FakeMeasurer(graph)
     fake.cost_of_main = lambda *_: Failure(stage="run", reason="on purpose", cause=Cause.ENGINE)  # type: ignore[method-assign]

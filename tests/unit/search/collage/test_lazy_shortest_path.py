@@ -27,24 +27,24 @@ Table = dict[Target, Sequence[float]]
 
 
 class Uneven(FakeMeasurer):
-    """Each piece costs something else, whatever its atoms cost, so that estimates are wrong either way."""
+    """Each partition costs something else, whatever its segments cost, so that estimates are wrong either way."""
 
     def cost(
         self,
-        piece: Partition,
+        partition: Partition,
         settings: RunSettings,
         after: Partition | None = None,
         effort: Effort | None = None,
     ) -> Measurement:
         self.measured += 1
         behind = after and (str(after.target), after.nodes)
-        return measured(random.Random(repr((str(piece.target), piece.nodes, behind))).uniform(1.0, 9.0))
+        return measured(random.Random(repr((str(partition.target), partition.nodes, behind))).uniform(1.0, 9.0))
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    atoms = draw(st.integers(2, 5))
-    ms = st.lists(st.integers(1, 9).map(float), min_size=atoms, max_size=atoms)
+    segments = draw(st.integers(2, 5))
+    ms = st.lists(st.integers(1, 9).map(float), min_size=segments, max_size=segments)
     return {target: draw(ms) for target in TARGETS[: draw(st.integers(2, 3))]}
 
 
@@ -81,26 +81,26 @@ def every_mix(table: Table) -> list[tuple[Edge[Target], ...]]:
     return [path for path in found if len(path) > 1]
 
 
-def true_ms(path: Sequence[Edge[Target]], table: Table, switch_ms: float) -> float:
-    return sum(sum(table[edge.target][edge.start : edge.end]) for edge in path) + switch_ms * (len(path) - 1)
+def true_ms(path: Sequence[Edge[Target]], table: Table, transition_ms: float) -> float:
+    return sum(sum(table[edge.target][edge.start : edge.end]) for edge in path) + transition_ms * (len(path) - 1)
 
 
 @settings(deadline=None)
-@given(table=tables(), switch_ms=st.integers(0, 5).map(float))
-def test_where_estimates_are_never_too_high_nothing_is_faster(table: Table, switch_ms: float) -> None:
-    costs = told(table, FakeMeasurer(table, switch_ms=switch_ms))
-    path = paths_over(costs, table).best(range(len(costs.atoms)), NO_END)
+@given(table=tables(), transition_ms=st.integers(0, 5).map(float))
+def test_where_estimates_are_never_too_high_nothing_is_faster(table: Table, transition_ms: float) -> None:
+    costs = told(table, FakeMeasurer(table, transition_ms=transition_ms))
+    path = paths_over(costs, table).best(range(len(costs.segments)), NO_END)
     assert path is not None
     assert all(map(costs.is_measured, path.edges))
-    assert math.isclose(path.cost, true_ms(path.edges, table, switch_ms))
-    assert math.isclose(path.cost, min(true_ms(mix, table, switch_ms) for mix in every_mix(table)))
+    assert math.isclose(path.cost, true_ms(path.edges, table, transition_ms))
+    assert math.isclose(path.cost, min(true_ms(mix, table, transition_ms) for mix in every_mix(table)))
 
 
 @settings(deadline=None)
 @given(table=tables())
 def test_of_all_that_is_known_at_the_end_nothing_is_better(table: Table) -> None:
     costs = told(table, Uneven(table))
-    path = paths_over(costs, table).best(range(len(costs.atoms)), NO_END)
+    path = paths_over(costs, table).best(range(len(costs.segments)), NO_END)
     assert path is not None
     assert all(map(costs.is_measured, path.edges))
     assert math.isclose(path.cost, min(sum(map(costs.cost, mix)) for mix in every_mix(table)))
@@ -118,7 +118,7 @@ def test_only_what_may_be_on_the_best_path_is_measured() -> None:
     assert paths.rounds == 2
 
 
-def test_pieces_begin_at_stops_only() -> None:
+def test_partitions_begin_at_stops_only() -> None:
     table: Table = {ORT: [1.0, 9.0, 9.0, 9.0], MNN: [9.0, 1.0, 1.0, 1.0]}
     path = paths_over(told(table, FakeMeasurer(table)), table).best((0, 2), NO_END)
     assert path is not None
@@ -126,7 +126,7 @@ def test_pieces_begin_at_stops_only() -> None:
     assert path.cost == 12.0
 
 
-def test_at_a_seam_a_piece_ends_though_the_next_is_on_the_same_engine() -> None:
+def test_at_a_seam_a_partition_ends_though_the_next_is_on_the_same_engine() -> None:
     table: Table = {ORT: [1.0, 1.0], MNN: [9.0, 9.0]}
     path = paths_over(told(table, FakeMeasurer(table)), table, seams=(1,)).best((0, 1), NO_END)
     assert path is not None
@@ -145,7 +145,7 @@ def test_what_is_not_worth_building_is_not_measured() -> None:
 
 def test_a_path_that_a_measurement_spoils_is_given_up() -> None:
     table: Table = {ORT: [1.0, 9.0], MNN: [9.0, 1.0]}
-    fake = FakeMeasurer(table, switch_ms=7.0)
+    fake = FakeMeasurer(table, transition_ms=7.0)
     assert paths_over(told(table, fake), table, most=8.0).best((0, 1), NO_END) is None
     assert fake.measured == 2
 

@@ -18,7 +18,7 @@ def shares(*engines: Sequence[float]) -> Callable[[int, int], list[float]]:
     return lambda start, end: [sum(costs[start:end]) for costs in engines]
 
 
-def test_the_cell_with_the_sick_atom_is_split_at_the_next_level() -> None:
+def test_the_cell_with_the_sick_segment_is_split_at_the_next_level() -> None:
     assert finer((0, 4), LEVELS, 8, shares(ONE, TWO), (), 15.0) == (0, 2, 4)
     assert finer((0, 2, 4), LEVELS, 8, shares(ONE, TWO), (), 15.0) == (0, 2, 3, 4)
 

@@ -30,7 +30,7 @@ MIX = Candidate(name="collage", label="collage", partitions=PARTS, settings=SETT
 def test_a_result_survives_json() -> None:
     result = CollageResult(
         mixes=(Mix(candidate=MIX, measured_ms=2.5), Mix(candidate=replace(MIX, settings=INSIDE), measured_ms=3.0)),
-        atoms=3,
+        segments=3,
         rounds=4,
         is_finished=False,
         known=(
@@ -56,19 +56,19 @@ def test_another_budget_seed_or_target_is_another_question() -> None:
 
 
 SPOILT: dict[str, Callable[[Any], object]] = {
-    "a node too many": lambda data: data["mixes"][0]["pieces"][0][1].append(9),
-    "a node twice": lambda data: data["mixes"][0]["pieces"][0][1].append(1),
-    "a node too few": lambda data: data["mixes"][0]["pieces"][1][1].pop(),
-    "an order that cannot run": lambda data: data["mixes"][0]["pieces"].reverse(),
-    "an engine that was not asked for": lambda data: data["mixes"][0]["pieces"][0].__setitem__(0, "mnn"),
-    "an engine that there is not": lambda data: data["mixes"][0]["pieces"][0].__setitem__(0, "-x y"),
-    "other atoms": lambda data: data.update(atoms=4, shares={}, known=[]),
+    "a node too many": lambda data: data["mixes"][0]["partitions"][0][1].append(9),
+    "a node twice": lambda data: data["mixes"][0]["partitions"][0][1].append(1),
+    "a node too few": lambda data: data["mixes"][0]["partitions"][1][1].pop(),
+    "an order that cannot run": lambda data: data["mixes"][0]["partitions"].reverse(),
+    "an engine that was not asked for": lambda data: data["mixes"][0]["partitions"][0].__setitem__(0, "mnn"),
+    "an engine that there is not": lambda data: data["mixes"][0]["partitions"][0].__setitem__(0, "-x y"),
+    "other segments": lambda data: data.update(segments=4, shares={}, known=[]),
 }
 
 
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_a_record_that_does_not_fit_the_model_is_refused(spoil: str) -> None:
-    result = CollageResult(mixes=(Mix(candidate=MIX, measured_ms=2.5),), atoms=3, rounds=1, is_finished=True)
+    result = CollageResult(mixes=(Mix(candidate=MIX, measured_ms=2.5),), segments=3, rounds=1, is_finished=True)
     data = to_json(PROBLEM, result)
     assert from_json(PROBLEM, data) == result
     data = json.loads(json.dumps(data))

@@ -1,4 +1,4 @@
-"""Figures where there are some, estimates where pieces allow one, nothing where nothing is known."""
+"""Figures where there are some, estimates where partitions allow one, nothing where nothing is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 
 from intarsia.search.collage.edge_costs import Known
-from intarsia.search.collage.segment_costs import Figure, PieceCosts
+from intarsia.search.collage.segment_costs import Figure, PartitionCosts
 from intarsia.search.collage.shortest_path import Edge
 from intarsia.target import Target
 
@@ -19,7 +19,7 @@ def known(start: int, end: int, target: Target, ms: float, after: Target | None 
     return Known(start=start, end=end, target=target, after=after, ms=ms)
 
 
-COSTS = PieceCosts(
+COSTS = PartitionCosts(
     4,
     {ONE: 9.5},
     SHARES,
@@ -39,21 +39,21 @@ def test_an_estimate_is_the_shares_and_what_a_border_was_seen_to_cost() -> None:
     assert COSTS.alone(TWO, 0, 2) == Figure(3.25, False)
 
 
-def test_a_switch_is_what_a_piece_takes_beyond_itself_alone() -> None:
-    assert COSTS.switch(ONE, TWO) == 0.75
-    assert COSTS.switch(TWO, ONE) == 0.75  # never seen: as any other
+def test_a_switch_is_what_a_partition_takes_beyond_itself_alone() -> None:
+    assert COSTS.transition(ONE, TWO) == 0.75
+    assert COSTS.transition(TWO, ONE) == 0.75  # never seen: as any other
     assert COSTS.behind(Edge(2, 3, TWO, ONE)) == Figure(1.25 + 0.75, False)
-    assert PieceCosts(4, {}, SHARES, []).behind(Edge(2, 3, TWO, ONE)) is None
+    assert PartitionCosts(4, {}, SHARES, []).behind(Edge(2, 3, TWO, ONE)) is None
 
 
-def test_atoms_that_a_target_failed_on_have_no_figure() -> None:
+def test_segments_that_a_target_failed_on_have_no_figure() -> None:
     assert COSTS.has_failed(TWO, 2, 4)
     assert not COSTS.has_failed(TWO, 0, 3)
     assert COSTS.alone(TWO, 2, 4) is None
     assert COSTS.within(TWO, 3, 4) is None
 
 
-def test_a_plan_has_a_figure_if_all_its_pieces_have_one() -> None:
+def test_a_plan_has_a_figure_if_all_its_partitions_have_one() -> None:
     assert COSTS.plan([Edge(0, 1, ONE, None), Edge(1, 3, TWO, ONE)]) == pytest.approx(1.5 + 3.0)
     assert COSTS.plan([Edge(0, 2, ONE, None), Edge(2, 4, TWO, ONE)]) is None
 

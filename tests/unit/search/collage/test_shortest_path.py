@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from intarsia.search.collage.shortest_path import Edge, shortest_path
 
 
-def every_path(atoms: int, targets: list[str]) -> Iterator[tuple[Edge[str], ...]]:
-    for inner in itertools.product([False, True], repeat=atoms - 1):
-        bounds = [0, *(i for i, cut in enumerate(inner, start=1) if cut), atoms]
+def every_path(segments: int, targets: list[str]) -> Iterator[tuple[Edge[str], ...]]:
+    for inner in itertools.product([False, True], repeat=segments - 1):
+        bounds = [0, *(i for i, cut in enumerate(inner, start=1) if cut), segments]
         spans = list(itertools.pairwise(bounds))
         for choice in itertools.product(targets, repeat=len(spans)):
             if any(a == b for a, b in itertools.pairwise(choice)):
@@ -39,11 +39,11 @@ tables = st.composite(table)()
 
 
 @settings(deadline=None)
-@given(atoms=st.integers(1, 5), count=st.integers(1, 3), cost=tables)
-def test_nothing_is_shorter(atoms: int, count: int, cost: Callable[[Edge[str]], float]) -> None:
+@given(segments=st.integers(1, 5), count=st.integers(1, 3), cost=tables)
+def test_nothing_is_shorter(segments: int, count: int, cost: Callable[[Edge[str]], float]) -> None:
     targets = ["a", "b", "c"][:count]
-    costs = [sum(map(cost, path)) for path in every_path(atoms, targets)]
-    found = shortest_path(atoms, targets, cost)
+    costs = [sum(map(cost, path)) for path in every_path(segments, targets)]
+    found = shortest_path(segments, targets, cost)
     if min(costs, default=math.inf) == math.inf:
         assert found is None
         return
@@ -51,11 +51,11 @@ def test_nothing_is_shorter(atoms: int, count: int, cost: Callable[[Edge[str]], 
     assert math.isclose(found.cost, min(costs))
     assert math.isclose(sum(map(cost, found.edges)), found.cost)
     assert [edge.start for edge in found.edges] == [0, *(edge.end for edge in found.edges[:-1])]
-    assert found.edges[-1].end == atoms
+    assert found.edges[-1].end == segments
     assert all(a.target == b.after != b.target for a, b in itertools.pairwise(found.edges))
 
 
-def test_a_tie_goes_to_fewer_pieces_and_the_first_target() -> None:
+def test_a_tie_goes_to_fewer_partitions_and_the_first_target() -> None:
     path = shortest_path(3, ["b", "a"], lambda edge: float(edge.end - edge.start))
     assert path is not None
     assert path.edges == (Edge(0, 3, "b", None),)
@@ -64,8 +64,8 @@ def test_a_tie_goes_to_fewer_pieces_and_the_first_target() -> None:
 def test_a_switch_that_costs_too_much_is_not_made() -> None:
     own = {(0, "a"): 1.0, (0, "b"): 5.0, (1, "a"): 5.0, (1, "b"): 1.0}
 
-    def cost(edge: Edge[str], switch: float) -> float:
-        return sum(own[i, edge.target] for i in range(edge.start, edge.end)) + (switch if edge.after else 0.0)
+    def cost(edge: Edge[str], transition: float) -> float:
+        return sum(own[i, edge.target] for i in range(edge.start, edge.end)) + (transition if edge.after else 0.0)
 
     cheap = shortest_path(2, ["a", "b"], lambda edge: cost(edge, 1.0))
     dear = shortest_path(2, ["a", "b"], lambda edge: cost(edge, 9.0))
@@ -75,7 +75,7 @@ def test_a_switch_that_costs_too_much_is_not_made() -> None:
     assert len(dear.edges) == 1
 
 
-def test_at_a_seam_the_next_piece_may_be_on_the_same_target() -> None:
+def test_at_a_seam_the_next_partition_may_be_on_the_same_target() -> None:
     def cost(edge: Edge[str]) -> float:
         return math.inf if edge.start < 2 < edge.end or edge.target == "b" else float(edge.end - edge.start)
 
@@ -86,12 +86,12 @@ def test_at_a_seam_the_next_piece_may_be_on_the_same_target() -> None:
 
 
 @settings(deadline=None)
-@given(atoms=st.integers(2, 5), cost=tables, stops=st.sets(st.integers(1, 4)))
-def test_pieces_begin_and_end_at_stops(atoms: int, cost: Callable[[Edge[str]], float], stops: set[int]) -> None:
-    stops = {stop for stop in stops if stop < atoms}
-    allowed = {0, *stops, atoms}
-    paths = [p for p in every_path(atoms, ["a", "b"]) if all({edge.start, edge.end} <= allowed for edge in p)]
+@given(segments=st.integers(2, 5), cost=tables, stops=st.sets(st.integers(1, 4)))
+def test_partitions_begin_and_end_at_stops(segments: int, cost: Callable[[Edge[str]], float], stops: set[int]) -> None:
+    stops = {stop for stop in stops if stop < segments}
+    allowed = {0, *stops, segments}
+    paths = [p for p in every_path(segments, ["a", "b"]) if all({edge.start, edge.end} <= allowed for edge in p)]
     least = min((sum(map(cost, path)) for path in paths), default=math.inf)
-    found = shortest_path(atoms, ["a", "b"], cost, stops=stops)
+    found = shortest_path(segments, ["a", "b"], cost, stops=stops)
     assert (found is None) == (least == math.inf)
     assert found is None or math.isclose(found.cost, least)

@@ -94,7 +94,7 @@ def test_the_plan_that_was_asked_for_obeys_the_limit_too() -> None:
     check_memory(["mix"], found, None)
 
 
-def test_a_mix_that_left_the_duel_is_told_with_its_figure() -> None:
+def test_a_mix_that_left_the_paired_benchmark_is_told_with_its_figure() -> None:
     left = replace(verdict({"single": 10.0}, {"single": 100, "mix": 100}), left_ms={"mix": (20.0,) * 10})
     choice = choose([MIX], SINGLE, left)
     assert choice.conclusion is Conclusion.LOST
@@ -118,7 +118,7 @@ def test_a_mix_that_failed_says_how_and_several_are_summed_up() -> None:
     assert (choice.conclusion, choice.reason) == (Conclusion.FAILED, "the mix failed at run: SIGSEGV")
     several = replace(found, failed={"mix": ("run", "SIGSEGV"), "other": ("load", "no")})
     assert choose([MIX, OTHER], SINGLE, several).reason == "every mix failed"
-    assert choose([], SINGLE, found).conclusion is Conclusion.NO_RIVAL
+    assert choose([], SINGLE, found).conclusion is Conclusion.NO_ALTERNATIVE
 
 
 def test_it_is_spoken_of_the_mix_that_came_nearest() -> None:
@@ -139,7 +139,7 @@ def test_a_plan_in_reduced_precision_that_does_not_ship_has_a_reason() -> None:
     assert REDUCED.precisions
     found = verdict({"single": 10.0, "reduced": 10.0}, {"single": 100, "reduced": 100})
     told = choose([REDUCED], SINGLE, found)
-    assert told.conclusion is Conclusion.NO_RIVAL
+    assert told.conclusion is Conclusion.NO_ALTERNATIVE
     assert told.reason == (
         "no mix of engines promised to be faster; "
         "no difference shown between single in bf16 and single (1.00 to 1.00 times as fast)"
@@ -147,7 +147,7 @@ def test_a_plan_in_reduced_precision_that_does_not_ship_has_a_reason() -> None:
     left = replace(verdict({"single": 10.0}, {"single": 100}), left_ms={"reduced": (20.0,) * 10})
     assert choose([REDUCED], SINGLE, left).reason.endswith("it is slower: 0.50 times as fast (0.50 to 0.50)")
     fast = verdict({"single": 10.0, "reduced": 5.0}, {"single": 100, "reduced": 100})
-    over = {"reduced": "single in bf16 has an error of 0.2 on unseen inputs; 0.1 is allowed"}
+    over = {"reduced": "single in bf16 has an error of 0.2 on validation inputs; 0.1 is allowed"}
     choice = choose([REDUCED], SINGLE, fast, over_error=over)
     assert (choice.plan, choice.reason.endswith(over["reduced"])) == (SINGLE, True)
     assert choose([REDUCED], SINGLE, fast).plan is REDUCED
@@ -192,10 +192,10 @@ def test_a_plan_that_grows_over_the_limit_in_the_last_process_does_not_ship() ->
         check_last("single", 201 * MB, 200 * MB)
 
 
-@pytest.mark.parametrize("rivals", [[], [MIX]])
-def test_where_no_plan_ran_the_failure_of_one_is_told(rivals: list[Candidate]) -> None:
+@pytest.mark.parametrize("alternatives", [[], [MIX]])
+def test_where_no_plan_ran_the_failure_of_one_is_told(alternatives: list[Candidate]) -> None:
     found = replace(verdict({}, {}), failed={"single": ("crash", "the process was killed by SIGKILL")})
     with pytest.raises(BackendCrashError, match="killed by SIGKILL"):
-        choose(rivals, None, found, singles=[SINGLE])
+        choose(alternatives, None, found, singles=[SINGLE])
     with pytest.raises(ExecutionError, match="nothing ran"):
-        choose(rivals, None, verdict({}, {}), singles=[SINGLE])
+        choose(alternatives, None, verdict({}, {}), singles=[SINGLE])

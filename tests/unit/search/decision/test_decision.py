@@ -72,7 +72,7 @@ def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
     assert choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30)).plan is SINGLE
 
 
-def test_a_void_duel_shows_nothing() -> None:
+def test_a_void_paired_benchmark_shows_nothing() -> None:
     control = [13.0] * 10 + [10.0] * 20
     choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True, control=control))
     assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.VOID)
@@ -80,14 +80,14 @@ def test_a_void_duel_shows_nothing() -> None:
     assert choice.reason == told
 
 
-def test_a_void_duel_in_which_no_mix_seemed_faster_says_so() -> None:
+def test_a_void_paired_benchmark_in_which_no_mix_seemed_faster_says_so() -> None:
     control = [13.0] * 10 + [10.0] * 20
     choice = choose([MIX], SINGLE, verdict([12.5] * 30, [10.0] * 30, is_void=True, control=control))
     told = "no mix seemed faster (0.80 to 0.80) on a noisy machine (the same plan against itself: 0.77 to 1.00)"
     assert (choice.conclusion, choice.reason) == (Conclusion.VOID, told)
 
 
-def test_a_duel_that_did_not_end_is_no_matter_of_noise() -> None:
+def test_a_paired_benchmark_that_did_not_end_is_no_matter_of_noise() -> None:
     choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True))
     told = "the paired benchmark did not come to its end, so no mix was shown to be faster"
     assert (choice.conclusion, choice.reason) == (Conclusion.VOID, told)
@@ -144,7 +144,7 @@ class Track:
 
 
 def test_an_engine_tuned_in_a_bad_moment_races_if_its_figure_is_still_better() -> None:
-    """Winograd was tuned at 14 ms and ONNX Runtime at 19; in the duel Winograd takes 33."""
+    """Winograd was tuned at 14 ms and ONNX Runtime at 19; in the paired benchmark Winograd takes 33."""
     singles = [candidate("winograd", 14.0), candidate("ort", 19.0), candidate("slow", 40.0)]
     track = Track({"winograd": 33.0, "ort": 19.5, "slow": 41.0})
     found = side_by_side(singles, [MIX], Track({**track.ms, "collage": 30.0}))
@@ -187,14 +187,14 @@ def test_an_engine_with_many_settings_does_not_keep_others_out() -> None:
 
 
 class Races:
-    """In the place of the duel: whether each of them, one after the other, is void."""
+    """In the place of the paired benchmark: whether each of them, one after the other, is void."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *are_void: bool) -> None:
         self.are_void = list(are_void)
         self.fields: list[list[str]] = []
         self.is_slow_at_first = False
         self.measurer = FakeMeasurer({})
-        monkeypatch.setattr(decision, "duel", self.duel)
+        monkeypatch.setattr(decision, "paired_benchmark", self.paired_benchmark)
         monkeypatch.setattr(decision, "plan_of", lambda *_: None)
         opened = SimpleNamespace(error=0.0, allowed=1e-3, memory=footprint(100).memory[0])
         builder = SimpleNamespace(
@@ -204,7 +204,7 @@ class Races:
         )
         monkeypatch.setattr(decision, "Builder", lambda *_: builder)
 
-    def duel(self, folder: Path, contenders: Sequence[Contender], *_: object) -> Verdict:
+    def paired_benchmark(self, folder: Path, contenders: Sequence[Contender], *_: object) -> Verdict:
         names = [each.name for each in contenders]
         self.fields.append(names)
         single = 30.0 if len(self.fields) == 1 and self.is_slow_at_first else 10.0
@@ -240,8 +240,8 @@ def test_a_void_race_decides_nothing_and_is_run_again_by_each_compile(monkeypatc
 
 def test_a_race_that_time_cut_short_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     races = Races(monkeypatch, False)
-    duel = races.duel
-    monkeypatch.setattr(decision, "duel", lambda *asked: replace(duel(*asked), is_void=True))
+    paired_benchmark = races.paired_benchmark
+    monkeypatch.setattr(decision, "paired_benchmark", lambda *asked: replace(paired_benchmark(*asked), is_void=True))
     first, second = races.compiled(), races.compiled()
     assert (first.is_void, second.is_void, second.is_replayed) == (True, True, True)
 
@@ -271,14 +271,14 @@ def test_a_race_that_the_machine_kept_somebody_out_of_is_run_again(
     monkeypatch: pytest.MonkeyPatch, cause: Cause, is_replayed: bool
 ) -> None:
     races = Races(monkeypatch, False, False)
-    duel, out = races.duel, {"collage": ("crash", "it was killed")}
+    paired_benchmark, out = races.paired_benchmark, {"collage": ("crash", "it was killed")}
 
     def without_the_mix(*asked: Any) -> Verdict:
-        found = duel(*asked)
+        found = paired_benchmark(*asked)
         rounds = {name: ms for name, ms in found.rounds_ms.items() if name != "collage"}
         return replace(found, rounds_ms=rounds, failed=out, causes={"collage": cause})
 
-    monkeypatch.setattr(decision, "duel", without_the_mix)
+    monkeypatch.setattr(decision, "paired_benchmark", without_the_mix)
     first, second = races.compiled(), races.compiled()
     assert (first.failed, second.failed) == (out, out)
     assert second.is_replayed is is_replayed

@@ -19,7 +19,7 @@ from intarsia.partitioning import Partition
 from intarsia.search.decision.prediction import failure_error
 from intarsia.target import Target
 
-PIECE = Partition(target=Target("mnn"), nodes=("a", "b"))
+PARTITION = Partition(target=Target("mnn"), nodes=("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ PIECE = Partition(target=Target("mnn"), nodes=("a", "b"))
     ],
 )
 def test_the_error_is_that_of_the_stage(stage: str, error: type[IntarsiaError], message: str) -> None:
-    found = failure_error(PIECE, Failure(stage=stage, reason="why", cause=Cause.ENGINE))
+    found = failure_error(PARTITION, Failure(stage=stage, reason="why", cause=Cause.ENGINE))
     assert (type(found), str(found)) == (error, message)
 
 
 def test_the_script_that_shows_it_again_is_named() -> None:
-    found = failure_error(PIECE, Failure(stage="crash", reason="why", cause=Cause.ENGINE, repro="/r.py"))
+    found = failure_error(PARTITION, Failure(stage="crash", reason="why", cause=Cause.ENGINE, repro="/r.py"))
     assert str(found).endswith("why; see it again with /r.py")

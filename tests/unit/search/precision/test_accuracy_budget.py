@@ -14,9 +14,9 @@ from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.worker.progress import unwatched
 from intarsia.planning.problem import Candidate
-from intarsia.search.precision.accuracy_budget import Allowance
-from intarsia.search.precision.reduced_precision import Rough, RoughPlans
-from intarsia.search.precision.validation_set import UNSEEN
+from intarsia.search.precision.accuracy_budget import AccuracyBudget
+from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
+from intarsia.search.precision.validation_set import VALIDATION
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual
 from tests.unit.search.fakes import MemoryStore, chain_problem
@@ -44,11 +44,11 @@ class Telling:
         return [(np.full(4, 1.0 + off), np.full(2, 1.0)) for _ in inputs]
 
 
-def allowance(folder: Path, max_error: float | None, off: float = 0.0) -> tuple[Allowance, Candidate]:
-    return _allowance(Telling(folder, off), max_error)
+def accuracy_budget(folder: Path, max_error: float | None, off: float = 0.0) -> tuple[AccuracyBudget, Candidate]:
+    return _accuracy_budget(Telling(folder, off), max_error)
 
 
-def _allowance(telling: Any, max_error: float | None) -> tuple[Allowance, Candidate]:
+def _accuracy_budget(telling: Any, max_error: float | None) -> tuple[AccuracyBudget, Candidate]:
     problem = chain_problem(2, [TARGET])
     problem = replace(problem, settings=replace(problem.settings, max_error=max_error), graph=loaded(residual()))
     plan = Candidate(
@@ -58,7 +58,7 @@ def _allowance(telling: Any, max_error: float | None) -> tuple[Allowance, Candid
         settings=_run(problem.threads),
         predicted_ms=(1.0,),
     )
-    return Allowance(problem, telling, [plan], [], unwatched), plan
+    return AccuracyBudget(problem, telling, [plan], [], unwatched), plan
 
 
 def _run(threads: int) -> Any:
@@ -68,55 +68,62 @@ def _run(threads: int) -> Any:
 
 
 def test_by_default_nothing_in_less_than_fp32_is_even_proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("intarsia.search.precision.accuracy_budget.RoughSearch", None)  # whoever looks for one fails
-    nothing, plan = allowance(tmp_path, None)
-    assert nothing.plans() == RoughPlans()
+    monkeypatch.setattr(
+        "intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", None
+    )  # whoever looks for one fails
+    nothing, plan = accuracy_budget(tmp_path, None)
+    assert nothing.plans() == ReducedPrecisionPlans()
     assert nothing.judge(plan) is None
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("off", "holds"), [(0.009, True), (0.011, False)])
 def test_what_won_is_judged_by_its_worst_output(tmp_path: Path, off: float, holds: bool) -> None:
-    some, plan = allowance(tmp_path, 0.01, off)
-    rough = replace(plan, settings=replace(plan.settings, max_error=0.01))
-    accuracy = some.judge(rough)
+    some, plan = accuracy_budget(tmp_path, 0.01, off)
+    reduced = replace(plan, settings=replace(plan.settings, max_error=0.01))
+    accuracy = some.judge(reduced)
     assert accuracy is not None
-    assert (accuracy.inputs, accuracy.holds) == (UNSEEN, holds)
+    assert (accuracy.inputs, accuracy.holds) == (VALIDATION, holds)
     assert accuracy.worst["y"] == pytest.approx(off)
     assert accuracy.mean["z"] == 0.0
 
 
 def test_what_is_known_of_a_plan_is_not_asked_again(tmp_path: Path) -> None:
     telling: Any = Telling(tmp_path, 0.005)
-    some, plan = _allowance(telling, 0.01)
-    rough = replace(plan, settings=replace(plan.settings, max_error=0.01))
-    first = some.judge(rough)
+    some, plan = _accuracy_budget(telling, 0.01)
+    reduced = replace(plan, settings=replace(plan.settings, max_error=0.01))
+    first = some.judge(reduced)
     assert (telling.asked, telling.measured, telling.cached) == (2, 1, 0)
-    again, _ = _allowance(telling, 0.01)
-    assert again.judge(rough) == first
+    again, _ = _accuracy_budget(telling, 0.01)
+    assert again.judge(reduced) == first
     assert (telling.asked, telling.measured, telling.cached) == (2, 1, 1)
-    stricter, _ = _allowance(telling, 0.006)
-    stricter.judge(rough)
+    stricter, _ = _accuracy_budget(telling, 0.006)
+    stricter.judge(reduced)
     assert telling.asked == 4
 
 
 def test_plans_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     telling: Any = Telling(tmp_path, 0.0)
-    some, plan = _allowance(telling, 0.01)
+    some, plan = _accuracy_budget(telling, 0.01)
     precision = Precision.of({"conv1": Scheme.STATIC}, {"picture": (-5.0, 5.0)})
     settings = replace(plan.settings, max_error=0.01)
-    rough = replace(
+    reduced = replace(
         plan,
         name="single, int8-static",
         partitions=(replace(plan.partitions[0], precision=precision),),
         settings=settings,
     )
-    found = RoughPlans(found=(Rough(candidate=rough, error=0.004),), dropped=(("a", "too slow"),), reason="why")
+    found = ReducedPrecisionPlans(
+        found=(ReducedPrecision(candidate=reduced, error=0.004),), dropped=(("a", "too slow"),), reason="why"
+    )
     monkeypatch.setattr(
-        "intarsia.search.precision.accuracy_budget.RoughSearch", lambda *_: SimpleNamespace(run=lambda exact: found)
+        "intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch",
+        lambda *_: SimpleNamespace(run=lambda exact: found),
     )
     assert some.plans() == found
-    monkeypatch.setattr("intarsia.search.precision.accuracy_budget.RoughSearch", None)  # whoever looks again fails
-    again, _ = _allowance(telling, 0.01)
+    monkeypatch.setattr(
+        "intarsia.search.precision.accuracy_budget.ReducedPrecisionSearch", None
+    )  # whoever looks again fails
+    again, _ = _accuracy_budget(telling, 0.01)
     assert again.plans() == found
     assert (telling.measured, telling.cached) == (1, 1)

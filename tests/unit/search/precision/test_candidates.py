@@ -14,16 +14,16 @@ from intarsia.config.precision import Precision, Scheme
 from intarsia.cost.records.record import Failure
 from intarsia.partitioning import Partition
 from intarsia.search.precision import candidates
-from intarsia.search.precision.candidates import Cut, in_rough_types, most_that_fits
+from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 
-EXACT, ROUGH = Target("openvino"), Target("openvino -inference-precision=bf16")
+EXACT, REDUCED = Target("openvino"), Target("openvino -inference-precision=bf16")
 
 
-def chain(atoms: int) -> Cut:
-    problem = chain_problem(atoms, [EXACT])
-    return Cut(graph=problem.graph, atoms=problem.atoms, exact=EXACT, rough=ROUGH)
+def chain(segments: int) -> Cut:
+    problem = chain_problem(segments, [EXACT])
+    return Cut(graph=problem.graph, segments=problem.segments, exact=EXACT, reduced=REDUCED)
 
 
 @pytest.fixture
@@ -34,32 +34,32 @@ def bf16(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("bf16")
 def test_each_engine_that_can_computes_in_less() -> None:
     mix = (Partition(target=Target("onnxruntime"), nodes=("a",)), Partition(target=EXACT, nodes=("b",)))
-    (found,) = in_rough_types(mix)
-    assert found == (mix[0], Partition(target=ROUGH, nodes=("b",)))
+    (found,) = in_reduced_types(mix)
+    assert found == (mix[0], Partition(target=REDUCED, nodes=("b",)))
     assert [part.precisions for part in found] == [(), ("bf16",)]
-    assert list(in_rough_types(mix[:1])) == []
+    assert list(in_reduced_types(mix[:1])) == []
 
 
 def test_a_part_may_compute_in_a_type_and_in_schemes() -> None:
     precision = Precision.of({"a": Scheme.STATIC}, {"x": (0.0, 1.0)})
-    assert Partition(target=ROUGH, nodes=("a",), precision=precision).precisions == ("bf16", "int8-static")
+    assert Partition(target=REDUCED, nodes=("a",), precision=precision).precisions == ("bf16", "int8-static")
 
 
 def test_a_cut_covers_the_model_in_order() -> None:
     cut = chain(5)
     assert [(part.target, part.nodes) for part in cut.parts(2, is_head=True)] == [
-        (ROUGH, ("n0", "n1")),
+        (REDUCED, ("n0", "n1")),
         (EXACT, ("n2", "n3", "n4")),
     ]
     assert [(part.target, part.nodes) for part in cut.parts(2, is_head=False)] == [
         (EXACT, ("n0", "n1", "n2")),
-        (ROUGH, ("n3", "n4")),
+        (REDUCED, ("n3", "n4")),
     ]
-    assert [part.target for part in cut.parts(5, is_head=True)] == [ROUGH]
+    assert [part.target for part in cut.parts(5, is_head=True)] == [REDUCED]
 
 
-def rough_nodes(parts: tuple[Partition, ...]) -> set[str]:
-    return {node for part in parts if part.target == ROUGH for node in part.nodes}
+def reduced_nodes(parts: tuple[Partition, ...]) -> set[str]:
+    return {node for part in parts if part.target == REDUCED for node in part.nodes}
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40), st.floats(0.01, 0.99))
@@ -70,14 +70,14 @@ def test_what_is_found_fits_whatever_the_layers_cost(squares: list[float], share
 
     def error_of(parts: tuple[Partition, ...]) -> float:
         measured.append(parts)
-        return math.sqrt(sum(cost[node] for node in rough_nodes(parts)))
+        return math.sqrt(sum(cost[node] for node in reduced_nodes(parts)))
 
     whole = math.sqrt(sum(squares))
     if whole == 0.0:
         return
     found = most_that_fits(cut, whole, share * whole, error_of)
     assert len(measured) <= 2 + candidates.TRIES
-    assert all(0 < len(rough_nodes(parts)) < len(squares) for parts in measured)
+    assert all(0 < len(reduced_nodes(parts)) < len(squares) for parts in measured)
     if found is not None:
         assert found in measured
         assert error_of(found) <= share * whole
@@ -85,17 +85,17 @@ def test_what_is_found_fits_whatever_the_layers_cost(squares: list[float], share
 
 def test_where_all_layers_cost_alike_nearly_all_that_fits_is_found() -> None:
     cut = chain(100)
-    found = most_that_fits(cut, 1.0, 0.8, lambda parts: math.sqrt(len(rough_nodes(parts)) / 100))
+    found = most_that_fits(cut, 1.0, 0.8, lambda parts: math.sqrt(len(reduced_nodes(parts)) / 100))
     assert isinstance(found, tuple)
-    assert 62 <= len(rough_nodes(found)) <= 64
+    assert 62 <= len(reduced_nodes(found)) <= 64
 
 
 def test_the_end_that_costs_less_is_taken() -> None:
     cut = chain(10)
     dear = {"n0", "n1"}
-    found = most_that_fits(cut, 1.0, 0.6, lambda parts: 1.0 if rough_nodes(parts) & dear else 0.1)
+    found = most_that_fits(cut, 1.0, 0.6, lambda parts: 1.0 if reduced_nodes(parts) & dear else 0.1)
     assert isinstance(found, tuple)
-    assert rough_nodes(found) == {f"n{number}" for number in range(2, 10)}
+    assert reduced_nodes(found) == {f"n{number}" for number in range(2, 10)}
 
 
 def test_a_failure_ends_it() -> None:

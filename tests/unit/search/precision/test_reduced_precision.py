@@ -1,4 +1,4 @@
-"""Which plans are tried in less than fp32, and that what misses the error on unseen inputs does not ship."""
+"""Which plans are tried in less than fp32, and that what misses the error on validation inputs does not ship."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from intarsia.errors import MismatchError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.decision import decision
-from intarsia.search.precision.reduced_precision import REACH, Rough, RoughPlans, starting_points
+from intarsia.search.precision.reduced_precision import REACH, ReducedPrecision, ReducedPrecisionPlans, starting_points
 from intarsia.search.precision.validation_set import Accuracy
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
@@ -66,10 +66,12 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         worst = {"y": errors.get(chosen.name, 0.0)}
         return Accuracy(max_error=0.01, inputs=32, worst=worst, mean=worst)
 
-    rough = RoughPlans(found=(Rough(candidate=faster, error=0.0), Rough(candidate=fast, error=0.0)))
+    reduced = ReducedPrecisionPlans(
+        found=(ReducedPrecision(candidate=faster, error=0.0), ReducedPrecision(candidate=fast, error=0.0))
+    )
     measurer: Any = SimpleNamespace(time=Timetable())
     problem = chain_problem(1, [Target("reference")])
-    return decision.decide(problem, measurer, [single], [], wanted, NO_END, unwatched, rough, judge)
+    return decision.decide(problem, measurer, [single], [], wanted, NO_END, unwatched, reduced, judge)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +85,9 @@ def test_what_is_off_by_too_much_on_unseen_inputs_does_not_ship(
     assert found.chosen.name == ships
     assert found.accuracy.holds
     if ships == "single":
-        assert found.reason == "faster has an error of 0.011 on unseen inputs; 0.01 is allowed"
+        assert found.reason == "faster has an error of 0.011 on validation inputs; 0.01 is allowed"
 
 
 def test_a_plan_that_was_asked_for_is_held_to_its_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(MismatchError, match=r"fast has an error of 0.02 on unseen inputs; 0.01 is allowed"):
+    with pytest.raises(MismatchError, match=r"fast has an error of 0.02 on validation inputs; 0.01 is allowed"):
         decided(monkeypatch, {"fast": 0.02}, wanted=plan("fast", 5.0))

@@ -18,7 +18,7 @@ from intarsia.partitioning import Capability, Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search import CollageResult, Single
 from intarsia.search.collage.edge_costs import Known
-from intarsia.search.single.alternatives import Rivals, Standing
+from intarsia.search.single.alternatives import AlternativeCosts, Alternatives
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem, measured
 
@@ -64,7 +64,7 @@ SINGLES = (
 def found(
     known: Sequence[Known] = KNOWN, shares: Mapping[Target, tuple[float, ...]] = SHARES, *, is_finished: bool = True
 ) -> CollageResult:
-    return CollageResult(mixes=(), atoms=6, rounds=1, is_finished=is_finished, known=tuple(known), shares=shares)
+    return CollageResult(mixes=(), segments=6, rounds=1, is_finished=is_finished, known=tuple(known), shares=shares)
 
 
 def parts(*spans: tuple[Target, int, int]) -> list[Partition]:
@@ -77,39 +77,39 @@ def parts(*spans: tuple[Target, int, int]) -> list[Partition]:
 MIX = parts((TUNED, 0, 2), (MNN, 2, 4), (TUNED, 4, 6))
 
 
-def plan(*pieces: Partition, embed: bool = False) -> Candidate:
-    settings, costs = RunSettings(threads=2, embed=embed), (2.0, 3.5, 2.25)[: len(pieces)]
-    return Candidate(name="collage", label="collage", partitions=pieces, settings=settings, predicted_ms=costs)
+def plan(*partitions: Partition, embed: bool = False) -> Candidate:
+    settings, costs = RunSettings(threads=2, embed=embed), (2.0, 3.5, 2.25)[: len(partitions)]
+    return Candidate(name="collage", label="collage", partitions=partitions, settings=settings, predicted_ms=costs)
 
 
-def standings(collage: CollageResult | None = None) -> tuple[Standing, ...]:
-    return Rivals(PROBLEM, SINGLES, collage or found()).standings(plan(*MIX))
+def of_partitions(collage: CollageResult | None = None) -> tuple[Alternatives, ...]:
+    return AlternativeCosts(PROBLEM, SINGLES, collage or found()).of_partitions(plan(*MIX))
 
 
 def test_the_cost_of_a_switch_is_what_the_part_takes_beyond_itself_alone() -> None:
-    assert [standing.switch_ms for standing in standings()] == [None, 0.5, 0.25]
+    assert [for_partition.transition_ms for for_partition in of_partitions()] == [None, 0.5, 0.25]
 
 
-def test_rivals_come_with_their_cost_here_and_in_the_plan() -> None:
-    (rival,) = standings()[1].runners_up
-    assert (rival.target, rival.ms, rival.is_measured) == (TUNED, 8.0, False)
+def test_alternatives_come_with_their_cost_here_and_in_the_plan() -> None:
+    (alternative,) = of_partitions()[1].runners_up
+    assert (alternative.target, alternative.ms, alternative.is_measured) == (TUNED, 8.0, False)
     # All on one engine is the whole model, which was measured: 12.0 against 2.0 + 3.5 + 2.25.
-    assert rival.plan_ms == pytest.approx(12.0 - 7.75)
+    assert alternative.plan_ms == pytest.approx(12.0 - 7.75)
 
 
-def test_a_rival_beside_its_like_pays_no_switch_into_it() -> None:
-    rivals = {rival.target: rival for rival in standings()[2].runners_up}
-    assert (rivals[MNN].ms, rivals[MNN].is_measured) == (4.0, False)
-    # Atoms 2 … 5 on one engine, behind the first part: no second switch.
-    assert rivals[MNN].plan_ms == pytest.approx((2.0 + 7.0 + 0.5) - 7.75)
+def test_an_alternative_beside_its_like_pays_no_switch_into_it() -> None:
+    alternatives = {alternative.target: alternative for alternative in of_partitions()[2].runners_up}
+    assert (alternatives[MNN].ms, alternatives[MNN].is_measured) == (4.0, False)
+    # Segments 2 … 5 on one engine, behind the first part: no second transition.
+    assert alternatives[MNN].plan_ms == pytest.approx((2.0 + 7.0 + 0.5) - 7.75)
 
 
-def test_the_cheapest_rival_comes_first() -> None:
-    assert [rival.target for rival in standings()[0].runners_up] == [MNN, NCNN]
+def test_the_cheapest_alternative_comes_first() -> None:
+    assert [alternative.target for alternative in of_partitions()[0].runners_up] == [MNN, NCNN]
 
 
 def test_an_engine_without_a_figure_has_a_reason() -> None:
-    first, middle, last = (standing.not_chosen for standing in standings())
+    first, middle, last = (for_partition.not_chosen for for_partition in of_partitions())
     assert first == {ODD: "failed on the whole model at crash: SIGSEGV"}
     assert middle[NCNN] == "failed on it"
     assert last[NCNN] == "refused: no n5 (n5)"
@@ -117,44 +117,44 @@ def test_an_engine_without_a_figure_has_a_reason() -> None:
 
 def test_what_was_not_measured_says_whether_the_time_ended() -> None:
     nothing = found((), {}, is_finished=False)
-    assert standings(nothing)[1].not_chosen[ORT] == "not measured: the time ended before"
-    assert standings(replace(nothing, is_finished=True))[1].not_chosen[ORT] == "not measured"
-    unsearched = Rivals(PROBLEM, SINGLES, None).standings(plan(*MIX))
+    assert of_partitions(nothing)[1].not_chosen[ORT] == "not measured: the time ended before"
+    assert of_partitions(replace(nothing, is_finished=True))[1].not_chosen[ORT] == "not measured"
+    unsearched = AlternativeCosts(PROBLEM, SINGLES, None).of_partitions(plan(*MIX))
     assert unsearched[1].not_chosen[ORT] == "not measured: parts were not searched for"
-    assert (unsearched[1].switch_ms, unsearched[1].runners_up) == (None, ())
+    assert (unsearched[1].transition_ms, unsearched[1].runners_up) == (None, ())
 
 
 def test_inside_one_session_neither_switches_nor_other_plans_have_figures() -> None:
-    for standing in Rivals(PROBLEM, SINGLES, found()).standings(plan(*MIX, embed=True)):
-        assert standing.switch_ms is None
-        assert {rival.plan_ms for rival in standing.runners_up} == {None}
+    for for_partition in AlternativeCosts(PROBLEM, SINGLES, found()).of_partitions(plan(*MIX, embed=True)):
+        assert for_partition.transition_ms is None
+        assert {alternative.plan_ms for alternative in for_partition.runners_up} == {None}
 
 
-def test_a_part_that_is_no_run_of_atoms_has_reasons_but_no_figures() -> None:
+def test_a_part_that_is_no_run_of_segments_has_reasons_but_no_figures() -> None:
     odd = [Partition(target=MNN, nodes=("n0", "n2", "n5")), Partition(target=TUNED, nodes=("n1", "n3", "n4"))]
-    first, second = Rivals(PROBLEM, SINGLES, found()).standings(plan(*odd))
+    first, second = AlternativeCosts(PROBLEM, SINGLES, found()).of_partitions(plan(*odd))
     assert (first.runners_up, second.runners_up) == ((), ())
     assert first.not_chosen[NCNN] == "refused: no n5 (n5)"
 
 
 def test_openings_are_where_another_engine_is_faster_with_the_switches_to_pay() -> None:
-    opening, less = Rivals(PROBLEM, SINGLES, found()).openings(TUNED)
+    opportunity, less = AlternativeCosts(PROBLEM, SINGLES, found()).opportunities(TUNED)
     assert (less.target, less.start, less.end, less.gain_ms) == (NCNN, 2, 3, 1.0)
-    assert (opening.target, opening.start, opening.end, opening.switches) == (MNN, 2, 4, 2)
-    assert (opening.gain_ms, opening.switch_ms) == (8.0 - 3.0, 0.5 + 0.25)
-    assert opening.net_ms == 4.25
+    assert (opportunity.target, opportunity.start, opportunity.end, opportunity.switches) == (MNN, 2, 4, 2)
+    assert (opportunity.gain_ms, opportunity.transition_ms) == (8.0 - 3.0, 0.5 + 0.25)
+    assert opportunity.net_ms == 4.25
 
 
 def test_an_opening_at_an_end_takes_one_switch_and_one_without_known_switches_says_so() -> None:
     shares = {TUNED: (4.0, 1.0, 1.0, 1.0, 1.0, 1.0), MNN: (1.0, *(2.0,) * 5)}
-    (opening,) = Rivals(PROBLEM, SINGLES, found((), shares)).openings(TUNED)
-    assert (opening.start, opening.end, opening.switches, opening.switch_ms) == (0, 1, 1, None)
+    (opportunity,) = AlternativeCosts(PROBLEM, SINGLES, found((), shares)).opportunities(TUNED)
+    assert (opportunity.start, opportunity.end, opportunity.switches, opportunity.transition_ms) == (0, 1, 1, None)
 
 
-def test_the_atoms_that_the_time_left_out_are_told_for_each_engine_that_takes_them() -> None:
+def test_the_segments_that_the_time_left_out_are_told_for_each_engine_that_takes_them() -> None:
     shares = {TUNED: (1.0, 1.0, 1.0, math.inf, math.inf, math.inf), MNN: (1.0,) * 6}
-    assert Rivals(PROBLEM, SINGLES, found((), shares, is_finished=False)).unmeasured() == {ORT: (3, 4, 5)}
-    assert Rivals(PROBLEM, SINGLES, found((), shares)).unmeasured() == {}
+    assert AlternativeCosts(PROBLEM, SINGLES, found((), shares, is_finished=False)).unmeasured() == {ORT: (3, 4, 5)}
+    assert AlternativeCosts(PROBLEM, SINGLES, found((), shares)).unmeasured() == {}
 
 
 def test_options_that_an_engine_was_measured_with_are_that_engine_and_the_closest_one_stated() -> None:
@@ -164,19 +164,19 @@ def test_options_that_an_engine_was_measured_with_are_that_engine_and_the_closes
     )
     singles = (single(ORT, TUNED, 12.0), single(MNN, MNN, 11.0), single(low, low, 10.0))
     known = (Known(start=0, end=2, target=precise, after=None, ms=0.5),)
-    first, *_ = Rivals(problem, singles, found(known)).standings(plan(*MIX))
-    assert [(rival.target, rival.ms) for rival in first.runners_up] == [(precise, 0.5), (MNN, 4.0)]
+    first, *_ = AlternativeCosts(problem, singles, found(known)).of_partitions(plan(*MIX))
+    assert [(alternative.target, alternative.ms) for alternative in first.runners_up] == [(precise, 0.5), (MNN, 4.0)]
     assert first.not_chosen == {}
 
 
 @given(st.lists(st.floats(0.125, 100), min_size=12, max_size=12), st.integers(1, 5))
 def test_an_opening_is_a_gain_and_its_figures_add_up(costs: list[float], cut: int) -> None:
     shares = {TUNED: tuple(costs[:6]), MNN: tuple(costs[6:])}
-    switch = Known(start=cut, end=6, target=MNN, after=TUNED, ms=sum(costs[6 + cut :]) + 1.5)
-    rivals = Rivals(PROBLEM, SINGLES, found((switch,), shares))
-    for opening in rivals.openings(TUNED):
-        atoms = range(opening.start, opening.end)
-        assert opening.gain_ms == pytest.approx(sum(costs[a] - costs[6 + a] for a in atoms))
-        assert opening.gain_ms >= 0.005 * sum(costs[:6])
-        assert opening.switch_ms == pytest.approx(1.5 * opening.switches)
-        assert all(costs[atom] > costs[6 + atom] for atom in atoms)
+    transition = Known(start=cut, end=6, target=MNN, after=TUNED, ms=sum(costs[6 + cut :]) + 1.5)
+    alternatives = AlternativeCosts(PROBLEM, SINGLES, found((transition,), shares))
+    for opportunity in alternatives.opportunities(TUNED):
+        segments = range(opportunity.start, opportunity.end)
+        assert opportunity.gain_ms == pytest.approx(sum(costs[a] - costs[6 + a] for a in segments))
+        assert opportunity.gain_ms >= 0.005 * sum(costs[:6])
+        assert opportunity.transition_ms == pytest.approx(1.5 * opportunity.switches)
+        assert all(costs[segment] > costs[6 + segment] for segment in segments)

@@ -34,9 +34,9 @@ PROBLEM = chain_problem(2, [Target(name) for name in NAMES])
 
 
 def single(name: str, **changes: Any) -> Single:
-    pieces = PROBLEM.whole(Target(name))
+    partitions = PROBLEM.whole(Target(name))
     settings = RunSettings(threads=2)
-    plan = Candidate(name=name, label=name, partitions=pieces, settings=settings, predicted_ms=(1.0,))
+    plan = Candidate(name=name, label=name, partitions=partitions, settings=settings, predicted_ms=(1.0,))
     return replace(Single(target=Target(name), outcome=measured(1.0), candidates=(plan,)), **changes)
 
 
@@ -50,7 +50,7 @@ OTHER_SETTINGS = replace(
 )
 
 
-class Openings:
+class Opportunities:
     """In the place of the builder."""
 
     asked: list[str]
@@ -69,9 +69,9 @@ class Openings:
 
 
 def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(module, "Builder", Openings)
+    monkeypatch.setattr(module, "Builder", Opportunities)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
-    Openings.asked = []
+    Opportunities.asked = []
     measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0, provenance={})
     measurer.time, measurer.machine = Timetable(), nullcontext
     singles = [RACED, SURVEYED, HOPELESS, FAILED, BROKEN, OTHER_SETTINGS]
@@ -79,7 +79,7 @@ def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.
         found = survey(PROBLEM, cast("Measurer", measurer), singles, {"onnxruntime", "raced"}, unwatched)
         assert found == {"openvino": Footprint(cold_s=(0.75,), memory=(Memory(peak=7, steady=5),))}
         assert (measurer.measured, measurer.cached) == (1, times - 1)
-    assert Openings.asked == ["openvino", "winograd", "winograd"]
+    assert Opportunities.asked == ["openvino", "winograd", "winograd"]
 
 
 WINOGRAD, OPENVINO, MNN = (

@@ -1,4 +1,4 @@
-"""Profiles are asked of the engines that run the whole model in one piece, and kept of those that tell."""
+"""Profiles are asked of the engines that run the whole model in one partition, and kept of those that tell."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Watched(FakeMeasurer):
         super().__init__(COSTS, telling=telling)
         self.inspected: list[tuple[Target, RunSettings]] = []
 
-    def node_times(self, piece: Partition, settings: RunSettings) -> Mapping[str, float]:
-        self.inspected.append((piece.target, settings))
-        return super().node_times(piece, settings)
+    def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
+        self.inspected.append((partition.target, settings))
+        return super().node_times(partition, settings)
 
 
 def outcomes(failing: set[Target]) -> dict[Target, Outcome]:
@@ -54,7 +54,7 @@ def test_all_that_run_are_asked_and_those_that_tell_are_kept(telling: set[Target
     assert set(found) == telling - failing
 
 
-def test_a_model_in_pieces_gives_no_profile() -> None:
+def test_a_model_in_partitions_gives_no_profile() -> None:
     """Where devices part the model, what an engine takes for it is no sum over one run of its own."""
     fake = Watched(set(TARGETS))
     problem = replace(chain_problem(3, TARGETS), places={"n0": "cpu", "n1": "cpu", "n2": "gpu"})

@@ -21,7 +21,7 @@ REFERENCE = Target("reference")
 PLACES = {"n0": "a", "n1": "b", "n2": "b", "n3": "a"}
 
 
-def test_without_devices_the_whole_model_is_one_piece() -> None:
+def test_without_devices_the_whole_model_is_one_partition() -> None:
     fake = FakeMeasurer({REFERENCE: (1.0, 2.0, 3.0, 4.0)})
     (single,) = tune_singles(chain_problem(4, [REFERENCE]), fake.as_measurer(), unwatched)
     (candidate,) = single.candidates
@@ -30,7 +30,7 @@ def test_without_devices_the_whole_model_is_one_piece() -> None:
 
 
 def test_no_partition_of_one_engine_spans_two_devices() -> None:
-    fake = FakeMeasurer({REFERENCE: (1.0, 2.0, 3.0, 4.0)}, switch_ms=1.0)
+    fake = FakeMeasurer({REFERENCE: (1.0, 2.0, 3.0, 4.0)}, transition_ms=1.0)
     problem = replace(chain_problem(4, [REFERENCE]), places=PLACES)
     (single,) = tune_singles(problem, fake.as_measurer(), unwatched)
     (candidate,) = single.candidates
@@ -95,9 +95,9 @@ def test_where_nothing_is_right_the_least_wrong_are_measured_all_the_same() -> N
     before = tune_singles(problem, fake.as_measurer(), unwatched)
     assert not any(single.candidates for single in before)
     after = tune_unverified(problem, fake.as_measurer(), before, unwatched)
-    standing = {single.target: single for single in after if single.candidates}
-    assert set(standing) == {NCNN, OPENVINO}
-    assert not any(candidate.settings.verified for single in standing.values() for candidate in single.candidates)
+    for_partition = {single.target: single for single in after if single.candidates}
+    assert set(for_partition) == {NCNN, OPENVINO}
+    assert not any(candidate.settings.verified for single in for_partition.values() for candidate in single.candidates)
     failures = {single.target: single.outcome for single in after if not single.candidates}
     assert failures[MNN] == Failure(stage="verify", reason="on purpose", cause=Cause.ENGINE)
     assert failures[REFERENCE] == Failure(stage="crash", reason="on purpose", cause=Cause.ENGINE)

@@ -71,7 +71,7 @@ def _numbers(recipe: Mapping[str, Any], weights: Mapping[str, np.ndarray], vecto
 
 
 class Source:
-    """Hands the stream out in pieces of any size. ``left_over`` says whether the network wanted fewer bytes."""
+    """Hands the stream out in partitions of any size. ``left_over`` says whether the network wanted fewer bytes."""
 
     def __init__(self, stream: Iterable[np.ndarray]) -> None:
         self._stream = iter(stream)
@@ -95,8 +95,8 @@ class Source:
         return bool(self._rest.size) or self._advance()
 
     def _advance(self) -> bool:
-        for piece in self._stream:
-            if piece.size:
-                self._rest = piece
+        for partition in self._stream:
+            if partition.size:
+                self._rest = partition
                 return True
         return False

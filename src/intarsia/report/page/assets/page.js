@@ -3,7 +3,7 @@
    they are set as text, never as markup. */
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { nodes, parts, atoms } = data;
+  const { nodes, parts, segments } = data;
   const byId = (id) => document.getElementById(id);
   const PAGE = 100;
 
@@ -56,15 +56,15 @@
     const shown = document.createDocumentFragment();
     const time = part.ms !== "-" ? `took ${part.ms} ms here` : part.predicted !== "-" ? `is predicted to take ${part.predicted} ms here` : "was not timed";
     const share = part.share === "-" ? "" : `, ${part.share} of a run`;
-    const turn = part.switch === null ? "" : `; ${part.switch} ms of what was predicted is the switch from the engine before it`;
+    const turn = part.transition === null ? "" : `; ${part.transition} ms of what was predicted is the transition from the engine before it`;
     shown.append(make("h3", {}, "Why this engine"), make("p", {}, `Part ${number + 1} (${counted(part.nodes)}) ${time}${share}${turn}.`));
-    if (part.rivals.length) {
-      const [first] = part.rivals;
+    if (part.alternatives.length) {
+      const [first] = part.alternatives;
       const change = first.plan === null ? "" : first.plan.startsWith("-") ? `: by these figures the plan would be ${first.plan.slice(1)} ms faster` : `: the plan would be ${first.plan.slice(1)} ms slower`;
       shown.append(make("p", {}, `Runner-up: ${first.target}, ${first.ms} ms for this part${change}.`));
     }
-    if (part.rivals.length > 1) {
-      shown.append(make("h3", {}, "This part on the others"), make("ul", { class: "costs" }, ...part.rivals.map((each) => make("li", {}, make("span", {}, dot(each.engine), " ", each.target), make("span", {}, `${each.ms} ms${each.plan === null ? "" : ` (${each.plan})`}`)))));
+    if (part.alternatives.length > 1) {
+      shown.append(make("h3", {}, "This part on the others"), make("ul", { class: "costs" }, ...part.alternatives.map((each) => make("li", {}, make("span", {}, dot(each.engine), " ", each.target), make("span", {}, `${each.ms} ms${each.plan === null ? "" : ` (${each.plan})`}`)))));
     }
     if (part.refused.length) shown.append(make("h3", {}, "Not on"), make("ul", { class: "refused" }, ...part.refused.map((each) => make("li", {}, `${each.target}: ${each.reason}`))));
     return shown;
@@ -95,17 +95,17 @@
   }
 
   function atomOf(node) {
-    const number = nodes.atom ? nodes.atom[node] : null;
-    if (number === null || !atoms[number].costs.length) return "";
-    const atom = atoms[number];
+    const number = nodes.segment ? nodes.segment[node] : null;
+    if (number === null || !segments[number].costs.length) return "";
+    const segment = segments[number];
     const { engine } = parts[nodes.part[node]];
-    const where = atom.nodes === 1 ? "this node alone" : `${atom.nodes} nodes, ${atom.first} … ${atom.last}`;
-    const rows = atom.costs.map((each) => {
+    const where = segment.nodes === 1 ? "this node alone" : `${segment.nodes} nodes, ${segment.first} … ${segment.last}`;
+    const rows = segment.costs.map((each) => {
       const fill = make("span", { class: "fill" }, make("i", { class: `e${each.engine}` }));
       fill.style.width = `${each.width}%`;
       return make("li", { class: each.engine === engine ? "here" : undefined }, make("span", {}, each.target), make("span", {}, `${each.ms} ms`), make("span", { class: "bar" }, fill));
     });
-    return make("div", {}, make("h3", {}, `Its atom, ${number}, on each engine`), make("p", { class: "note" }, where), make("ul", { class: "costs" }, ...rows));
+    return make("div", {}, make("h3", {}, `Its segment, ${number}, on each engine`), make("p", { class: "note" }, where), make("ul", { class: "costs" }, ...rows));
   }
 
   function choose(node, part, move = false) {

@@ -12,9 +12,9 @@ from intarsia.backends.ncnn.lowering.stream import Source, chunks, describe
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.lists(st.integers(1, 30), min_size=1))
-def test_the_pieces_asked_for_need_not_be_those_given(pieces: list[bytes], sizes: list[int]) -> None:
-    source = Source(np.frombuffer(piece, np.uint8) for piece in pieces)
-    whole = b"".join(pieces)
+def test_the_partitions_asked_for_need_not_be_those_given(partitions: list[bytes], sizes: list[int]) -> None:
+    source = Source(np.frombuffer(partition, np.uint8) for partition in partitions)
+    whole = b"".join(partitions)
     got = b""
     for size in sizes:
         target = np.zeros(size, np.uint8)
@@ -32,7 +32,7 @@ def test_blocks_come_out_reordered_scaled_and_tagged() -> None:
         Block(derived=lambda: np.array([7.0])),
     )
     recipes, derived = describe(Network(param="", blocks=blocks, inputs=(), outputs=()))
-    stream = b"".join(piece.tobytes() for piece in chunks(recipes, weights, derived))
+    stream = b"".join(partition.tobytes() for partition in chunks(recipes, weights, derived))
     assert stream[:4] == b"\0\0\0\0"
     assert np.frombuffer(stream[4:], np.float32).tolist() == [0, 3, 10, 40, 200, 500, 7]
 
