@@ -71,7 +71,7 @@ def plan_devices(
     clashes = list(_settle(ties, places, wishes, bonds, together))
     problems += (told(ties.explain(clash), places.name) for clash in clashes[:SHOWN])
     if problems:
-        more = [f"and {len(clashes) - SHOWN} more clashes"] if len(clashes) > SHOWN else []
+        more = [f"and {len(clashes) - SHOWN} more conflicts"] if len(clashes) > SHOWN else []
         raise ConfigError("\n".join([*problems, *more]))
     _flow(ties, places, wishes, bonds)
     return _plan(ties, places, config)
