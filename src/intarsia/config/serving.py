@@ -74,12 +74,10 @@ def _engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: b
 
 def _raise_unavailable(config: CompilationConfig) -> None:
     names = ", ".join(str(member) for member in config.targets)
-    runs_here = dict.fromkeys(name for target in config.flatten() for name in target.kind.runs_here)
-    wanted = [name for name in runs_here if not config.libraries or name in config.libraries]
-    if not wanted:
-        raise BackendUnavailableError(f"no backend of Intarsia runs an engine that serves {names}")
-    what = f"no usable engine serves {names}; it needs one of {', '.join(wanted)}"
-    raise BackendUnavailableError(f"{what}: pip install 'intarsia[{wanted[0]}]'")
+    kinds = dict.fromkeys(name for target in config.flatten() for name in target.kind.engines)
+    wanted = config.libraries or tuple(kinds)
+    what = f"no usable engine serves {names}; it needs one of {', '.join(wanted) or 'none that is known'}"
+    raise BackendUnavailableError(f"{what}: pip install 'intarsia[{next(iter(wanted), 'cpu')}]'")
 
 
 def _whole(config: CompilationConfig) -> str:

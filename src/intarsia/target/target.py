@@ -78,7 +78,7 @@ class Target(DeviceFacts, Spec[TargetKind]):
         chief, driver = read(LEVEL, form, alone=False), read(LEVEL, host, path="host")
         stated = chief.options.get("host")
         if stated not in (None, driver) and not chief.tags and not isinstance(form, Target):
-            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}")
+            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}; leave one out")
         driven = Target.of_parts(chief.kind, {**chief.options, "host": driver}, chief.tags)
         self._be(driven if chief.kind is spec.kind else LEVEL.whole(driven))
 

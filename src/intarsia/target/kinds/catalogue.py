@@ -151,8 +151,8 @@ def plugin_kind(name: str) -> TargetKind | None:
     try:
         kind = point.load()
     except Exception as foreign:
-        raise SpecError(f"target kind {name!r} of plug-in {point.value} does not load: {foreign}") from foreign
+        raise SpecError(f"cannot load target kind {name!r} of plug-in {point.value}: {foreign}") from foreign
     if not isinstance(kind, TargetKind) or kind.name != name:
-        raise SpecError(f"{point.value} is offered as target kind {name!r} and is none of that name")
+        raise SpecError(f"plug-in {point.value} must be a TargetKind named {name!r}, and is not")
     KINDS.register(name, kind, override=True)
     return kind
