@@ -29,6 +29,7 @@ KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
     *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
 )
+SHORT = ("network", "ONNX Runtime default", "best tuned engine", "**Intarsia**", "gain")
 _TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
 _GAINS = ("x ORT default", "x best tuned")
 _REST = ("transitions", "memory, MB", "cold start, ms", "error", "why")

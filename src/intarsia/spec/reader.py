@@ -237,9 +237,9 @@ class SpecReader:
         for tag, head in zip(tags[1:], heads[1:], strict=True):
             if merged is None or head is None:
                 return None
-            clash = [name for name in head.base if merged.base.get(name, head.base[name]) != head.base[name]]
-            if clash or head.kind is not merged.kind or head.index != merged.index:
-                what = f"they differ in {', '.join(clash) or 'kind'}"
+            conflict = [name for name in head.base if merged.base.get(name, head.base[name]) != head.base[name]]
+            if conflict or head.kind is not merged.kind or head.index != merged.index:
+                what = f"they differ in {', '.join(conflict) or 'kind'}"
                 self.problems.add(where, f"tags {tags[0]!r} and {tag!r} contradict each other: {what}")
                 return None
             merged = _Head(merged.kind, {**merged.base, **head.base}, merged.tags + head.tags, merged.index)
