@@ -12,8 +12,8 @@ from tests.conformance.suite import Outcome, Record
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 _HEAD = """# Engines
 
-This page says what each engine takes, and whether its answers are right. The `onnx` package generates {count} test cases
-for backends; each case runs on every engine. `make engines` runs them and writes this page.
+This page says what each engine takes, and whether its answers are right. The `onnx` package generates {count} test
+cases for backends; each case runs on every engine. `make engines` runs them and writes this page.
 
 | column | what it counts |
 | --- | --- |
@@ -21,7 +21,13 @@ for backends; each case runs on every engine. `make engines` runs them and write
 | passed | accepted cases with the right answer |
 | failed | accepted cases with a wrong answer or an error; there must be none |
 | given away | cases that the rules refuse although the engine answers them rightly |
-| of numeric tensors | the share passed of the cases that have only tensors of numbers, in an operator set that the engine knows after conversion |
+| of numeric tensors | share passed of the cases that have only numeric tensors and an operator set it knows |
+
+"""
+_OPERATORS = """
+## Operators
+
+Cases passed, of all that use the operator. An empty cell means that the engine accepts none.
 
 """
 _COLUMNS = ("engine", "version", "accepted", "passed", "failed", "given away", "of numeric tensors")
@@ -32,7 +38,7 @@ def page(records: Sequence[Record], cases: Sequence[NodeCase]) -> str:
     lines = [
         _HEAD.format(count=f"{len(cases):,}"),
         *_table(_COLUMNS, _rows(records, cases)),
-        "\n## Operators\n\nCases passed, of all cases that use the operator. An empty cell means that the engine accepts none.\n\n",
+        _OPERATORS,
         *_table(("operator", *(record.engine for record in records)), _operators(records, cases)),
     ]
     return "".join(lines)
