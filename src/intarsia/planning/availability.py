@@ -1,4 +1,4 @@
-"""What keeps a plan from being compiled on this machine, one sentence each: stages and engines that are not there."""
+"""Says why a plan cannot be compiled on this machine: a sentence for each executor, runtime or engine that lacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_DONE = "link-params"
 
 
 def missing_stages(config: CompilationConfig) -> Iterator[str]:
-    """What no stage does yet of how a configuration, or one inside it, is to be driven."""
+    """What a configuration, or one nested in it, asks for and cannot get here: an executor, a runtime, an option."""
     executor, runtime = config.executor, config.runtime
     if executor.kind.name not in EXECUTORS:
         yield f"no stage drives a model by the executor {str(executor)!r} yet; {' and '.join(EXECUTORS)} run"
