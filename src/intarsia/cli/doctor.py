@@ -96,7 +96,8 @@ def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool
     is_somewhere = any(target.kind.runs_here for target in targets)
     advice = "Compile on that machine itself, where no --target is needed; or see" if is_somewhere else "See"
     command = f"intarsia compile MODEL --target {shlex.quote(text)}"
-    return f"{looked}\nnothing here compiles for it. {advice} by '{command}' how the model would be divided by priority alone"
+    plan = f"{advice} by '{command}' how the model would be divided by priority alone"
+    return f"{looked}\nnothing here compiles for it. {plan}"
 
 
 def _is_reference(name: str) -> bool:
