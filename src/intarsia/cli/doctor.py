@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -77,7 +77,8 @@ def _serving(text: str) -> Iterator[tuple[str, Availability]]:
             is_driven = each.kind.name in (*names(), *undriven_names())
             found = probe(name) if is_driven else Availability(usable=False, reason=absence(each))
             lack = absence(each) if found.usable else no_backend_there(each)
-            yield name, found if lack is None else replace(found, usable=False, reason=lack, mend=None)
+            unusable = Availability(usable=False, version=found.version, devices=found.devices, reason=lack)
+            yield name, found if lack is None else unusable
 
 
 def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool) -> str:
