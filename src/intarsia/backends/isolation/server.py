@@ -20,6 +20,7 @@ from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, view
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.errors import BackendError, CompileError, ExecutionError, IntarsiaError, LoadError
+from intarsia.graph import extract
 from intarsia.target import Target
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _model(asked: Parcel, blocks: Sequence[SharedBlock]) -> SubModel:
     from intarsia.graph import open_graph
 
     weights = Path(f"/proc/self/fd/{blocks[0].descriptor}")
-    return open_graph(asked.arrays["structure"].tobytes(), weights).extract(asked.facts["nodes"])
+    return extract(open_graph(asked.arrays["structure"].tobytes(), weights), asked.facts["nodes"])
 
 
 def _rows(borders: Sequence[Signature]) -> list[list[Any]]:
