@@ -40,7 +40,9 @@ def imported(name: str, path: Path, known: Mapping[str, Path]) -> set[str]:
             inside = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
             found |= {each if each in known else node.module for each in inside.values()}
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
-            found |= {each.value for each in node.args if isinstance(each, ast.Constant)}
+            found |= {
+                each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            }
     return (found & known.keys()) - {name}
 
 
