@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.device_memory import Resident
+from intarsia.backends.contract import Resident
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.torch.backend import TensorCall, prepared
 from intarsia.backends.torch.kernels import NATIVES

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 # whenever a target of its kind is described, where the engine may not be installed.
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,

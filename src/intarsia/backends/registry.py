@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract.backend import Availability, Backend
+from intarsia.backends.contract import Availability, Backend
 from intarsia.backends.unsupported import unsupported
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds.catalogue import ENGINES

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     Embedding,
@@ -23,6 +23,7 @@ from intarsia.backends.contract.backend import (
     Executable,
     Gap,
     GapReason,
+    ProfileRequest,
     guard,
     thread_count,
 )
@@ -119,21 +120,14 @@ class WinogradBackend(Backend):
         with guard(LoadError, _NAME):
             return optimised.loaded(artifact, weights, host.session_options(_values(target, settings)))
 
-    def kernel_times(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        feeds: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
-        runs: int,
-    ) -> Sequence[Sequence[tuple[str, float]]]:
+    def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]]:
         """By ONNX Runtime's profiler."""
 
         def opened(options: Any) -> Any:
-            return optimised.opened(artifact, weights, options)[0]
+            return optimised.opened(request.artifact, request.weights, options)[0]
 
-        return kernel_times(opened, host.session_options(_values(target, settings)), feeds, runs)
+        options = host.session_options(_values(request.target, request.settings))
+        return kernel_times(opened, options, request.feeds, request.runs)
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""

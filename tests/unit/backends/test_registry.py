@@ -9,7 +9,7 @@ from importlib import metadata
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds.catalogue import ENGINES
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     EngineArtifact,
     Executable,
@@ -17,6 +16,7 @@ from intarsia.backends.contract.backend import (
     Signature,
     Traits,
     guard,
+    openmp,
     signature_rows,
     signatures,
     thread_count,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     BoundCall,
     Executable,
     Signature,

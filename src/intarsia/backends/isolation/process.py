@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, NoReturn
 
 from intarsia import errors
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.contract.failures import CauseError, cause_of_end
 from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation import entry

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
+from intarsia.backends.contract import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
 from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, view
 from intarsia.config.settings import RunSettings, Spin

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
+from intarsia.backends.contract import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
 from intarsia.backends.lowering.lower import lower, refusal
 from intarsia.backends.lowering.program import Instruction
 from intarsia.errors import CompileError

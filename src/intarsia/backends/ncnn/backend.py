@@ -18,8 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
@@ -33,6 +32,7 @@ from intarsia.backends.contract.backend import (
     Traits,
     as_port,
     guard,
+    openmp,
     thread_count,
 )
 from intarsia.backends.ncnn import vulkan

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import Gap, GapReason
+from intarsia.backends.contract import Gap, GapReason
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.ncnn.lowering.builder import Builder
 from intarsia.backends.ncnn.lowering.table import LOWERINGS

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
@@ -20,6 +20,7 @@ from intarsia.backends.contract.backend import (
     Gap,
     GapReason,
     Port,
+    ProfileRequest,
     Signature,
     Slot,
     Traits,
@@ -204,21 +205,14 @@ class OnnxRuntimeBackend(Backend):
 
         return embedding(loading=loading)
 
-    def kernel_times(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        feeds: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
-        runs: int,
-    ) -> Sequence[Sequence[tuple[str, float]]]:
+    def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]]:
         """By its profiler."""
         from intarsia.backends.onnxruntime.profiler import kernel_times
 
-        held = {name: weights[name] for name in artifact.weights}
-        opened = partial(open_session, artifact.files["model.onnx"], held)
-        return kernel_times(opened, session_options(options_of(target, settings)), feeds, runs)
+        held = {name: request.weights[name] for name in request.artifact.weights}
+        opened = partial(open_session, request.artifact.files["model.onnx"], held)
+        options = session_options(options_of(request.target, request.settings))
+        return kernel_times(opened, options, request.feeds, request.runs)
 
     def observe(
         self,

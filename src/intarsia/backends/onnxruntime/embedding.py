@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     BoundCall,
     Embedding,
     EngineArtifact,

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.backends.native import carried, library
 from intarsia.backends.onnxruntime import backend as host
 from intarsia.errors import LoadError

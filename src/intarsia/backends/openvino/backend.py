@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
@@ -18,6 +18,7 @@ from intarsia.backends.contract.backend import (
     ForkFault,
     Gap,
     GapReason,
+    ProfileRequest,
     Slot,
     Traits,
     following,
@@ -225,25 +226,16 @@ class OpenVinoBackend(Backend):
             model, more = _read(artifact, weights) if thread_count(target, settings) == 1 else (None, ())
         return Open(compiled, meta, (*held, *more), None if model is None else SizeGuide(model))
 
-    def kernel_times(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        feeds: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
-        runs: int,
-    ) -> Sequence[Sequence[tuple[str, float]]] | None:
+    def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]] | None:
         """By its performance counters; none of a model that is compiled anew for what its inputs hold."""
-        if artifact.meta["late"]:
+        meta = request.artifact.meta
+        if meta["late"]:
             return None
         from intarsia.backends.openvino.profiler import COUNTERS, primitive_times
 
-        compiled, held = _compiled_model(
-            artifact, weights, {**_properties(target, settings, artifact.meta), **COUNTERS}
-        )
-        inputs = [writable(feeds[name]) for name in artifact.meta["left"]]
-        times = primitive_times(compiled, inputs, runs)
+        properties = {**_properties(request.target, request.settings, meta), **COUNTERS}
+        compiled, held = _compiled_model(request.artifact, request.weights, properties)
+        times = primitive_times(compiled, [writable(request.feeds[name]) for name in meta["left"]], request.runs)
         del held
         return times
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Port, Slot, guard, guarded, signatures
+from intarsia.backends.contract import BoundCall, Executable, Port, Slot, guard, guarded, signatures
 from intarsia.errors import LoadError
 
 if TYPE_CHECKING:

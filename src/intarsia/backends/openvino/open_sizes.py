@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Slot, guard, guarded, signatures
+from intarsia.backends.contract import BoundCall, Executable, Slot, guard, guarded, signatures
 from intarsia.backends.openvino.dynamic import array_at, is_late
 from intarsia.errors import CompileError, LoadError
 

@@ -12,8 +12,7 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
@@ -21,16 +20,17 @@ from intarsia.backends.contract.backend import (
     ForkFault,
     Gap,
     GapReason,
+    Resident,
     Signature,
     Slot,
     Traits,
     following,
     guard,
     guarded,
+    openmp,
     signatures,
     thread_count,
 )
-from intarsia.backends.contract.device_memory import Resident
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import refusal

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     EngineArtifact,
     Executable,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     BoundCall,
     Executable,
     Slot,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.backends.native import carried, library
 from intarsia.errors import CompileError, LoadError
 
