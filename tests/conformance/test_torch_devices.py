@@ -9,8 +9,8 @@ from intarsia.backends import registry
 from intarsia.backends.contract import Resident
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.torch.backend import TensorCall, prepared
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES
-from intarsia.backends.torch.memory import TensorMemory
 from intarsia.target import Target
 from tests.conformance.cases import Case
 from tests.conformance.conftest import graph_of

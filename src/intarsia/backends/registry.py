@@ -73,7 +73,7 @@ def get(name: str) -> Backend:
     if python:
         from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
 
-        return isolated(get(kind), python)
+        return isolated(get(kind), name, python)
     sources = _sources().get(name)
     if sources is None:
         near = get_close_matches(name, names(), n=1)

@@ -47,7 +47,7 @@ class Library(_Kept):
 
 
 class Saved(Borders):
-    """Of `intarsia.backends.onnxruntime.optimised`."""
+    """Of `intarsia.backends.onnxruntime.offline_optimisation`."""
 
     block: Count
     weights: tuple[tuple[Text, Text, tuple[Count, ...], Count], ...]

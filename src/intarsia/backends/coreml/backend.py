@@ -17,7 +17,7 @@ from intarsia.backends.contract import (
     signature_rows,
 )
 from intarsia.backends.contract.node_facts import words
-from intarsia.backends.coreml import program as coreml_program
+from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction
@@ -71,7 +71,7 @@ class CoremlBackend(LoweredBackend):
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By operation, element type and number of dimensions."""
-        reason = coreml_program.lack(each, reads)
+        reason = kernels.lack(each, reads)
         return None if reason is None else f"{self.name} has no {reason}"
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
@@ -112,5 +112,5 @@ class CoremlBackend(LoweredBackend):
         weights = {name: model.weights[name].array() for name in program.weights}
         inputs = [value.name for value in model.inputs]
         path = folder / _PACKAGE
-        coreml_program.write(program, weights, inputs, str(target["compute-precision"]), path)
+        kernels.write(program, weights, inputs, str(target["compute-precision"]), path)
         return path

@@ -27,7 +27,7 @@ from intarsia.backends.contract.node_facts import words
 from intarsia.backends.litert.builder import NoKernelError
 from intarsia.backends.litert.flatbuffer import Structure, assembled, structure_of
 from intarsia.backends.litert.network import networks, operators_of
-from intarsia.backends.litert.types import missing_kernel
+from intarsia.backends.litert.rules import missing_kernel
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction

@@ -37,7 +37,7 @@ from intarsia.backends.contract import (
 )
 from intarsia.backends.ncnn import vulkan
 from intarsia.backends.ncnn.lowering import Border, lower, refusal
-from intarsia.backends.ncnn.lowering.stream import Source, chunks, describe
+from intarsia.backends.ncnn.lowering.weight_stream import Source, chunks, describe
 from intarsia.backends.package_probe import installed
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError

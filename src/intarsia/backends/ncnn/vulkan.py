@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from intarsia.backends.contract import Gap, GapReason
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.ncnn.lowering.builder import Builder
-from intarsia.backends.ncnn.lowering.table import LOWERINGS
+from intarsia.backends.ncnn.lowering.operators import LOWERINGS
 from intarsia.errors import LoadError
 
 if TYPE_CHECKING:

@@ -1,39 +1,44 @@
-"""OpenVINO's CPU plug-in. Which nodes it takes is data, in `openvino_rules`."""
+"""OpenVINO's CPU plug-in. Which nodes it takes is data, in `rules`."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
     Availability,
     Backend,
-    BoundCall,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
     GapReason,
     ProfileRequest,
-    Slot,
     Traits,
-    following,
     guard,
-    guarded,
     signature_rows,
-    signatures,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.shared_memory import writable
-from intarsia.backends.openvino import rules
-from intarsia.backends.openvino import shapes as openvino_shapes
+from intarsia.backends.openvino import rules, shape_rules
 from intarsia.backends.openvino.dynamic import DynamicExecutable
+from intarsia.backends.openvino.executable import CompiledModel
+from intarsia.backends.openvino.model import (
+    TYPES,
+    compiled_model,
+    core,
+    engine,
+    fill,
+    inputs_left,
+    read_model,
+    specialised,
+)
 from intarsia.backends.openvino.open_sizes import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
+from intarsia.backends.openvino.profiler import COUNTERS, primitive_times
 from intarsia.backends.openvino.rewrites import fixed
 from intarsia.backends.package_probe import installed
 from intarsia.errors import CompileError, LoadError
@@ -52,9 +57,6 @@ _SMALL_BYTES = 1024
 _SHAREABLE = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
 """Weights of these types are handed over as arrays; others stay inside the model."""
 
-_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
-"""OpenVINO's names for the types that numpy cannot name; it is given their memory."""
-
 
 class OpenVinoBackend(Backend):
     """Weights become constants over the arrays they are mapped to; tensors are set once, over the plan's buffers.
@@ -72,7 +74,7 @@ class OpenVinoBackend(Backend):
         compiles_once=True,
         any_shape=True,
         follows_ports=True,
-        dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool", *_TYPES),
+        dtypes=words("float16 float32 int8 int16 int32 int64 uint8 uint16 bool", *TYPES),
     )
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
         library="OpenVINO",
@@ -176,11 +178,11 @@ class OpenVinoBackend(Backend):
         outside = all(weight.dtype in _SHAREABLE for weight in model.weights.values())
         weights = tuple(w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES)
         is_open = bool(model.graph.sizes)
-        deciding = () if is_open else openvino_shapes.deciding_inputs(model)
+        deciding = () if is_open else shape_rules.deciding_inputs(model)
         with guard(CompileError, _NAME):
             content = model.to_bytes(weights="inputs" if outside else "inline", small_bytes=_SMALL_BYTES)
-            converted = _core().read_model(content)
-            left = _left([value.name for value in model.inputs], converted, len(weights))
+            converted = core().read_model(content)
+            left = inputs_left([value.name for value in model.inputs], converted, len(weights))
             is_open = is_open and (converted.is_dynamic() or _has_open(model))
             if is_open:
                 check_ranks(converted)
@@ -215,15 +217,15 @@ class OpenVinoBackend(Backend):
         properties = _properties(target, settings, meta)
         if meta["late"]:
             own = {name: weights[name] for name in artifact.weights}
-            return DynamicExecutable(meta, partial(_specialise, artifact, own, properties))
+            return DynamicExecutable(meta, partial(specialised, artifact, own, properties))
         is_open = _is_open(meta)
         if is_open:
             settle()
-        compiled, held = _compiled_model(artifact, weights, properties)
+        compiled, held = compiled_model(artifact, weights, properties)
         if not is_open:
-            return _Compiled(compiled, meta, held)
+            return CompiledModel(compiled, meta, held)
         with guard(LoadError, _NAME):
-            model, more = _read(artifact, weights) if thread_count(target, settings) == 1 else (None, ())
+            model, more = read_model(artifact, weights) if thread_count(target, settings) == 1 else (None, ())
         return Open(compiled, meta, (*held, *more), None if model is None else SizeGuide(model))
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]] | None:
@@ -231,10 +233,8 @@ class OpenVinoBackend(Backend):
         meta = request.artifact.meta
         if meta["late"]:
             return None
-        from intarsia.backends.openvino.profiler import COUNTERS, primitive_times
-
         properties = {**_properties(request.target, request.settings, meta), **COUNTERS}
-        compiled, held = _compiled_model(request.artifact, request.weights, properties)
+        compiled, held = compiled_model(request.artifact, request.weights, properties)
         times = primitive_times(compiled, [writable(request.feeds[name]) for name in meta["left"]], request.runs)
         del held
         return times
@@ -244,10 +244,10 @@ class OpenVinoBackend(Backend):
         folder.mkdir(parents=True, exist_ok=True)
         artifact = self.compile(model, target, settings)
         with guard(CompileError, _NAME):
-            converted = _core().read_model(artifact.files["model.onnx"])
-            held = _fill(converted, [model.weights[name].array() for name in artifact.weights])
+            converted = core().read_model(artifact.files["model.onnx"])
+            held = fill(converted, [model.weights[name].array() for name in artifact.weights])
             path = folder / "model.xml"
-            _engine().save_model(fixed(converted), path, compress_to_fp16=False)
+            engine().save_model(fixed(converted), path, compress_to_fp16=False)
             del held
         options = folder / "options.json"
         content = {
@@ -258,63 +258,6 @@ class OpenVinoBackend(Backend):
         }
         options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         return (path, path.with_suffix(".bin"), options)
-
-
-class _Compiled(Executable):
-    """A compiled model, and the arrays its constants lie over."""
-
-    def __init__(self, compiled: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...]) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
-        self._left = [value for value in self.inputs if value.name in meta["left"]]
-        self._compiled = compiled
-        self._held = held
-
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
-        """Set each tensor once, over the given memory."""
-        with guard(LoadError, _NAME):
-            request = self._compiled.create_infer_request()
-            sides = (
-                (self._left, inputs, request.set_input_tensor),
-                (self.outputs, outputs, request.set_output_tensor),
-            )
-            places = [
-                (partial(_point, put, position), given[value.name])
-                for values, given, put in sides
-                for position, value in enumerate(values)
-            ]
-            call = following(places, _bare_infer(request))
-        return guarded(call, _NAME, self._held)
-
-    def close(self) -> None:
-        """Drop the model; calls bound to it keep it alive until they are dropped too."""
-        self._compiled = None
-        self._held = ()
-
-
-def _bare_infer(request: Any) -> BoundCall:
-    """One inference over tensors that are set: the binding's own call, without the 20 us of looking for inputs first.
-
-    Unless outputs are shared every call copies them once more, into arrays that nobody looks at.
-    """
-    return partial(super(type(request), request).infer, {}, share_outputs=True, decode_strings=False)
-
-
-def _point(put: Callable[[int, Any], None], position: int, array: np.ndarray) -> None:
-    put(position, tensor(array))
-
-
-def _engine() -> Any:
-    # Its telemetry client writes under the home folder and sends; an import that fails is what it is prepared for.
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
-    import openvino
-
-    return openvino
-
-
-@cache
-def _core() -> Any:
-    return _engine().Core()
 
 
 def _is_open(meta: Mapping[str, Any]) -> bool:
@@ -338,83 +281,3 @@ def _properties(target: Target, settings: RunSettings, meta: Mapping[str, Any]) 
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
         **(PROPERTIES if _is_open(meta) else {}),
     }
-
-
-def _left(inputs: Sequence[str], model: Any, weights: int) -> list[str]:
-    """The inputs that the model still has, in its order: what no operator looks at vanishes while it is read."""
-    parameters = model.get_parameters()
-    count = len(parameters) - weights
-    if count == len(inputs):
-        return list(inputs)
-    names = {each.get_friendly_name() for each in parameters}
-    left = [name for name in inputs if name in names]
-    if len(left) != count:
-        raise CompileError(_NAME, f"of the inputs {', '.join(inputs)} only {count} are left, under other names")
-    return left
-
-
-def _read(artifact: EngineArtifact, weights: Mapping[str, np.ndarray]) -> tuple[Any, tuple[np.ndarray, ...]]:
-    """The model over the mapped weights, and the arrays to keep alive."""
-    model = _core().read_model(artifact.files["model.onnx"])
-    return model, _fill(model, [weights[name] for name in artifact.weights])
-
-
-def _compiled_model(
-    artifact: EngineArtifact, weights: Mapping[str, np.ndarray], properties: Mapping[str, Any]
-) -> tuple[Any, tuple[np.ndarray, ...]]:
-    """A compiled model over the mapped weights, and the arrays to keep alive."""
-    with guard(LoadError, _NAME):
-        model, held = _read(artifact, weights)
-        return _core().compile_model(fixed(model), "CPU", dict(properties)), held
-
-
-def _specialise(
-    artifact: EngineArtifact,
-    weights: Mapping[str, np.ndarray],
-    properties: Mapping[str, Any],
-    contents: Mapping[str, np.ndarray],
-    shapes: Mapping[str, tuple[int, ...]],
-) -> tuple[Any, tuple[np.ndarray, ...]]:
-    """As `_compiled_model`, with some inputs as constants and all others of these shapes."""
-    engine = _engine()
-    model, held = _read(artifact, weights)
-    for name, parameter in zip(artifact.meta["left"], model.get_parameters(), strict=True):
-        if name in contents:
-            _put(model, parameter, engine.op.Constant(tensor(contents[name]), shared_memory=False))
-        else:
-            parameter.set_partial_shape(engine.PartialShape(list(shapes[name])))
-    model.validate_nodes_and_infer_types()
-    return _core().compile_model(fixed(model), "CPU", dict(properties)), held
-
-
-def _fill(model: Any, weights: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Put constants over the weights' memory in place of the last inputs; returns the arrays to keep alive.
-
-    By position: an input takes another name when the node that reads it vanishes.
-    """
-    from openvino import op
-
-    held = []
-    parameters = model.get_parameters()
-    for parameter, array in zip(parameters[len(parameters) - len(weights) :], weights, strict=True):
-        shared = writable(array)
-        _put(model, parameter, op.Constant(shared, shared_memory=True))
-        held += [array, shared]
-    return tuple(held)
-
-
-def _put(model: Any, parameter: Any, constant: Any) -> None:
-    """A constant in place of an input."""
-    for reader in parameter.output(0).get_target_inputs():
-        reader.replace_source_output(constant.output(0))
-    model.remove_parameter(parameter)
-
-
-def tensor(array: Any) -> Any:
-    """A tensor over an array's memory."""
-    engine, shared, name = _engine(), writable(array), _TYPES.get(array.dtype.name)
-    if name is None:
-        return engine.Tensor(shared, shared_memory=True)
-    return engine.Tensor(
-        shared.view(f"uint{8 * array.itemsize}"), engine.Shape(array.shape), getattr(engine.Type, name)
-    )

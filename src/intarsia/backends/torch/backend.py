@@ -36,8 +36,8 @@ from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import refusal
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.package_probe import installed
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
-from intarsia.backends.torch.memory import TensorMemory
 from intarsia.errors import LoadError
 from intarsia.target import KINDS
 

@@ -28,9 +28,9 @@ from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import CONSTANT, WEIGHT, Instruction, Program
 from intarsia.backends.package_probe import installed
-from intarsia.backends.tvm.calls import Compiled
-from intarsia.backends.tvm.module import Plan, module_of
-from intarsia.backends.tvm.scalars import NARROW_FLOATS
+from intarsia.backends.tvm.compiler import Plan, module_of
+from intarsia.backends.tvm.elementwise import NARROW_FLOATS
+from intarsia.backends.tvm.executable import Compiled
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch

@@ -22,7 +22,7 @@ from intarsia.backends.contract import (
 )
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.backends.contract.shared_memory import writable
-from intarsia.backends.tvm.module import Call, Plan
+from intarsia.backends.tvm.compiler import Call, Plan
 from intarsia.errors import LoadError
 
 _ALIGNED = 64
