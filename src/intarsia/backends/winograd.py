@@ -22,7 +22,6 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     ProfileRequest,
     guard,
     thread_count,
@@ -65,10 +64,9 @@ class WinogradBackend(Backend):
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
         *OnnxRuntimeBackend.gaps,
-        Gap(
-            what="Conv[3x3, stride 1, channels that are no multiple of the block]",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="ONNX Runtime's own kernel computes them, as all other convolutions",
+        Gap.not_implemented(
+            "Conv[3x3, stride 1, channels that are no multiple of the block]",
+            "ONNX Runtime's own kernel computes them, as all other convolutions",
         ),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 
 class GapReason(StrEnum):
@@ -22,13 +23,26 @@ class Gap:
         what: Operator or feature, e.g. ``LSTM[bidirectional]``.
         why: Whose move it is.
         evidence: The error it gives, or the upstream issue.
-        until: Version range in which the gap holds; ``None`` for all.
     """
 
     what: str
     why: GapReason
     evidence: str
-    until: str | None = None
+
+    @classmethod
+    def upstream(cls, what: str, evidence: str) -> Self:
+        """The engine itself does not support it."""
+        return cls(what=what, why=GapReason.UPSTREAM, evidence=evidence)
+
+    @classmethod
+    def not_implemented(cls, what: str, evidence: str) -> Self:
+        """The engine supports it; nobody has written it here."""
+        return cls(what=what, why=GapReason.NOT_IMPLEMENTED, evidence=evidence)
+
+    @classmethod
+    def never(cls, what: str, evidence: str) -> Self:
+        """It is left out on purpose."""
+        return cls(what=what, why=GapReason.NEVER, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

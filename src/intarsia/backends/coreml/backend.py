@@ -11,7 +11,6 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Traits,
     guard,
     signature_rows,
@@ -47,16 +46,14 @@ class CoremlBackend(LoweredBackend):
     machine_code = ()
     traits = Traits(writes_in_place=False, dtypes=words("float32 int32"))
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(what="running a package", why=GapReason.NOT_IMPLEMENTED, evidence=_NOT_RUN),
-        Gap(
-            what="more than 5 dimensions, and none",
-            why=GapReason.UPSTREAM,
-            evidence="coremltools: Core ML only supports tensors with rank <= 5; inputs have one dimension at least",
+        Gap.not_implemented("running a package", _NOT_RUN),
+        Gap.upstream(
+            "more than 5 dimensions, and none",
+            "coremltools: Core ML only supports tensors with rank <= 5; inputs have one dimension at least",
         ),
-        Gap(
-            what="recurrent layers and what is addressed by computed indices",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="docs/decisions/0010: meant are networks of convolutions, and transformers of fixed shape",
+        Gap.not_implemented(
+            "recurrent layers and what is addressed by computed indices",
+            "docs/decisions/0010: meant are networks of convolutions, and transformers of fixed shape",
         ),
         NOT_LOWERED,
     )

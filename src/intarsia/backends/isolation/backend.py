@@ -19,7 +19,6 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     as_port,
     guard,
@@ -41,15 +40,13 @@ if TYPE_CHECKING:
 
 _STRING = "string"
 _GAPS = (
-    Gap(
-        what="strings, and values whose shape only running tells, in another interpreter",
-        why=GapReason.NOT_IMPLEMENTED,
-        evidence="memory that two processes share has a size, and holds no Python objects",
+    Gap.not_implemented(
+        "strings, and values whose shape only running tells, in another interpreter",
+        "memory that two processes share has a size, and holds no Python objects",
     ),
-    Gap(
-        what="the engine's own profile, and the layout of a session that holds its parts, in another interpreter",
-        why=GapReason.NOT_IMPLEMENTED,
-        evidence="one call and one answer is all that goes over the wire",
+    Gap.not_implemented(
+        "the engine's own profile, and the layout of a session that holds its parts, in another interpreter",
+        "one call and one answer is all that goes over the wire",
     ),
 )
 

@@ -13,7 +13,6 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
     as_port,
@@ -61,20 +60,14 @@ class LitertBackend(LoweredBackend):
         dtypes=words("float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="float64, uint64, and most computing in bfloat16",
-            why=GapReason.UPSTREAM,
-            evidence="Type FLOAT64 is unsupported by op Abs; Mul only supports FLOAT32, ...; and the like",
+        Gap.upstream(
+            "float64, uint64, and most computing in bfloat16",
+            "Type FLOAT64 is unsupported by op Abs; Mul only supports FLOAT32, ...; and the like",
         ),
-        Gap(
-            what="pools with dilations",
-            why=GapReason.UPSTREAM,
-            evidence="Pool2DOptions in the schema has no field for them",
-        ),
-        Gap(
-            what="kernels for quantised numbers: QLinearConv, ConvInteger, MatMulInteger",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="the lowering spells them out in float64 and int32, which LiteRT does not convolve or multiply",
+        Gap.upstream("pools with dilations", "Pool2DOptions in the schema has no field for them"),
+        Gap.not_implemented(
+            "kernels for quantised numbers: QLinearConv, ConvInteger, MatMulInteger",
+            "the lowering spells them out in float64 and int32, which LiteRT does not convolve or multiply",
         ),
         NOT_LOWERED,
     )

@@ -27,7 +27,6 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
@@ -92,27 +91,20 @@ class MnnBackend(Backend):
         library="MNN", evidence="a run there waits for ever for MNN's pool of threads, which does not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="RNN, GRU, LSTM",
-            why=GapReason.UPSTREAM,
-            evidence="Y_h has an axis too many; reverse and bidirectional fail or are wrong; LSTM with weights crashes",
+        Gap.upstream(
+            "RNN, GRU, LSTM",
+            "Y_h has an axis too many; reverse and bidirectional fail or are wrong; LSTM with weights crashes",
         ),
-        Gap(
-            what="quantised operators",
-            why=GapReason.UPSTREAM,
-            evidence="QuantizeLinear crashes; int8 tensors cannot be read from Python",
+        Gap.upstream("quantised operators", "QuantizeLinear crashes; int8 tensors cannot be read from Python"),
+        Gap.upstream(
+            "float16, float64, and integers of other widths",
+            "a session's tensors are float32 or int32 for them: a float64 output comes back as float32",
         ),
-        Gap(
-            what="float16, float64, and integers of other widths",
-            why=GapReason.UPSTREAM,
-            evidence="a session's tensors are float32 or int32 for them: a float64 output comes back as float32",
+        Gap.upstream(
+            "comparisons and arithmetic of large integers",
+            "int64 has 32 bits, sums too; int32 are compared by their difference, which is wrong beyond 2**31",
         ),
-        Gap(
-            what="comparisons and arithmetic of large integers",
-            why=GapReason.UPSTREAM,
-            evidence="int64 has 32 bits, sums too; int32 are compared by their difference, which is wrong beyond 2**31",
-        ),
-        Gap(what="control flow", why=GapReason.UPSTREAM, evidence="If and Loop: runSession returns 3; Scan crashes"),
+        Gap.upstream("control flow", "If and Loop: runSession returns 3; Scan crashes"),
     )
 
     def probe(self) -> Availability:

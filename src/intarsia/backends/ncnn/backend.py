@@ -26,7 +26,6 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
@@ -71,12 +70,12 @@ class NcnnBackend(Backend):
         library="ncnn", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
-        Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
-        Gap(what="Softplus", why=GapReason.UPSTREAM, evidence="log(1 + exp(x)) is infinite from x = 89"),
-        Gap(what="LSTM", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
-        Gap(what="GRU", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
-        Gap(what="Conv[3-D]", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+        Gap.upstream("batch > 1", "blobs have no batch dimension: Tencent/ncnn#234"),
+        Gap.upstream("Pow[any exponent]", "BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
+        Gap.upstream("Softplus", "log(1 + exp(x)) is infinite from x = 89"),
+        Gap.not_implemented("LSTM", "the layer exists"),
+        Gap.not_implemented("GRU", "the layer exists"),
+        Gap.not_implemented("Conv[3-D]", "the layer exists"),
         *vulkan.GAPS,
     )
 

@@ -16,7 +16,6 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     ProfileRequest,
     Traits,
     guard,
@@ -70,51 +69,26 @@ class OnnxRuntimeBackend(Backend):
         max_ir=MAX_IR,
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="GRU, LSTM, RNN[layout=1]",
-            why=GapReason.UPSTREAM,
-            evidence="Batchwise recurrent operations (layout == 1) are not supported",
+        Gap.upstream("GRU, LSTM, RNN[layout=1]", "Batchwise recurrent operations (layout == 1) are not supported"),
+        Gap.upstream(
+            "Resize[align_corners, scale * size not whole]",
+            "onnx node test resize_downsample_scales_linear_align_corners: 4 instead of 3.142857",
         ),
-        Gap(
-            what="Resize[align_corners, scale * size not whole]",
-            why=GapReason.UPSTREAM,
-            evidence="onnx node test resize_downsample_scales_linear_align_corners: 4 instead of 3.142857",
+        Gap.upstream(
+            "Attention[qk_matmul_output of a causal one with a mask, window sizes]",
+            "onnx node tests attention_4d_with_past_and_present_qk_matmul_bias_*_causal: wrong fourth output",
         ),
-        Gap(
-            what="Attention[qk_matmul_output of a causal one with a mask, window sizes]",
-            why=GapReason.UPSTREAM,
-            evidence="onnx node tests attention_4d_with_past_and_present_qk_matmul_bias_*_causal: wrong fourth output",
+        Gap.upstream(
+            "MaxUnpool[output_shape]", "onnx node test maxunpool_export_with_output_shape: values at other places"
         ),
-        Gap(
-            what="MaxUnpool[output_shape]",
-            why=GapReason.UPSTREAM,
-            evidence="onnx node test maxunpool_export_with_output_shape: values at other places",
+        Gap.upstream("ConvInteger[zero point per channel]", "Non per-tensor quantization is not supported now"),
+        Gap.upstream(
+            "DequantizeLinear[of a MatMul's weights, several scales along the axis that is summed over]",
+            "MatMulIntegerToFloat: Attempting to broadcast an axis by a dimension other than 1. 8 by 16",
         ),
-        Gap(
-            what="ConvInteger[zero point per channel]",
-            why=GapReason.UPSTREAM,
-            evidence="Non per-tensor quantization is not supported now",
-        ),
-        Gap(
-            what="DequantizeLinear[of a MatMul's weights, several scales along the axis that is summed over]",
-            why=GapReason.UPSTREAM,
-            evidence="MatMulIntegerToFloat: Attempting to broadcast an axis by a dimension other than 1. 8 by 16",
-        ),
-        Gap(
-            what="STFT",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node test stft: another number of frames than ONNX's shape inference counts",
-        ),
-        Gap(
-            what="StringNormalizer",
-            why=GapReason.UPSTREAM,
-            evidence="Failed to construct locale with name:en_US.UTF-8, which containers lack",
-        ),
-        Gap(
-            what="float4_e2m1fn, float8_e8m0fnu",
-            why=GapReason.UPSTREAM,
-            evidence="Could not find an implementation for Cast(25)",
-        ),
+        Gap.upstream("STFT", "ONNX node test stft: another number of frames than ONNX's shape inference counts"),
+        Gap.upstream("StringNormalizer", "Failed to construct locale with name:en_US.UTF-8, which containers lack"),
+        Gap.upstream("float4_e2m1fn, float8_e8m0fnu", "Could not find an implementation for Cast(25)"),
     )
 
     def probe(self) -> Availability:

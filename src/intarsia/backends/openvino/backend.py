@@ -15,7 +15,6 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     ProfileRequest,
     Traits,
     guard,
@@ -82,82 +81,57 @@ class OpenVinoBackend(Backend):
         "a while after a call (1 of 40 forks)",
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="int64 beyond 32 bits",
-            why=GapReason.UPSTREAM,
-            evidence="Identity of 2**40 gives 0: the CPU plug-in holds 64-bit integers in 32",
+        Gap.upstream("int64 beyond 32 bits", "Identity of 2**40 gives 0: the CPU plug-in holds 64-bit integers in 32"),
+        Gap.upstream(
+            "integer power, reduction, product of matrices, Relu; 32- and 64-bit division and modulo",
+            "ReduceMax of int32 1058034504 gives 1058034496: computed in float32",
         ),
-        Gap(
-            what="integer power, reduction, product of matrices, Relu; 32- and 64-bit division and modulo",
-            why=GapReason.UPSTREAM,
-            evidence="ReduceMax of int32 1058034504 gives 1058034496: computed in float32",
+        Gap.upstream(
+            "comparing integers beyond 24 bits",
+            "int32 1234567892 == 1234567891 gives true: compared in float32; taken, since ids are smaller",
         ),
-        Gap(
-            what="comparing integers beyond 24 bits",
-            why=GapReason.UPSTREAM,
-            evidence="int32 1234567892 == 1234567891 gives true: compared in float32; taken, since ids are smaller",
+        Gap.upstream("uint32, uint64", "uint32 4000000000 > 1 gives false: held in a signed integer of 32 bits"),
+        Gap.upstream("float64", "1e300 squared gives 3.4e38: computed in float32"),
+        Gap.upstream(
+            "float8_e4m3fnuz, float8_e5m2fnuz, Cast[float8 without saturation]", "Unsupported data type FLOAT8E4M3FNUZ"
         ),
-        Gap(
-            what="uint32, uint64",
-            why=GapReason.UPSTREAM,
-            evidence="uint32 4000000000 > 1 gives false: held in a signed integer of 32 bits",
+        Gap.upstream(
+            "DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
+            "16x16 int8, axis 0, into MatMul: off by 13; right along the other axis, and in blocks along this",
         ),
-        Gap(what="float64", why=GapReason.UPSTREAM, evidence="1e300 squared gives 3.4e38: computed in float32"),
-        Gap(
-            what="float8_e4m3fnuz, float8_e5m2fnuz, Cast[float8 without saturation]",
-            why=GapReason.UPSTREAM,
-            evidence="Unsupported data type FLOAT8E4M3FNUZ",
+        Gap.not_implemented("strings, elements of less than 8 bits at the borders", "Unsupported data type: int4"),
+        Gap.not_implemented(
+            "values whose shape changes with what other values hold",
+            "it refuses dynamic ranks; sizes of inputs may be open, and onnxruntime takes these nodes",
         ),
-        Gap(
-            what="DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
-            why=GapReason.UPSTREAM,
-            evidence="16x16 int8, axis 0, into MatMul: off by 13; right along the other axis, and in blocks along this",
-        ),
-        Gap(
-            what="strings, elements of less than 8 bits at the borders",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="Unsupported data type: int4",
-        ),
-        Gap(
-            what="values whose shape changes with what other values hold",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="it refuses dynamic ranks; sizes of inputs may be open, and onnxruntime takes these nodes",
-        ),
-        Gap(
-            what="fusing attention and chains of small operators where sizes are open",
-            why=GapReason.UPSTREAM,
-            evidence="SNIPPETS_MODE in 2026.4.1: a softmax between two products that first ran at length 1 is wrong at "
+        Gap.upstream(
+            "fusing attention and chains of small operators where sizes are open",
+            "SNIPPETS_MODE in 2026.4.1: a softmax between two products that first ran at length 1 is wrong at "
             "every length from 16 on; switched off there",
         ),
-        Gap(
-            what="DFT, STFT, Col2Im[more than two dimensions], DynamicQuantizeLinear",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node tests dft_axis, dft_rfft, col2im_5d, dynamicquantizelinear fail",
+        Gap.upstream(
+            "DFT, STFT, Col2Im[more than two dimensions], DynamicQuantizeLinear",
+            "ONNX node tests dft_axis, dft_rfft, col2im_5d, dynamicquantizelinear fail",
         ),
-        Gap(
-            what="Attention[causal, past, other numbers of queries than of keys]",
-            why=GapReason.UPSTREAM,
-            evidence="4 queries and 6 keys behind a past of 12: the mask ends at the last key, not at the past and 4",
+        Gap.upstream(
+            "Attention[causal, past, other numbers of queries than of keys]",
+            "4 queries and 6 keys behind a past of 12: the mask ends at the last key, not at the past and 4",
         ),
-        Gap(
-            what="Conv[kernel of one element, dilated]",
-            why=GapReason.UPSTREAM,
-            evidence="SIGSEGV in 2026.4.1 on the models that NNSmith draws from the seeds 83 and 133",
+        Gap.upstream(
+            "Conv[kernel of one element, dilated]",
+            "SIGSEGV in 2026.4.1 on the models that NNSmith draws from the seeds 83 and 133",
         ),
-        Gap(
-            what="QuantizeLinear half way between two steps, QuantizeLinear[scale made from the data]",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node test quantizelinear_uint16: one step off, since it multiplies by 1 / scale",
+        Gap.upstream(
+            "QuantizeLinear half way between two steps, QuantizeLinear[scale made from the data]",
+            "ONNX node test quantizelinear_uint16: one step off, since it multiplies by 1 / scale",
         ),
-        Gap(
-            what="GRU, LSTM, RNN[layout=1], LSTM[peepholes]",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node tests gru_batchwise, lstm_batchwise, lstm_with_peepholes come out wrong",
+        Gap.upstream(
+            "GRU, LSTM, RNN[layout=1], LSTM[peepholes]",
+            "ONNX node tests gru_batchwise, lstm_batchwise, lstm_with_peepholes come out wrong",
         ),
-        Gap(
-            what="Resize[antialias, exclude_outside, keep_aspect_ratio_policy, tf_crop_and_resize]",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node tests resize_*_antialias, resize_*_not_larger come out wrong",
+        Gap.upstream(
+            "Resize[antialias, exclude_outside, keep_aspect_ratio_policy, tf_crop_and_resize]",
+            "ONNX node tests resize_*_antialias, resize_*_not_larger come out wrong",
         ),
     )
 

@@ -19,7 +19,6 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Resident,
     Signature,
     Slot,
@@ -72,10 +71,9 @@ class TorchBackend(LoweredBackend):
         library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="uint16, uint32, uint64",
-            why=GapReason.UPSTREAM,
-            evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
+        Gap.upstream(
+            "uint16, uint32, uint64",
+            "NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
         ),
         NOT_LOWERED,
     )

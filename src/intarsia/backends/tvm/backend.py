@@ -17,7 +17,6 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Traits,
     guard,
     signature_rows,
@@ -65,20 +64,16 @@ class TvmBackend(LoweredBackend):
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
-        Gap(
-            what="other devices than llvm and c",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="the wheel brings CUDA; the kernels' loops are ordered for processors alone (tvm_schedules.py)",
+        Gap.not_implemented(
+            "other devices than llvm and c",
+            "the wheel brings CUDA; the kernels' loops are ordered for processors alone (tvm_schedules.py)",
         ),
-        Gap(
-            what="tuning-records",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="TVM's tuner needs xgboost, which apache-tvm does not bring; it was not tried",
+        Gap.not_implemented(
+            "tuning-records", "TVM's tuner needs xgboost, which apache-tvm does not bring; it was not tried"
         ),
-        Gap(
-            what="float8, float4, int4",
-            why=GapReason.UPSTREAM,
-            evidence="InternalError: Check failed: dtype.bits % 8 == 0; and no cast of float8 on processors",
+        Gap.upstream(
+            "float8, float4, int4",
+            "InternalError: Check failed: dtype.bits % 8 == 0; and no cast of float8 on processors",
         ),
     )
 
