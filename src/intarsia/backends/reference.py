@@ -94,11 +94,7 @@ class ReferenceBackend(Backend):
         return Borders
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Parse."""
         with guard(LoadError, _NAME):

@@ -98,11 +98,7 @@ class TinygradBackend(LoweredBackend):
         return f"tinygrad has no {each.name} of {strange[0]}" if strange else None
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME), _LOCK:

@@ -109,11 +109,7 @@ class WinogradBackend(Backend):
         return Embedding if "partitions" in meta else Saved
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """A session with the native library that the artifact brings; it is built here if that one does not fit."""
         with guard(LoadError, _NAME):

@@ -87,11 +87,7 @@ class Backend(ABC):
 
     @abstractmethod
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Make an artifact runnable. ``weights`` holds at least ``artifact.weights``; they may be mapped files."""
 

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract import (
-    Availability,
-    EngineArtifact,
-    Executable,
-    Gap,
-    Traits,
-    guard,
-    signature_rows,
-)
+from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, guard, signature_rows
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -84,11 +76,7 @@ class CoremlBackend(LoweredBackend):
         return EngineArtifact(files=files, meta=meta)
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Not here.
 

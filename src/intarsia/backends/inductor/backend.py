@@ -117,11 +117,7 @@ class InductorBackend(LoweredBackend):
         )
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Map the library."""
         with guard(LoadError, _NAME):

@@ -142,11 +142,7 @@ class IreeBackend(Backend):
         return Borders
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Hand the weights to the compiled code, and start it where they are packed."""
         with guard(LoadError, _NAME):

@@ -129,11 +129,7 @@ class _IsolatedBackend(Backend, Forkable):
         return EngineArtifact(files=files, weights=tuple(answer.facts["weights"]), meta=answer.facts["meta"])
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Hand files and weights over; the meta holds the borders, since they are bound here."""
         process = self._process(settings, LoadError)

@@ -113,11 +113,7 @@ class LitertBackend(LoweredBackend):
         return LiteRt
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Compute what depends on weights alone, and lay all of them behind the structure."""
         with guard(LoadError, self.name):

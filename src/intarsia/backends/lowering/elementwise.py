@@ -7,13 +7,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from intarsia.backends.lowering.composites import (
-    clip,
-    reciprocal,
-    relu,
-    sigmoid,
-    softplus,
-)
+from intarsia.backends.lowering.composites import clip, reciprocal, relu, sigmoid, softplus
 from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
 

@@ -12,11 +12,7 @@ from intarsia.backends.lowering.program import Term, UnsupportedError
 MOST_STEPS = 64
 """Longer sequences make programs that take longer to compile than they save."""
 Activation = Callable[[Builder, Term], Term]
-_ACTIVATIONS: Mapping[str, Activation] = {
-    "sigmoid": sigmoid,
-    "tanh": lambda b, x: b.unary("tanh", x),
-    "relu": relu,
-}
+_ACTIVATIONS: Mapping[str, Activation] = {"sigmoid": sigmoid, "tanh": lambda b, x: b.unary("tanh", x), "relu": relu}
 
 
 def _activations(ctx: NodeContext, default: Sequence[str], directions: int) -> list[list[Activation]]:

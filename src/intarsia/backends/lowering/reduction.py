@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from intarsia.backends.lowering.builder import Builder
-from intarsia.backends.lowering.composites import (
-    log_softmax,
-    normalised,
-    per_channel,
-    reciprocal,
-    softmax,
-    square,
-)
+from intarsia.backends.lowering.composites import log_softmax, normalised, per_channel, reciprocal, softmax, square
 from intarsia.backends.lowering.node_context import NodeContext, Rule, axes_of, axis_of
 from intarsia.backends.lowering.program import Term, UnsupportedError
 

@@ -81,12 +81,7 @@ class MnnBackend(Backend):
     licence: ClassVar[str] = "BSD-3-Clause"
     machine_code = ()
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
-    traits: ClassVar[Traits] = Traits(
-        writes_in_place=False,
-        compiles_once=True,
-        follows_ports=True,
-        dtypes=DTYPES,
-    )
+    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
         library="MNN", evidence="a run there waits for ever for MNN's pool of threads, which does not come along"
     )
@@ -148,11 +143,7 @@ class MnnBackend(Backend):
         return Mnn
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Put the weight file together again and open a session on it."""
         # MNN opens files only by path, and has read them by the end of createSession.

@@ -135,11 +135,7 @@ class NcnnBackend(Backend):
         return Ncnn
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Load the network and stream its weights; ncnn keeps its own reordered copy of them."""
         missing = [name for name in artifact.weights if name not in weights]

@@ -110,11 +110,7 @@ class OnnxRuntimeBackend(Backend):
         return Embedding if "partitions" in meta else Borders
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """A session over the given weights. ORT copies each once, keeps what it packs from it, and frees the copy."""
         with guard(LoadError, _NAME):

@@ -72,10 +72,7 @@ def serialised(model: SubModel) -> EngineArtifact:
     outside = not any(weight.dtype in _STORED_PACKED for weight in model.weights.values())
     with guard(CompileError, _NAME):
         content = model.to_bytes(
-            weights="external" if outside else "inline",
-            small_bytes=SMALL_BYTES,
-            max_opset=MAX_OPSET,
-            max_ir=MAX_IR,
+            weights="external" if outside else "inline", small_bytes=SMALL_BYTES, max_opset=MAX_OPSET, max_ir=MAX_IR
         )
     return EngineArtifact(
         files={"model.onnx": content},

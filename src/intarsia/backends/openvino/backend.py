@@ -180,11 +180,7 @@ class OpenVinoBackend(Backend):
         return OpenVino
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Read the model, put constants over the mapped weights, compile for this machine."""
         meta = artifact.meta

@@ -30,10 +30,7 @@ class CompiledModel(Executable):
         """Set each tensor once, over the given memory."""
         with guard(LoadError, _NAME):
             request = self._compiled.create_infer_request()
-            sides = (
-                (self._left, inputs, request.set_input_tensor),
-                (self.outputs, outputs, request.set_output_tensor),
-            )
+            sides = ((self._left, inputs, request.set_input_tensor), (self.outputs, outputs, request.set_output_tensor))
             places = [
                 (partial(_point, put, position), given[value.name])
                 for values, given, put in sides

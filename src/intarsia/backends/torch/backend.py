@@ -96,11 +96,7 @@ class TorchBackend(LoweredBackend):
         return lack(self.name, each, reads)
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Lay the weights under tensors, and compute what depends on nothing else."""
         with guard(LoadError, self.name):

@@ -130,11 +130,7 @@ class TvmBackend(LoweredBackend):
         )
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Map the library, and compute what depends on weights alone."""
         with guard(LoadError, self.name):

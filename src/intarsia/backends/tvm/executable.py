@@ -10,16 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.backends.contract import (
-    BoundCall,
-    Executable,
-    Slot,
-    as_port,
-    following,
-    guard,
-    guarded,
-    signatures,
-)
+from intarsia.backends.contract import BoundCall, Executable, Slot, as_port, following, guard, guarded, signatures
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.backends.tvm.compiler import Call, Plan

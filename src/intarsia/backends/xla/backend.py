@@ -76,11 +76,7 @@ class XlaBackend(LoweredBackend):
         return f"xla has no {each.name} of {strange[0]}" if strange else None
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME):
