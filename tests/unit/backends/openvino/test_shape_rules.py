@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from intarsia.backends.openvino.shapes import deciding_inputs, refusal
+from intarsia.backends.openvino.shape_rules import deciding_inputs, refusal
 from intarsia.graph import extract, load_model
 from tests.conformance.cases import Case, Feed, f32, i64, node
 
