@@ -86,8 +86,8 @@ def _report(found: Benchmark) -> Json:
 def _plan(found: Benchmark, name: str) -> Json:
     verdict = found.verdict
     facts: Json = {"name": name, "targets": found.targets[name]}
-    if name not in verdict.raced:
-        stage, reason = verdict.failed.get(name, ("run", "it did not race"))
+    if name not in verdict.benchmarked:
+        stage, reason = verdict.failed.get(name, ("run", "it was not benchmarked"))
         return facts | {"failure": {"stage": stage, "reason": reason}}
     tail, footprint = verdict.tails[name], verdict.footprints[name]
     return facts | {

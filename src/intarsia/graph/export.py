@@ -30,7 +30,7 @@ ALIGNMENT = 64
 
 
 def skeleton(
-    model: SubModel, opset: int | None, ir_version: int, respell: Collection[str] = frozenset()
+    model: SubModel, opset: int | None, ir_version: int, legalise: Collection[str] = frozenset()
 ) -> onnx.ModelProto:
     """Everything but the weights.
 
@@ -50,7 +50,7 @@ def skeleton(
     for domain in sorted(used - graph.opsets.keys() - {""}):  # nodes of our own making
         proto.opset_import.add(domain=domain, version=1)
     proto.graph.name = graph.name
-    proto.graph.node.extend(written(model.nodes, graph, respell))
+    proto.graph.node.extend(written(model.nodes, graph, legalise))
     proto.graph.input.extend(map(_info, model.inputs))
     proto.graph.output.extend(map(_info, model.outputs))
     border = {value.name for value in model.outputs}

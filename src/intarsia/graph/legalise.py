@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
-def written(nodes: Sequence[Node], graph: Graph, respell: Collection[str]) -> Iterator[onnx.NodeProto]:
-    """Nodes as ONNX writes them, those whose ids are in ``respell`` in other words."""
+def written(nodes: Sequence[Node], graph: Graph, legalise: Collection[str]) -> Iterator[onnx.NodeProto]:
+    """Nodes as ONNX writes them, those whose ids are in ``legalise`` in other words."""
     for node in nodes:
-        if node.id in respell:
-            yield from respelled(node, graph)
+        if node.id in legalise:
+            yield from legalised(node, graph)
         else:
             yield node.proto
 
 
-def respelled(node: Node, graph: Graph) -> list[onnx.NodeProto]:
+def legalised(node: Node, graph: Graph) -> list[onnx.NodeProto]:
     """What to write instead of a node whose operator is one of `SPELLINGS`, in ONNX of opset 21 and later."""
     speller = _Speller(node, graph)
     SPELLINGS[node.op_type](speller)

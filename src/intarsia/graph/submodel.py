@@ -104,7 +104,7 @@ class SubModel:
         path: str | Path,
         max_opset: int | None = None,
         max_ir: int | None = None,
-        respell: Collection[str] = frozenset(),
+        legalise: Collection[str] = frozenset(),
     ) -> None:
         """Write a stand-alone ``.onnx`` file; above 1.5 GB the weights go to ``<name>.data`` beside it.
 
@@ -118,7 +118,7 @@ class SubModel:
             ModelError: An operator has no equal in the older opset.
         """
         opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
-        export.write(self, Path(path), export.skeleton(self, opset, ir_version, respell))
+        export.write(self, Path(path), export.skeleton(self, opset, ir_version, legalise))
 
 
 def cut(graph: Graph, node_ids: Iterable[str]) -> SubModel:

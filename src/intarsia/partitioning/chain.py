@@ -47,14 +47,14 @@ class Chain:
     Moffat, "Offline Dictionary-Based Compression", 1999), which finds what a network repeats.
     """
 
-    def __init__(self, stretches: Sequence[Region], boundaries: Sequence[Cut]) -> None:
-        count = len(stretches)
+    def __init__(self, regions: Sequence[Region], boundaries: Sequence[Cut]) -> None:
+        count = len(regions)
         numbers: dict[Hashable, int] = {}
-        self._kind: list[int] = [numbers.setdefault(region.likeness, len(numbers)) for region in stretches]
+        self._kind: list[int] = [numbers.setdefault(region.likeness, len(numbers)) for region in regions]
         self._numbers = numbers
         self._alike = Counter(self._kind)
-        self._work = [region.work for region in stretches]
-        self._by_character = [dict(region.by_character) for region in stretches]
+        self._work = [region.work for region in regions]
+        self._by_character = [dict(region.by_character) for region in regions]
         self._cut = list(boundaries)
         self._end = list(range(1, count + 1))
         self._next: list[int] = [*range(1, count), -1]

@@ -76,7 +76,7 @@ def segments(
     boundaries = [cut for cut in narrow if not follows[cut.position]]
     ends = [*(cut.position for cut in boundaries), len(order)]
     partitions = [order[start:end] for start, end in pairwise((0, *ends))]
-    chain = Chain(_stretches(graph, partitions, weight), boundaries)
+    chain = Chain(_regions(graph, partitions, weight), boundaries)
     left = chain.coalesced(limit, REPEATS * limit)
     return tuple(order[start:end] for start, end in pairwise((0, *(ends[place - 1] for place in left))))
 
@@ -99,11 +99,11 @@ def coarser(
     at = {cut.position: cut for cut in cuts(graph, crossing_ok=lambda _: True)}
     ends = list(accumulate(map(len, partitions)))
     boundaries = [at.get(end) or Cut(position=end, crossing=(), nbytes=0) for end in ends[:-1]]
-    stretches = _stretches(graph, partitions, weight)
-    return [(0, *Chain(stretches, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
+    regions = _regions(graph, partitions, weight)
+    return [(0, *Chain(regions, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
 
 
-def _stretches(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
+def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
     parts = [[graph.node(id_) for id_ in partition] for partition in partitions]
     amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
     least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE

@@ -131,7 +131,7 @@ def test_where_no_end_fits_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         "openvino, its engines in less than fp32",
         "it is off by 50, and so is each end",
     )
-    assert found.reason == "no plan in reduced precision races: openvino: it is off by 50, and so is each end"
+    assert found.reason == "no plan in reduced precision is benchmarked: openvino: it is off by 50, and so is each end"
 
 
 def test_without_a_fast_type_layers_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ from intarsia.backends.contract.backend import (
     as_port,
     guard,
 )
-from intarsia.backends.mnn.legalise import respelled
+from intarsia.backends.mnn.legalise import legalised
 from intarsia.backends.mnn.rules import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
@@ -324,7 +324,7 @@ def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Pa
     Flatbuffers end at 2 GB, so a larger model needs its weights outside.
     """
     source, native = folder / "model.onnx", folder / "model.mnn"
-    model.save(source, respell=respelled(model.nodes, model.graph))
+    model.save(source, legalise=legalised(model.nodes, model.graph))
     log = _converter(
         folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,
         *(["--saveExternalData"] if external else []),

@@ -29,7 +29,7 @@ from intarsia.target import Target
 MARGIN = 0.93
 """Share of the error that is given away on the calibration inputs: others may do worse."""
 MOST = 3
-"""Plans in less than fp32 that race, at most."""
+"""Plans in less than fp32 that are benchmarked, at most."""
 REACH = 3.0
 """An engine that is this many times slower than the best in fp32 will not be the fastest in 8 bits."""
 REDUCED_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
@@ -61,7 +61,7 @@ class ReducedPrecisionPlans:
 
     Attributes:
         found: The fastest first.
-        dropped: What was tried and will not race, and why.
+        dropped: What was tried and will not be benchmarked, and why.
         reason: Why there is none.
     """
 
@@ -158,7 +158,7 @@ class ReducedPrecisionSearch:
             (reduced.candidate.label, f"{MOST} others were faster when they were tried") for reduced in found[MOST:]
         )
         dropped = (*self._dropped, *late)
-        reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
+        reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:

@@ -32,7 +32,7 @@ EFFORT = Effort(seconds=0.2, min_runs=3, max_runs=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstLook:
+class Prefilter:
     """Looks at engines of one problem.
 
     Attributes:

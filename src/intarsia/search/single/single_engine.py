@@ -20,7 +20,7 @@ from intarsia.graph.reference.stages import has_stages
 from intarsia.partitioning.capability import refusal_text
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
-from intarsia.search.single.prefilter import FirstLook
+from intarsia.search.single.prefilter import Prefilter
 from intarsia.target import Target
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def tune_singles(
     fastest first. Those that compile slowly come last, and what a first look speaks against is not measured; see
     `first_look`. The first engine that works is measured even if there is no time for it: something has to ship.
     """
-    look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
+    look = Prefilter(problem=problem, measurer=measurer, deadline=deadline)
     order = sorted(problem.targets, key=look.wants)
     tunings = [_Tuning(problem, measurer, target) for target in order]
     count = len(tunings)
