@@ -104,7 +104,7 @@ def compile(
         max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
             weights counted. Left out, a mix may need 1.3 times what the best single engine does.
         footprints: Measure the memory and cold start of the engines that were not benchmarked too, as `compare` does.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32: what makes the
+        max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32: what makes the
             model faster then computes in 8 bits. Left out, all of it computes as the model says.
         strict: Refuse a model that no engine could be shown to answer rightly. Without, the best engine ships, and
             ``report["verified"]`` is false.

@@ -52,7 +52,7 @@ def bench(
 
     All are compared with the first, or with the first engine that --against names (such as onnxruntime, or any spec of
     one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
-    itself is off by more than 2 %, or its 95 % interval by more than 10 %, nothing is said to be faster or slower.
+    itself differs from 1 by more than 2 %, or its 95 % interval by more than 10 %, nothing is called faster or slower.
     """
     from intarsia.evaluation.benchmark import benchmark
     from intarsia.runtime import Artifact

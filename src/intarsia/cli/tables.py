@@ -32,7 +32,7 @@ MOST_PARTS = 8
 """Rows before the rest is only counted, so that all fits one screen."""
 _NO_FAILURES = {
     "capability": "refused",
-    "first look": "first look",
+    "prefilter": "prefilter",
     "interrupted": "interrupted",
     "memory": "memory",
     "no time": "no time",

@@ -65,7 +65,7 @@ class RunSettings:
         parallel: Whether partitions that do not depend on each other run at one time, each on its share of the threads.
         pipeline: How a stream of requests is driven; ``None`` for one request after the other, each on all threads.
             A single call is not concerned.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
+        max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
         verified: Whether answers further off than that are refused. A plan of which nothing could be shown to be right
             ships without.
     """
@@ -106,7 +106,7 @@ class SearchSettings:
         max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
             what the best single engine does.
         footprints: Whether engines that were not benchmarked are loaded once more, for their memory and cold start.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
+        max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
         strict: Whether a model is refused that no engine could be shown to answer rightly; else the best one ships,
             and that is said.
     """

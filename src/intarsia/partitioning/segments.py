@@ -1,4 +1,4 @@
-"""Segments: the linear order of the graph, cut at narrow places into stretches of like work, equal blocks alike.
+"""Segments: the linear order of the graph, cut at narrow places into runs of like work, equal blocks alike.
 
 They are the segments of the search, which tries each run of consecutive segments on each engine. How stretches are
 merged is left to `intarsia.partitioning.chain`.
@@ -43,7 +43,7 @@ FOLLOWERS = ACTIVATIONS | {
 KERNELS = frozenset({"conv", "matmul"})
 
 NODE_SHARE = 1e-3
-"""Work of a node that does none, as a share of the mean: keeps long stretches of such nodes from counting nothing."""
+"""Work of a node that does none, as a share of the mean: keeps long runs of such nodes from counting nothing."""
 
 REPEATS = 3
 """Segments in all may be this many times the greatest number of unlike ones: repeated blocks are measured once."""
@@ -57,11 +57,11 @@ def character(node: Node) -> str:
 def segments(
     graph: Graph, limit: int, weight: Callable[[Node], float], crossing_ok: CrossingOk | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Split the linear order into at most ``limit`` unlike stretches of like work, at narrow cuts.
+    """Split the linear order into at most ``limit`` unlike regions of like work, at narrow cuts.
 
     Starts from every narrow cut, but those between a kernel and what is computed along with it, and merges; see
-    `Chain`. Equal stretches are cut alike, so that of a network of equal blocks one is measured; with them there may
-    be `REPEATS` times as many stretches.
+    `Chain`. Equal regions are cut alike, so that of a network of equal blocks one is measured; with them there may
+    be `REPEATS` times as many regions.
 
     Args:
         graph: The graph.
@@ -84,14 +84,14 @@ def segments(
 def coarser(
     graph: Graph, partitions: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
 ) -> list[tuple[int, ...]]:
-    """For each limit, which segments begin a stretch of a coarser division, merged as `segments` does; the first is 0.
+    """For each limit, which segments begin a region of a coarser division, merged as `segments` does; the first is 0.
 
     A smaller limit gives some of the places that a larger one gives.
 
     Args:
         graph: The graph.
         partitions: Its segments, in linear order.
-        limits: Greatest numbers of unlike stretches, at least 1.
+        limits: Greatest numbers of unlike regions, at least 1.
         weight: Work of a node, in any unit.
     """
     if not partitions:

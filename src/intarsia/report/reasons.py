@@ -76,12 +76,12 @@ def in_precision(part: Json) -> str:
 
 
 def accuracy(report: Json) -> Iterator[str]:
-    """What each output is off by on inputs that decided nothing."""
+    """The error of each output on the validation set."""
     found = report.get("accuracy")
     if not found:
         return
     told = ", ".join(f"{name} {error:.2g} (mean {found['mean'][name]:.2g})" for name, error in found["worst"].items())
-    yield f"error on {counted(found['inputs'], 'unseen input')}: {told}; {found['max_error']:g} is allowed"
+    yield f"error on {counted(found['inputs'], 'validation input')}: {told}; {found['max_error']:g} is allowed"
 
 
 def figures(report: Json) -> Iterator[str]:

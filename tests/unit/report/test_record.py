@@ -132,7 +132,7 @@ def test_what_repeats_it() -> None:
 def test_engines_with_their_times_or_failures() -> None:
     ort, mnn, openvino = report()["singles"]
     assert ort["speedup_vs_best_single"] is None
-    assert ort["latency_ms"] == 10.0  # the paired benchmark's figure, not the first look's
+    assert ort["latency_ms"] == 10.0  # the paired benchmark's figure, not the prefilter's
     assert (ort["compile_s"], ort["load_s"], ort["max_rel_error"]) == (0.5, 0.25, 1e-6)
     assert mnn == {
         "target": "mnn",

@@ -108,7 +108,7 @@ class OpenVinoBackend(Backend):
         Gap(
             what="DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
             why=GapReason.UPSTREAM,
-            evidence="16x16 int8, axis 0, into MatMul: off by 13; right along the other axis, and in blocks along this",
+            evidence="16x16 int8, axis 0, into MatMul: error 13; right along the other axis, and in blocks along this",
         ),
         Gap(
             what="strings, elements of less than 8 bits at the borders",

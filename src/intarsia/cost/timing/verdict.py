@@ -46,7 +46,7 @@ def reach(control: Interval) -> float:
 def out_by(control: Interval) -> str:
     """What is wrong with a control; an empty text if it holds."""
     if abs(control.median - 1.0) > CONTROL:
-        return f"its median is off by more than {CONTROL:.0%}".replace("%", " %")
+        return f"its median differs from 1 by more than {CONTROL:.0%}".replace("%", " %")
     if reach(control) > 1.0 + WIDEST:
         return f"its interval reaches further than {WIDEST:.0%} from 1".replace("%", " %")
     return ""

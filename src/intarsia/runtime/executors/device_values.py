@@ -16,7 +16,7 @@ Storage = np.ndarray | Slot
 
 
 class DeviceValues:
-    """A resident for each value that a step makes on its device, and for each that is brought there.
+    """A device value for each value that a step makes on its device, and for each that is brought there.
 
     Attributes:
         calls: The bound transfers, in running order.

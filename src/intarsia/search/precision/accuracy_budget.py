@@ -80,7 +80,7 @@ class AccuracyBudget:
         return found if all(fits(self._problem, each.candidate) for each in found.found) else None
 
     def judge(self, plan: Candidate) -> Accuracy | None:
-        """What a plan is off by on inputs that decided nothing; ``None`` where no error is allowed.
+        """The error of a plan on the validation set; ``None`` where no error is allowed.
 
         Where the time does not do for all inputs, they are fewer; for a plan in fp32 ``None`` where it does for none,
         and for one in less than fp32, which must not ship unjudged, an error that does not hold.

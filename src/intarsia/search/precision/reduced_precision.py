@@ -181,7 +181,7 @@ class ReducedPrecisionSearch:
         is_dynamic: bool,
         base: float = 0.0,
     ) -> None:
-        """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
+        """With layers in 8 bits, whose error comes on top of that of the engines' types."""
         kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
         allowed = _rest(MARGIN * self._allowed, base)
         choice = chooser.choose(allowed)
@@ -226,14 +226,14 @@ class ReducedPrecisionSearch:
     ) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
-            return f"it is off by {error:.2g}"
+            return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
         cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
         settings = self._settings(plan)
         found = most_that_fits(cut, error, MARGIN * self._allowed, lambda parts: self._error(parts, settings, chooser))
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
-        return f"it is off by {error:.2g}, and so is each end" if found is None else self._reduced(plan, found, chooser)
+        return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found, chooser)
 
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)

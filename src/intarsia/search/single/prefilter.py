@@ -22,7 +22,7 @@ from intarsia.planning.problem import Problem
 from intarsia.search.collage.cost_attribution import total_work
 from intarsia.target import Target
 
-STAGE: Final = "first look"
+STAGE: Final = "prefilter"
 """Of a `Failure` that says why an engine was not measured further."""
 BEHIND = 1.5
 """An engine so many times slower on the heaviest part is not measured further."""
@@ -78,7 +78,7 @@ class Prefilter:
             return None
         key = Key(
             facts={
-                "first look": 1,
+                "prefilter": 1,
                 "graph": self.problem.graph.fingerprint,
                 "target": target.key,
                 "budget_s": self.deadline.seconds,
