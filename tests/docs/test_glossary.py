@@ -37,6 +37,7 @@ ALLOWED = {
     ("piece", "src/intarsia/spec/*.py"): "of the text that a person wrote",
     ("piece", "src/intarsia/config/*.py"): "the same",
     ("piece", "src/intarsia/target/*.py"): "the same",
+    ("piece", "src/intarsia/report/limits.py"): "the same",
     ("switch", "src/intarsia/report/page/assets/page.js"): "to another theme",
     ("duel", "docs/decisions/0018-rooms-and-words.md"): "tells of the word that it retires",
 }
