@@ -30,7 +30,7 @@ _PIPELINE = "pipeline"
 EFFORT = Effort(seconds=0.6, min_runs=5, max_runs=30)
 PARTITION_EFFORT = Effort(seconds=0.3, min_runs=5, max_runs=40)
 HOPELESS = 2.0
-"""A stream whose requests take this many times as long as the fastest one's is given up after a first look."""
+"""A stream whose requests take this many times as long as the fastest one's is given up after the prefilter."""
 TRIALS = 3
 """How often the best way is measured beside one request after another: it must be faster each time."""
 REFINEMENTS = 3
@@ -71,7 +71,7 @@ def stream_of(
     """
     if wanted is not None and job.run.pipeline is not None:
         return StreamChoice(candidate=_driven(wanted, job.run.pipeline))
-    executor = job.team.config.executor
+    executor = job.engine_set.config.executor
     if executor.kind.name != _PIPELINE:
         return StreamChoice(candidate=wanted)
     pool = finalists if wanted is None else [wanted]

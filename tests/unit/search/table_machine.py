@@ -131,7 +131,7 @@ def table_machine(graph: Graph, table: Table, folder: Path, worker: type[TableWo
         for module in (measure, paired_benchmark, builder):
             patch.setattr(module, "WorkerClient", Worker)
         patch.setattr(paired_benchmark, "SETTLE_S", 0.0)
-        patch.setattr(paired_benchmark, "Pace", lambda: full_speed)
+        patch.setattr(paired_benchmark, "ClockProbe", lambda: full_speed)
         patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
         for question in ("require", "probe"):
             patch.setattr(registry, question, lambda name: Availability(usable=True, version="1"))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import Spin
-from intarsia.cost.timing.clock_calibration import Pace, Slowdown, at_full_speed
+from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
 from intarsia.cost.timing.footprint import Footprint, Tail, megabytes
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
@@ -98,7 +98,7 @@ def paired_benchmark(
     weighed: dict[str, Footprint] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
-    slowdown = Pace()
+    slowdown = ClockProbe()
     set_s = 0.0
     watch(Progress(stage="decide", done=0, total=effort.processes))
     for number in count():
@@ -155,13 +155,13 @@ def _verdict(
     effort: BenchmarkEffort,
 ) -> Verdict:
     names = running if sets else {}
-    raced = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
-    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*raced, CONTROL_NAME)}
+    benchmarked = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
+    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*benchmarked, CONTROL_NAME)}
     fought = Verdict(
         rounds_ms={name: rounds[name] for name in names},
-        left_ms={name: rounds[name] for name in raced if name not in names},
+        left_ms={name: rounds[name] for name in benchmarked if name not in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
-        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in raced},
+        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in benchmarked},
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
         errors={name: error for done in sets for name, error in done.errors.items()},
@@ -307,8 +307,8 @@ def _open_in_turn(
     for name, worker in workers.items():
         before = slowdown()
         opened = _opened(name, worker.ask(_open(running[name]), PATIENCE_S))
-        pace = (before + slowdown()) / 2
-        told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
+        factor = (before + slowdown()) / 2
+        told = {"load_s": opened.load_s / factor, "first_run_s": opened.first_run_s / factor}
         yield name, opened.model_copy(update=told)
 
 
@@ -401,8 +401,8 @@ def _profile(
         return (median(rounds_ms),), ()
     before = slowdown()
     found = _times(name, worker, Profile(runs=PROFILE_RUNS))
-    pace = (before + slowdown()) / 2
-    return tuple(ms / pace for ms in found.ms), tuple(ms / pace for ms in found.transfers_ms)
+    factor = (before + slowdown()) / 2
+    return tuple(ms / factor for ms in found.ms), tuple(ms / factor for ms in found.transfers_ms)
 
 
 def _still_standing(running: Mapping[str, Contender], fought: Verdict, keep: str | None) -> dict[str, Contender]:

@@ -13,7 +13,7 @@ from intarsia.cost.timing.statistics import halves_agree, median_interval
 WARM_UP_S = 0.03
 WARM_UP_CALLS = 2
 WARM_UP_REQUESTS = 8
-STRETCH_MS = 40.0
+WINDOW_MS = 40.0
 """Least time over which a stream's results are counted for one sample, so that it begins and ends in full flow."""
 BLOCK_MS = 30.0
 """How long runs follow each other before the machine's pace is looked at again."""
@@ -68,7 +68,7 @@ def sample_stream(stream: Iterator[object], effort: Effort, slowdown: Slowdown =
     """As `sample`, for an endless stream: each sample is the milliseconds of a request over many results in a row."""
     for _ in range(WARM_UP_REQUESTS):
         next(stream)
-    count = max(WARM_UP_REQUESTS, math.ceil(STRETCH_MS / _per_result(stream, WARM_UP_REQUESTS)))
+    count = max(WARM_UP_REQUESTS, math.ceil(WINDOW_MS / _per_result(stream, WARM_UP_REQUESTS)))
     return sample(lambda: _per_result(stream, count), effort, slowdown)
 
 

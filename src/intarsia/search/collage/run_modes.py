@@ -17,7 +17,7 @@ from intarsia.runtime.executors.parallel_levels import width
 
 PLAN_EFFORT = Effort(seconds=0.6, min_runs=9, max_runs=60)
 BEHIND = 1.15
-"""A way is given up after a first look if it takes this many times as long as the best plan so far."""
+"""A way is given up after the prefilter if it takes this many times as long as the best plan so far."""
 
 
 def ways(graph: Graph, partitions: Sequence[Partition], threads: int) -> tuple[RunSettings, ...]:

@@ -56,7 +56,7 @@ PAIR = 2
 PAIRED_BENCHMARK = 3
 """Part of every key: raised when a paired benchmark is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
-NO_RACE = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
+NO_BENCHMARK = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
 """Where there was no time to compare anything side by side."""
 UNRACED = "not compared side by side: there was no time"
 WRITING_S = 0.3
@@ -102,7 +102,7 @@ class Decision:
     @property
     def speedup(self) -> Interval | None:
         """How many times faster than the best single engine, with its 95 % interval."""
-        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.raced:
+        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.benchmarked:
             return None
         return self.verdict.speedup(self.chosen.name, self.best_single.name)
 
@@ -144,7 +144,7 @@ def decide(
     reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION,
     judge: Judge = lambda _: None,
 ) -> Decision:
-    """Build the finalists, let them race, and choose.
+    """Build the finalists, benchmark them, and choose.
 
     Args:
         problem: What is being planned. measurer: Whose store keeps the paired benchmark, and whose folder holds the
@@ -161,21 +161,21 @@ def decide(
     limit = problem.settings.max_memory
     alternatives = [*reduced.candidates, *mixes]
 
-    raced: list[Sequence[Candidate]] = []
+    benchmarked: list[Sequence[Candidate]] = []
 
-    def race(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
+    def benchmark(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
         keep = wanted.name if wanted else None
-        several = field if raced else _that_fit(problem, measurer, field, keep)
-        raced.append(several)
+        several = field if benchmarked else _that_fit(problem, measurer, field, keep)
+        benchmarked.append(several)
         return _verdict(problem, measurer, builder, several, keep, deadline, watch, again=again)
 
     mixed = [wanted] if wanted else mixes
-    verdict = side_by_side(singles, mixed, race, reduced.candidates)
+    verdict = side_by_side(singles, mixed, benchmark, reduced.candidates)
     if verdict.is_replayed and not _decides(verdict) and not deadline.is_over():
-        raced.clear()
-        anew = side_by_side(singles, mixed, partial(race, again=True), reduced.candidates)
-        verdict = verdict if anew is NO_RACE else anew
-    if verdict is NO_RACE:
+        benchmarked.clear()
+        anew = side_by_side(singles, mixed, partial(benchmark, again=True), reduced.candidates)
+        verdict = verdict if anew is NO_BENCHMARK else anew
+    if verdict is NO_BENCHMARK:
         return _unraced(problem, measurer, singles, wanted, watch, reduced, judge)
     best_single = fastest(singles, verdict)
     if wanted is not None:
@@ -211,7 +211,7 @@ def decide(
 def _asked_for(
     problem: Problem, measurer: Measurer, singles: Sequence[Candidate], wanted: Candidate, judge: Judge
 ) -> tuple[Choice, Accuracy | None]:
-    """The plan that ships whatever the race says, if it answers rightly."""
+    """The plan that ships whatever the benchmark says, if it answers rightly."""
     if (fault := _stage_fault(problem, measurer, singles, wanted)) is not None:
         raise MismatchError(f"{wanted.label} answers wrongly: {fault}")
     accuracy = judge(wanted)
@@ -229,7 +229,7 @@ def _settled(
     choose_without: Callable[[Mapping[str, str]], Choice],
     judge: Judge,
 ) -> tuple[Choice, Accuracy | None]:
-    """The plan that ships: what wins the race, less what turns out to answer wrongly or not exactly enough."""
+    """The plan that ships: what wins the benchmark, less what turns out to answer wrongly or not exactly enough."""
     barred: dict[str, str] = {}
     while True:
         choice = choose_without(barred)
@@ -270,16 +270,16 @@ def _stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candida
 def side_by_side(
     singles: Sequence[Candidate],
     mixes: Sequence[Candidate],
-    race: Callable[[Sequence[Candidate]], Verdict],
+    benchmark: Callable[[Sequence[Candidate]], Verdict],
     reduced: Sequence[Candidate] = (),
 ) -> Verdict:
-    """Race the finalists, and once more with whoever was not among them but has a better figure than the best single.
+    """Benchmark the finalists, then again with whoever else has a better figure than the best single engine.
 
     So no engine ships on a figure of its own moment while another one's is lower, and where the finalists failed or
-    were too big, the next engines have their turn. Each race has at least one engine more, so this ends.
+    were too big, the next engines have their turn. Each benchmark has at least one engine more, so this ends.
     """
     field = [*finalists(singles, mixes), *reduced]
-    verdict = race(field)
+    verdict = benchmark(field)
     known: set[str] = set()
     while True:
         known |= {each.label for each in field}
@@ -289,10 +289,10 @@ def side_by_side(
         late = [each for each in others if _tuned_ms(each) < beat_ms][:MAX_ALTERNATIVES]
         if not late:
             return verdict
-        again = [each for each in field if each.name in verdict.raced]
+        again = [each for each in field if each.name in verdict.benchmarked]
         field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
-        before, verdict = verdict, race(field)
-        if verdict is NO_RACE:
+        before, verdict = verdict, benchmark(field)
+        if verdict is NO_BENCHMARK:
             return before
         verdict = replace(
             verdict,
@@ -324,8 +324,8 @@ def _verdict(
         measurer.cached += 1
         return stored
     question = _question(field, again=stored is not None)
-    if not field or not measurer.time.may_race(question, _race_s(problem, measurer, field, 1)):
-        return NO_RACE
+    if not field or not measurer.time.may_benchmark(question, _benchmark_s(problem, measurer, field, 1)):
+        return NO_BENCHMARK
     with measurer.machine():
         contenders = []
         failed, causes = {}, {}
@@ -340,10 +340,10 @@ def _verdict(
                 contenders.append(Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN))
                 compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
-        end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_race)
+        end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_benchmark)
         verdict = paired_benchmark(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
         if not verdict.rounds_ms and not failed and not verdict.failed:
-            return NO_RACE
+            return NO_BENCHMARK
     causes |= verdict.causes
     verdict = replace(verdict, failed={**failed, **verdict.failed}, causes=causes, compile_s=compile_s)
     if not verdict.has_transient_failure:
@@ -373,7 +373,7 @@ def _kept(store: Store, field: Sequence[Candidate], key_of: Callable[[int], Key]
 def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:
     """Whether a verdict from a record is of these plans, whoever wrote it."""
     parts = {candidate.name: len(candidate.partitions) for candidate in field}
-    if not verdict.raced | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
+    if not verdict.benchmarked | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
         return False
     return all(len(ms) == parts.get(name, len(ms)) for name, ms in verdict.profile_ms.items() if ms)
 
@@ -404,7 +404,7 @@ def _that_fit(
         ):
             return fitting
         question = {**_question(fitting), "sets": SETTLED_SETS}
-        if measurer.time.may_race(question, _race_s(problem, measurer, fitting, SETTLED_SETS)):
+        if measurer.time.may_benchmark(question, _benchmark_s(problem, measurer, fitting, SETTLED_SETS)):
             return fitting
         if len(chosen) == PAIR:
             break
@@ -413,11 +413,11 @@ def _that_fit(
 
 
 def _question(field: Sequence[Candidate], *, again: bool = False) -> Mapping[str, object]:
-    return {"race": [each.name for each in field], **({"again": True} if again else {})}
+    return {"benchmark": [each.name for each in field], **({"again": True} if again else {})}
 
 
-def _race_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate], sets: int) -> float:
-    """Seconds that so many sets of a race take, with the artifacts that are written for it."""
+def _benchmark_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate], sets: int) -> float:
+    """Seconds that so many sets of a benchmark take, with the artifacts that are written for it."""
     several = [*field, field[0]]
     engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
     own = measurer.time.set_s(
@@ -466,7 +466,7 @@ def _unraced_plan(
     if (fault := _stage_fault(problem, measurer, singles, plan)) is not None:
         raise MismatchError(f"{plan.label} answers wrongly: {fault}")
     known = _as_measured(measurer, plan) if limit is None else None
-    if known is not None and not measurer.time.may_race({"opened": plan.name}, _opportunity_s(measurer, plan)):
+    if known is not None and not measurer.time.may_benchmark({"opened": plan.name}, _opportunity_s(measurer, plan)):
         artifact, error, allowed = builder.written(plan), known.error, known.allowed
         reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
     else:
@@ -477,7 +477,7 @@ def _unraced_plan(
         chosen=plan,
         artifact=artifact,
         best_single=None if wanted else plan,
-        verdict=NO_RACE,
+        verdict=NO_BENCHMARK,
         error=error,
         allowed=allowed,
         reason=reason,

@@ -30,7 +30,7 @@ from intarsia.target import Target
 MARGIN = 0.93
 """Share of the error that is given away on the calibration inputs: others may do worse."""
 MOST = 3
-"""Plans in less than fp32 that race, at most."""
+"""Plans in less than fp32 that are benchmarked, at most."""
 REACH = 3.0
 """An engine that is this many times slower than the best in fp32 will not be the fastest in 8 bits."""
 REDUCED_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
@@ -62,7 +62,7 @@ class ReducedPrecisionPlans:
 
     Attributes:
         found: The fastest first.
-        dropped: What was tried and will not race, and why.
+        dropped: What was tried and will not be benchmarked, and why.
         reason: Why there is none.
     """
 
@@ -159,7 +159,7 @@ class ReducedPrecisionSearch:
             (reduced.candidate.label, f"{MOST} others were faster when they were tried") for reduced in found[MOST:]
         )
         dropped = (*self._dropped, *late)
-        reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
+        reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
@@ -182,7 +182,7 @@ class ReducedPrecisionSearch:
         is_dynamic: bool,
         base: float = 0.0,
     ) -> None:
-        """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
+        """With layers in 8 bits, whose error comes on top of that of the engines' types."""
         kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
         allowed = _rest(MARGIN * self._allowed, base)
         choice = chooser.choose(allowed)
@@ -227,14 +227,14 @@ class ReducedPrecisionSearch:
     ) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
-            return f"it is off by {error:.2g}"
+            return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
         cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
         settings = self._settings(plan)
         found = most_that_fits(cut, error, MARGIN * self._allowed, lambda parts: self._error(parts, settings, chooser))
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
-        return f"it is off by {error:.2g}, and so is each end" if found is None else self._reduced(plan, found, chooser)
+        return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found, chooser)
 
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)

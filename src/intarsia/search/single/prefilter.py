@@ -23,7 +23,7 @@ from intarsia.planning.problem import Problem
 from intarsia.search.collage.cost_attribution import total_work
 from intarsia.target import Target
 
-STAGE: Final = "first look"
+STAGE: Final = "prefilter"
 """Of a `Failure` that says why an engine was not measured further."""
 BEHIND = 1.5
 """An engine so many times slower on the heaviest part is not measured further."""
@@ -33,7 +33,7 @@ EFFORT = Effort(seconds=0.2, min_runs=3, max_runs=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstLook:
+class Prefilter:
     """Looks at engines of one problem.
 
     Attributes:
@@ -79,7 +79,7 @@ class FirstLook:
             return None
         key = Key(
             facts={
-                "first look": 1,
+                "prefilter": 1,
                 "graph": fingerprint_of(self.problem.graph),
                 "target": target.key,
                 "budget_s": self.deadline.seconds,
