@@ -181,7 +181,7 @@ def hexagon(version: str = "v68", hvx: int = 128, vtcm_capacity: int = 0, option
         SpecError: The version or the vector's size is none that exists.
     """
     if version not in _HEXAGON_VERSIONS:
-        raise SpecError(f"{version!r} is no Hexagon version; known are {', '.join(_HEXAGON_VERSIONS)}")
+        raise SpecError(f"{version!r} is not a Hexagon version; known are {', '.join(_HEXAGON_VERSIONS)}")
     if hvx not in (0, 64, 128):
         raise SpecError(f"a vector has 64 or 128 bytes, or 0 for none; found {hvx}")
     attributes = [f"+hvx{version}", f"+hvx-length{hvx}b"] if hvx else ["-hvx"]

@@ -27,7 +27,7 @@ def leave(target: Target) -> None:
     """
     *around, innermost = _STACK.get() or (None,)
     if innermost is not target:
-        raise SpecError(f"{str(target)!r} is left, and the innermost scope is that of {str(innermost)!r}")
+        raise SpecError(f"cannot leave the scope of {str(target)!r}: the innermost scope is that of {str(innermost)!r}")
     _STACK.set(tuple(around))
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _EXECUTOR = "how a whole model is driven belongs to the executor of a compilation configuration"
 _RUNTIME = "what runs the compiled model belongs to the runtime of a compilation configuration"
 _SEARCH = "how a plan is searched is a setting of compile(), not part of a machine"
+_GREEDY = "it is an argument of intarsia.partitioning.greedy(), and compile() has no such setting"
 ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
         "executor": _EXECUTOR,
@@ -41,8 +42,8 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "partition": _SEARCH,
         "budget": _SEARCH,
         "seed": _SEARCH,
-        "min-nodes": _SEARCH,
-        "min-flops": _SEARCH,
+        "min-nodes": _GREEDY,
+        "min-flops": _GREEDY,
         "spin": "what idle threads may do is a setting of the plan",
         "from_device": "probing is asked for by Target.from_device(), which writes out what it finds",
     }
@@ -77,7 +78,7 @@ class Target(DeviceFacts, Spec[TargetKind]):
         chief, driver = read(LEVEL, form, alone=False), read(LEVEL, host, path="host")
         stated = chief.options.get("host")
         if stated not in (None, driver) and not chief.tags and not isinstance(form, Target):
-            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}")
+            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}; leave one out")
         driven = Target.of_parts(chief.kind, {**chief.options, "host": driver}, chief.tags)
         self._be(driven if chief.kind is spec.kind else LEVEL.whole(driven))
 

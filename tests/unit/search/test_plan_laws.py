@@ -229,7 +229,7 @@ def test_running_a_plan_gives_what_the_model_gives(source: onnx.ModelProto, data
 
 @thorough
 @given(worlds())
-def test_what_ships_costs_no_more_than_any_engine_alone_or_any_mix_that_raced(world: World) -> None:
+def test_what_ships_costs_no_more_than_any_engine_alone_or_any_benchmarked_mix(world: World) -> None:
     """By one table, which the search and the final decision read without noise.
 
     A plan by priority or from a file is what was asked for, whatever it costs: the law is not about these.

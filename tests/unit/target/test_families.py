@@ -59,7 +59,7 @@ def test_what_is_not_known() -> None:
         families.micro("nrf5284")
     with pytest.raises(SpecError, match="series 'x' is not known; known are stm32F0xx"):
         families.stm32("x")
-    with pytest.raises(SpecError, match="'v10' is no Hexagon version; known are v65"):
+    with pytest.raises(SpecError, match="'v10' is not a Hexagon version; known are v65"):
         families.hexagon("v10")
     with pytest.raises(SpecError, match="found 32"):
         families.hexagon(hvx=32)

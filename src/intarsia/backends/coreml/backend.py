@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -64,8 +63,7 @@ class CoremlBackend(LoweredBackend):
 
     def probe(self) -> Availability:
         """Never usable: the version of coremltools where packages can be built, and that they do not run."""
-        found = installed("coremltools", self.extra)
-        return replace(found, usable=False, devices=(), reason=_NOT_RUN) if found.usable else found
+        return Availability(usable=False, version=installed("coremltools", self.extra).version, reason=_NOT_RUN)
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """No progress bars."""

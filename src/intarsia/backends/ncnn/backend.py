@@ -41,6 +41,7 @@ from intarsia.backends.ncnn.lowering.stream import Source, chunks, describe
 from intarsia.backends.package_probe import installed
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
+from intarsia.target import KINDS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -81,7 +82,7 @@ class NcnnBackend(Backend):
 
     def probe(self) -> Availability:
         """Looks for the package without loading it: its OpenMP reads its policy when it is loaded."""
-        return installed("ncnn", self.extra, devices=("cpu", "vulkan"))
+        return installed("ncnn", self.extra, devices=KINDS[self.name].runs_on)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """The reason that the node's own lowering gives; on Vulkan, also that there is no kernel."""

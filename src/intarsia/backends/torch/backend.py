@@ -39,6 +39,7 @@ from intarsia.backends.package_probe import installed
 from intarsia.backends.torch.kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
 from intarsia.backends.torch.memory import TensorMemory
 from intarsia.errors import LoadError
+from intarsia.target import KINDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +82,7 @@ class TorchBackend(LoweredBackend):
 
     def probe(self) -> Availability:
         """Version and presence of the wheel, and what it was built for; the engine itself is not loaded."""
-        return installed("torch", self.extra, devices=("cpu", "cuda") if _is_built_for_cuda() else ("cpu",))
+        return installed("torch", self.extra, devices=KINDS[self.name].runs_on if _is_built_for_cuda() else ("cpu",))
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By what the node is lowered to, and by what of it the device can do."""

@@ -153,7 +153,7 @@ def _value(found: Flag, flag: str, text: str | None, words: deque[str]) -> Value
 
 def _next_word(flag: str, words: deque[str]) -> str:
     if not words or words[0].startswith("-"):
-        raise SpecError(f"{flag} needs a value; one that starts with '-' is written after '=', as in {flag}=-x")
+        raise SpecError(f"{flag} needs a value; if it starts with '-', write it after '=', as in {flag}=-x")
     return words.popleft()
 
 
