@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.cost.timing.footprint import CALLS_FOR_P99
+from intarsia.cost.thresholds import PAIRED
 from tests.e2e.conftest import Run
 
 ORT = "onnxruntime -optimization-level=all"
@@ -40,7 +40,7 @@ def test_every_engine_has_its_memory_its_start_and_its_interval(saved: Path) -> 
         assert single["max_rel_error"] < 1e-3
     figures = found["figures"]
     assert figures["calls"] > 0
-    assert (figures["p99_ms"] is None) == (figures["calls"] < CALLS_FOR_P99)  # a slow machine has fewer
+    assert (figures["p99_ms"] is None) == (figures["calls"] < PAIRED.p99_calls)  # a slow machine has fewer
     if figures["p99_ms"] is not None:
         assert figures["p99_interval_ms"]["low"] <= figures["p99_ms"]
     assert found["recommendation"].startswith(("Ship", "No mix wins"))

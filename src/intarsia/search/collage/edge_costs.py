@@ -12,19 +12,14 @@ from types import MappingProxyType
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Outcome
-from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.statistics import Interval, median
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.partitioning import Capability, Intervals, Partition
 from intarsia.partitioning.partitioning import Places
 from intarsia.search.collage.shortest_path import Edge
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 
-REGION_EFFORT = Effort(seconds=0.1, min_runs=5, max_runs=60)
-PARTITION_EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
-HOPELESS = 3.0
-MAX_FAILURES = 3
-"""A target that fails on so many cells is not asked again; one that hangs is not asked a second time."""
 _Typical = Callable[[Sequence[float]], float]
 _NEVER = Interval(median=math.inf, low=math.inf, high=math.inf)
 
@@ -68,7 +63,7 @@ class EdgeCosts:
         *,
         weights: Sequence[float] | None = None,
         profiles: Mapping[Target, Mapping[str, float]] | None = None,
-        hopeless: float | None = HOPELESS,
+        hopeless: float | None = COLLAGE.hopeless,
     ) -> None:
         """Start from the whole models.
 
@@ -150,12 +145,12 @@ class EdgeCosts:
         best = min((self._own(start, end, target) for target in self._profiled), default=math.inf)
         for target in sorted(self._runs, key=lambda t: self._wholes[t]):
             region = (start, end, target)
-            if target in self._profiled or region in self._alone or self._failures[target] >= MAX_FAILURES:
+            if target in self._profiled or region in self._alone or self._failures[target] >= COLLAGE.failures:
                 continue
             if not self._runs[target].accepts(start, end):
                 continue
             hopeless = None if best == math.inf or self._hopeless is None else self._hopeless * best
-            effort = replace(REGION_EFFORT, hopeless_ms=hopeless)
+            effort = replace(COLLAGE.region_effort, hopeless_ms=hopeless)
             outcome = self._measurer.cost(self._partition(start, end, target), self._settings, effort=effort)
             if self._is_refused(outcome):
                 continue
@@ -225,7 +220,7 @@ class EdgeCosts:
         """Measure an edge in its place: the segment before it, on the engine before it, runs right ahead."""
         after = None if edge.after is None else self._partition(edge.start - 1, edge.start, edge.after)
         partition = self._partition(edge.start, edge.end, edge.target)
-        outcome = self._measurer.cost(partition, self._settings, after=after, effort=PARTITION_EFFORT)
+        outcome = self._measurer.cost(partition, self._settings, after=after, effort=COLLAGE.partition_effort)
         if self._is_refused(outcome):
             return
         found = _interval(outcome)
@@ -300,7 +295,7 @@ class EdgeCosts:
 
     def _count_failure(self, target: Target, outcome: Outcome) -> None:
         if isinstance(outcome, Failure) and outcome.stage != "capability":
-            self._failures[target] += MAX_FAILURES if outcome.stage == "timeout" else 1
+            self._failures[target] += COLLAGE.failures if outcome.stage == "timeout" else 1
 
     def _partition(self, start: int, end: int, target: Target) -> Partition:
         return Partition(target=target, nodes=tuple(node for segment in self.segments[start:end] for node in segment))

@@ -22,7 +22,8 @@ from intarsia.backends import registry
 from intarsia.cost.measure import Measurer, judging_facts, run_facts
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.records.store import Store
-from intarsia.cost.timing.paired_benchmark import SETTLED_SETS, BenchmarkEffort, Contender, paired_benchmark
+from intarsia.cost.thresholds import DURATIONS, PAIRED
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.deadline import Deadline
@@ -40,27 +41,14 @@ from intarsia.search.decision.choice import Choice, check_last, check_memory, ch
 from intarsia.search.decision.conclusion import Conclusion
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION, ReducedPrecisionPlans
 from intarsia.search.precision.validation_set import Accuracy
+from intarsia.search.thresholds import DECISION, SHARES
 
-CLOSE = 1.10
-"""Settings of the best engine within this factor of its best take part in the paired benchmark."""
-NEAR = 1.25
-"""Other engines within this factor of the best take part, each with its best settings: figures move by so much."""
-MAX_ALTERNATIVES = 2
-MAX_SINGLES = 4
-MAX_MIXES = 2
-PAIRED_BENCHMARK_SHARE = 0.05
-"""Share of the budget that one set of rounds may take."""
-FULL_PAIRED_BENCHMARK_S = 40.0
-"""Budgets below this get two sets of processes and no repeats: starting processes takes most of the time."""
-PAIR = 2
 PAIRED_BENCHMARK = 3
 """Part of every key: raised when a paired benchmark is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
 NO_BENCHMARK = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
 """Where there was no time to compare anything side by side."""
 UNRACED = "not compared side by side: there was no time"
-WRITING_S = 0.3
-"""What writing an artifact takes."""
 Judge = Callable[[Candidate], Accuracy | None]
 
 
@@ -113,12 +101,13 @@ def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[
     Of the best engine several settings take part, of each other only its best.
     """
     if not singles:
-        return [*mixes[:MAX_MIXES]]
+        return [*mixes[: DECISION.mixes]]
     best, *others = _best_of_each(singles)
-    alternatives = [each for each in others if _tuned_ms(each) <= NEAR * _tuned_ms(best)][:MAX_ALTERNATIVES]
-    own = [s for s in singles if s.label == best.label and _tuned_ms(s) <= CLOSE * _tuned_ms(best)]
-    own = sorted(own, key=_tuned_ms)[: MAX_SINGLES - len(alternatives)]
-    return [*sorted([*own, *alternatives], key=_tuned_ms), *mixes[:MAX_MIXES]]
+    alternatives = [each for each in others if _tuned_ms(each) <= DECISION.engines_behind * _tuned_ms(best)]
+    alternatives = alternatives[: DECISION.other_engines]
+    own = [s for s in singles if s.label == best.label and _tuned_ms(s) <= DECISION.settings_behind * _tuned_ms(best)]
+    own = sorted(own, key=_tuned_ms)[: DECISION.singles - len(alternatives)]
+    return [*sorted([*own, *alternatives], key=_tuned_ms), *mixes[: DECISION.mixes]]
 
 
 def _best_of_each(singles: Sequence[Candidate]) -> list[Candidate]:
@@ -286,7 +275,7 @@ def side_by_side(
         best = fastest(singles, verdict)
         beat_ms = math.inf if best is None else verdict.expected_ms(best.name)
         others = _best_of_each([each for each in singles if each.label not in known])
-        late = [each for each in others if _tuned_ms(each) < beat_ms][:MAX_ALTERNATIVES]
+        late = [each for each in others if _tuned_ms(each) < beat_ms][: DECISION.other_engines]
         if not late:
             return verdict
         again = [each for each in field if each.name in verdict.benchmarked]
@@ -403,10 +392,10 @@ def _that_fit(
             is not None
         ):
             return fitting
-        question = {**_question(fitting), "sets": SETTLED_SETS}
-        if measurer.time.may_benchmark(question, _benchmark_s(problem, measurer, fitting, SETTLED_SETS)):
+        question = {**_question(fitting), "sets": PAIRED.settled_sets}
+        if measurer.time.may_benchmark(question, _benchmark_s(problem, measurer, fitting, PAIRED.settled_sets)):
             return fitting
-        if len(chosen) == PAIR:
+        if len(chosen) == DECISION.fewest:
             break
         chosen.pop()
     return [each for each in field if each in chosen]
@@ -423,7 +412,7 @@ def _benchmark_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate
     own = measurer.time.set_s(
         engines, [_tuned_ms(each) for each in several], _effort(problem.settings.budget_s).seconds
     )
-    return WRITING_S * len(field) + sets * own
+    return DURATIONS.write_s * len(field) + sets * own
 
 
 def _unraced(
@@ -501,10 +490,10 @@ def _opportunity_s(measurer: Measurer, plan: Candidate) -> float:
 
 
 def _effort(budget_s: float) -> BenchmarkEffort:
-    seconds = PAIRED_BENCHMARK_SHARE * budget_s
+    seconds = SHARES.benchmark_set * budget_s
     return (
         BenchmarkEffort(seconds=seconds)
-        if budget_s >= FULL_PAIRED_BENCHMARK_S
+        if budget_s >= DECISION.full_budget_s
         else BenchmarkEffort(seconds=seconds, processes=2, repeats=0)
     )
 

@@ -15,11 +15,8 @@ from intarsia.graph import Graph
 from intarsia.planning.problem import Candidate
 from intarsia.runtime.executors.feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import distance
+from intarsia.search.thresholds import PRECISION
 
-CALIBRATION = 4
-VALIDATION = 32
-FEWEST = 8
-"""Inputs that decided nothing, and the fewest of them that tell anything, where the time does not do for all."""
 CALIBRATION_SEED, VALIDATION_SEED = 10_000, 20_000
 
 
@@ -56,10 +53,10 @@ class Samples:
     @property
     def calibration(self) -> tuple[Path, ...]:
         """What decides; the first are the inputs that plans are timed and verified with."""
-        more = (self._drawn(CALIBRATION_SEED + number) for number in range(CALIBRATION - 1))
+        more = (self._drawn(CALIBRATION_SEED + number) for number in range(PRECISION.calibration - 1))
         return (self._written("timed", graph_feeds(self._graph, self._seed)), *more)
 
-    def validation(self, count: int = VALIDATION) -> tuple[Path, ...]:
+    def validation(self, count: int = PRECISION.validation) -> tuple[Path, ...]:
         """What checks."""
         return tuple(self._drawn(VALIDATION_SEED + number) for number in range(count))
 
@@ -76,7 +73,12 @@ class Samples:
 
 
 def measured(
-    measurer: Measurer, samples: Samples, plan: Candidate, exact: Candidate, max_error: float, count: int = VALIDATION
+    measurer: Measurer,
+    samples: Samples,
+    plan: Candidate,
+    exact: Candidate,
+    max_error: float,
+    count: int = PRECISION.validation,
 ) -> Accuracy | Failure:
     """The error of a plan on so many inputs that decided nothing, against a plan in fp32."""
     several = []

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.search.collage.refinement import MAX_SPLITS, finer
+from intarsia.search.collage.refinement import finer
+from intarsia.search.thresholds import COLLAGE
 
 ONE = (1.0, 1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0)
 TWO = (2.0, 2.0, 2.0, 1.0, 2.0, 2.0, 2.0, 2.0)
@@ -42,7 +43,7 @@ def test_it_ends_and_only_ever_adds(costs: list[list[float]], transitions: set[i
     for _ in range(12):
         more = finer(stops, levels, 12, shares(*costs), transitions, 100.0)
         assert set(stops) <= set(more) <= set(range(12))
-        assert sum(stop not in stops for stop in more) <= MAX_SPLITS * 6
+        assert sum(stop not in stops for stop in more) <= COLLAGE.splits * 6
         if more == stops:
             return
         stops = more
