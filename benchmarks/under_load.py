@@ -243,7 +243,7 @@ def _told(entry: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Run what is named, or all, and print the table."""
-    parser = results_file.arguments("under_load", "Compile beside busy loops, and judge what is said in quiet.", RESULTS)
+    parser = results_file.arguments("under_load", "Compile beside busy loops, and judge the claims in quiet.", RESULTS)
     given = parser.parse_args()
     names = list(given.networks or NETWORKS)
     if unknown := [name for name in names if name not in results_file.KNOWN]:
