@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,

@@ -19,9 +19,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
-from intarsia.graph import Graph, open_graph
+from intarsia.graph import Graph, extract, open_graph
 from intarsia.runtime.artifact.checks import check_graph, check_manifest, check_meta, reasons
 from intarsia.runtime.artifact.container import Reader
 from intarsia.runtime.artifact.machine import Machine, this_machine
@@ -159,7 +159,7 @@ class Artifact:
     def save_model(self, path: Path) -> None:
         """Write that graph as an ``.onnx`` file."""
         graph = self.graph()
-        graph.extract(node.id for node in graph.nodes).save(path)
+        extract(graph, (node.id for node in graph.nodes)).save(path)
 
     @property
     def input_spec(self) -> InputSpec:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.graph import SizeRange

@@ -12,10 +12,11 @@ import numpy as np
 import xxhash
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact, Signature
+from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph
 from intarsia.graph.sizes import input_dims
+from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning import Partitioning, dump_plan
 from intarsia.runtime.artifact.container import Writer, append, create
 from intarsia.runtime.artifact.known import remember
@@ -75,7 +76,7 @@ def _write(
     more: Mapping[str, Any],
 ) -> None:
     plan = builds[-1].plan
-    index = {name: (offset, nbytes) for name, offset, nbytes in graph.weight_index}
+    index = {name: (offset, nbytes) for name, offset, nbytes in weight_index(graph)}
     needed = sorted({name for _, artifact in steps for name in artifact.weights})
     with create(path) as out:
         with out.open("weights.bin") as stream:
@@ -100,7 +101,7 @@ def _write(
             same=_write_files(out, [artifact for _, artifact in steps]),
             **more,
         )
-        out.add("graph.onnx", graph.structure())
+        out.add("graph.onnx", structure(graph))
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
         out.add("manifest.json", manifest.model_dump_json(indent=1))
 
