@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend
+from intarsia.backends.contract import Backend
 from intarsia.config import RunSettings
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.protocol import Inspect, NodeTimes, Workload

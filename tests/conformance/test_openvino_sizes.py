@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import BoundCall, Executable, Slot
+from intarsia.backends.contract import BoundCall, Executable, Slot
 from intarsia.backends.openvino import loader as openvino_loader
 from intarsia.config import RunSettings
 from intarsia.errors import ExecutionError

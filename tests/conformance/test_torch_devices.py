@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.device_memory import Resident
+from intarsia.backends.contract import Resident
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.torch.backend import TensorCall, prepared
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES
-from intarsia.backends.torch.memory import TensorMemory
 from intarsia.graph import extract
 from intarsia.target import Target
 from tests.conformance.cases import Case

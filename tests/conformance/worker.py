@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import BoundCall, EngineArtifact, Executable, Port, Slot
+from intarsia.backends.contract import BoundCall, EngineArtifact, Executable, Port, Slot
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ExecutionError, IntarsiaError
 from intarsia.graph import Graph, SubModel, extract, load_model

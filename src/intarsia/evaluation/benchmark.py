@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference_io import VALUES, record_values

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Embedding, EngineArtifact, Executable, Traits
+from intarsia.backends.contract import Embedding, EngineArtifact, Executable, Traits
 from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError

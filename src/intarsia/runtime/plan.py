@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value, extract

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from intarsia.backends.contract.backend import Slot
+from intarsia.backends.contract import Slot
 from intarsia.backends.reference import ReferenceBackend
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ExecutionError

@@ -9,7 +9,7 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.backends import tinygrad as engine
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.lowering.program import Instruction
 from intarsia.backends.tinygrad import TinygradBackend
 from intarsia.config import RunSettings

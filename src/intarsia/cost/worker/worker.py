@@ -22,6 +22,7 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.backends.contract import ProfileRequest
 from intarsia.backends.contract.failures import Cause, cause_of
 from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_tolerances, recorded_values
 from intarsia.cost.timing.clock_calibration import Pace, pace_file
@@ -219,11 +220,17 @@ class Worker:
     def _inspect(self, request: Inspect) -> NodeTimes:
         plan = self._plan(request.workload)
         built = build(self._graph, plan, self._partitions)
-        weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
-        target, feeds = plan.steps[0].target, self._feeds(plan)
-        backend = registry.of(target)
+        artifact, target = built.artifacts[0], plan.steps[0].target
+        profile = ProfileRequest(
+            artifact=artifact,
+            weights={name: self._graph.weights[name].array() for name in artifact.weights},
+            feeds=self._feeds(plan),
+            target=target,
+            settings=plan.settings,
+            runs=request.runs,
+        )
         with applied(load_environment(plan.engines, plan.settings)):
-            runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
+            runs = registry.of(target).kernel_times(profile)
         inside = frozenset(plan.steps[0].nodes)
         nodes = [node for node in self._graph.nodes if node.id in inside]
         return NodeTimes(ms=dict(node_times(runs or (), nodes)))

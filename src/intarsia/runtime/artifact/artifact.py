@@ -21,7 +21,7 @@ import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact, Signature
+from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError

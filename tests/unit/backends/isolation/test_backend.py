@@ -17,7 +17,7 @@ import pytest
 from onnx import helper
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import BoundCall, Executable
+from intarsia.backends.contract import BoundCall, Executable
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.config import RunSettings
 from intarsia.errors import BackendUnavailableError, CompileError, ExecutionError, LoadError

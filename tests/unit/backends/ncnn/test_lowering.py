@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from intarsia.backends.ncnn.lowering import Network, lower, refusal
-from intarsia.backends.ncnn.lowering.stream import chunks, describe
+from intarsia.backends.ncnn.lowering.weight_stream import chunks, describe
 from intarsia.graph import Graph, SubModel, extract, load_model
 
 Shape = tuple[int, ...]

@@ -13,10 +13,10 @@ import pytest
 from onnx import helper
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact, Executable, Port
+from intarsia.backends.contract import EngineArtifact, Executable, Port
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.tvm.backend import TvmBackend, _device, _engine
-from intarsia.backends.tvm.module import Call, Plan, Tensor, module_of
+from intarsia.backends.tvm.compiler import Call, Plan, Tensor, module_of
 from intarsia.config import RunSettings, Spin
 from intarsia.errors import CompileError
 from intarsia.graph import SubModel, extract, load_model

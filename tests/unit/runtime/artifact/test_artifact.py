@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import intarsia
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.config import RunSettings, Spin
 from intarsia.errors import ArtifactError, CompileError, FeedError, MismatchError, PlanError
 from intarsia.graph import Graph, load_model
