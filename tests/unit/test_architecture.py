@@ -23,6 +23,7 @@ ORDER = (
     "files",
     "forks",
     "numbers",
+    "disjoint_sets",
     "wording",
     "spec",
     "target",
