@@ -110,10 +110,11 @@ def rendered(found: list[Done], home: Path) -> str:
     return f"""\
 # A first session
 
-[Five minutes](start.md), followed to the letter in a fresh copy of the source: what was typed, what came back, and the
-seconds that it took; from the first line to the last {total:.0f} s. The files that are run are the blocks of that page.
+We followed [five minutes](start.md) to the letter, beside a fresh copy of the source. Below stand the commands that
+were typed, what each of them printed, and the seconds that it took; all together took {total:.0f} s. The Python files
+are the blocks of that page. The [glossary](glossary.md) explains the words of the output.
 
-Recorded by [benchmarks/first_session.py](../benchmarks/first_session.py) on {when},
+[benchmarks/first_session.py](../benchmarks/first_session.py) recorded this on {when},
 {thread_budget()} threads, Python {platform.python_version()}.
 
 ```text

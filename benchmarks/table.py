@@ -6,6 +6,7 @@ No figure there is typed by hand; a test compares the two.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +29,13 @@ KNOWN = (
     *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
     *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
 )
-_TIMES = ("network", "ORT as people run it", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
-_GAINS = ("times as people run it", "times the best tuned")
+SHORT = ("network", "ONNX Runtime default", "best tuned engine", "**Intarsia**", "gain")
+_TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
+_GAINS = ("x ORT default", "x best tuned")
 _REST = ("transitions", "memory, MB", "cold start, ms", "error", "why")
 HEADER = (*_TIMES, *_GAINS, *_REST)
+CALLED = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "mnn": "MNN", "ncnn": "ncnn"}
+"""What the engines call themselves."""
 NOTHING = "-"
 Json = Mapping[str, Any]
 
@@ -70,7 +74,8 @@ class Figures:
         suite, elsewhere = self.suite, self.elsewhere
         return {
             "demo": f"```\n{self.demo.strip()}\n```",
-            "known networks": networks(suite, KNOWN),
+            "gain": summary(suite, KNOWN),
+            "known networks": in_short(suite, KNOWN),
             "networks": networks(suite, sorted(suite["networks"])),
             "machine": _machine(suite["machine"]),
             "networks elsewhere": networks(elsewhere, sorted(elsewhere["networks"])),
@@ -104,22 +109,46 @@ def render(text: str, parts: Mapping[str, str]) -> str:
 
 
 def networks(suite: Json, names: Sequence[str]) -> str:
-    """Milliseconds of each engine's best setting and of the product, how many times faster it is, and what it takes."""
-    found = {
-        name: suite["networks"][name] for name in names if "failed" not in suite["networks"].get(name, ("failed",))
-    }
-    return _table([HEADER, *(_network(*each) for each in found.items())])
+    """The wide table: milliseconds of each engine's best setting and of the product, and what the product takes."""
+    return _table([HEADER, *(_network(*each) for each in _measured(suite, names).items())])
+
+
+def in_short(suite: Json, names: Sequence[str]) -> str:
+    """The table of five columns; all that stands in a row comes from one paired benchmark."""
+    rows = ((name, *_in_short(found)) for name, found in _measured(suite, names).items())
+    return "\n".join((_row(SHORT), _row(("---", *("---:",) * (len(SHORT) - 1))), *map(_row, rows)))
+
+
+def summary(suite: Json, names: Sequence[str]) -> str:
+    """How much faster than the best tuned engine the product is, in a sentence."""
+    gains = [found["speedup_over_best_single"] for found in _measured(suite, names).values()]
+    faster = [each["median"] for each in gains if each["low"] > 1]
+    others = [each["median"] for each in gains if each["low"] <= 1]
+    return (
+        f"On {len(faster)} of {len(gains)} known networks the result is {min(faster):.2f} to {max(faster):.2f} times "
+        f"as fast as the best engine\nalone, with that engine's best settings; on the other {len(others)} it is about "
+        f"as fast ({min(others):.2f} to {max(others):.2f} times)."
+    )
+
+
+def _measured(suite: Json, names: Sequence[str]) -> Mapping[str, Json]:
+    found = suite["networks"]
+    return {name: found[name] for name in names if "failed" not in found.get(name, ("failed",))}
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
     """The first row is the header; figures stand between the first column and the last."""
     header, *others = rows
     rule = ("---", *("---:",) * (len(header) - 2), "---")
-    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *others))
+    return "\n".join(map(_row, (header, rule, *others)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _accuracy(found: Json) -> Iterator[tuple[str, ...]]:
-    yield ("network", "allowed", "ORT as people run it, ms", "Intarsia, ms", "times", "off by, at most", "ships")
+    yield ("network", "allowed", "ORT default, ms", "Intarsia, ms", "x ORT default", "largest error", "ships")
     for name, entry in found["networks"].items():
         for allowed, each in entry["allowed"].items():
             product_ms, gain = each["median_ms"][PRODUCT], each["speedup_over_onnxruntime_default"]
@@ -146,16 +175,27 @@ def _exported(found: Json) -> Iterator[tuple[str, ...]]:
         )
 
 
+def _in_short(found: Json) -> tuple[str, ...]:
+    engine = CALLED[re.split(r"[ -]", found["best_single"])[0]]
+    best_ms = _baseline_ms(found, found["best_single"], None)
+    product_ms = f"**{_ms(found['median_ms'][PRODUCT])}**"
+    return _baseline_ms(found, DEFAULT, None), f"{best_ms} ({engine})", product_ms, _gain(found)
+
+
+def _gain(found: Json) -> str:
+    single = found["speedup_over_best_single"]
+    return f"{single['median']:.2f} ({single['low']:.2f} to {single['high']:.2f}){' (void)' * found['void']}"
+
+
 def _network(name: str, found: Json) -> tuple[str, ...]:
     single, default = found["speedup_over_best_single"], found["speedup_over_onnxruntime_default"]
-    void = " (void)" if found["void"] else ""
     return (
         name,
         _baseline_ms(found, DEFAULT, None),
         *(_baseline_ms(found, each.get("setting"), each.get("ms")) for each in map(found["baselines"].get, BASELINES)),
         f"**{_ms(found['median_ms'][PRODUCT])}**",
         f"{default['median']:.2f}" if default else NOTHING,
-        f"{single['median']:.2f} ({single['low']:.2f} to {single['high']:.2f}){void}",
+        _gain(found),
         str(found["plan"]["transitions"]),
         _started(found, "peak_mb"),
         _started(found, "cold_ms"),
@@ -165,10 +205,11 @@ def _network(name: str, found: Json) -> tuple[str, ...]:
 
 
 def _baseline_ms(found: Json, name: str | None, look_ms: float | None) -> str:
-    """What it takes beside the product: the product's milliseconds times its ratio to them.
+    """What it takes beside the product: the product's median times the median ratio in the rounds that both ran in.
 
-    Of one that left the race early, older results hold no ratio, but its milliseconds: those are held against ONNX
-    Runtime's defaults, which ran in the same rounds and have one. What did not race at all was timed at a first look.
+    Its own median would not do: a machine is not always equally fast, and who left the benchmark early ran in other
+    rounds. Of such an engine older results hold no ratio, but its milliseconds: those are held against ONNX Runtime's
+    default settings, which ran in the same rounds and have one. What was not in the benchmark has the prefilter's time.
     """
     raced, product_ms = found["median_ms"], found["median_ms"][PRODUCT]
     default = found["speedup_over_onnxruntime_default"]
@@ -184,10 +225,10 @@ def _baseline_ms(found: Json, name: str | None, look_ms: float | None) -> str:
 
 def _started(found: Json, figure: str) -> str:
     """Of the product, and of the best single engine."""
-    told = found.get("footprint")
-    if told is None:
+    footprint = found.get("footprint")
+    if footprint is None:
         return NOTHING
-    return f"{told[PRODUCT][figure]:.0f} ({told[found['best_single']][figure]:.0f})"
+    return f"{footprint[PRODUCT][figure]:.0f} ({footprint[found['best_single']][figure]:.0f})"
 
 
 def why(plan: Json, gain: Json) -> str:
@@ -206,17 +247,17 @@ def _ms(value: float | None) -> str:
 
 def _manual(found: Json) -> str:
     ratio, naive = found["time_over_onnxruntime"], found.get("naive_time_over_onnxruntime")
-    partitions_ms = found["median_ms"]["23 partitions"]
-    told = (
-        f"{partitions_ms:.1f} ms in partitions, {partitions_ms / ratio['median']:.1f} ms on ONNX Runtime alone: "
-        f"{ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}); the sum of the partitions "
-        f"predicted {found['predicted_over_measured']:.2f} of what was measured."
+    mix_ms = found["median_ms"]["23 partitions"]
+    embedded = (
+        f"{mix_ms:.1f} ms for the mix, {mix_ms / ratio['median']:.1f} ms on ONNX Runtime alone: "
+        f"{ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}). The sum over the "
+        f"partitions had predicted {found['predicted_over_measured']:.2f} of what was measured."
     )
     if naive is None:
-        return told
+        return embedded
     return (
-        f"{told} Run naively, with each engine's threads left to spin: "
-        f"{partitions_ms / ratio['median'] * naive['median']:.0f} ms, "
+        f"{embedded} Run naively, with each engine's threads left to spin: "
+        f"{mix_ms / ratio['median'] * naive['median']:.0f} ms, "
         f"{naive['median']:.2f} times the time ({naive['low']:.2f} to {naive['high']:.2f})."
     )
 

@@ -12,13 +12,22 @@ from tests.conformance.suite import Outcome, Record
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 _HEAD = """# Engines
 
-What each engine takes, and whether its answers are right: the {count} cases that the `onnx` package generates for
-backends, each on every engine. `make engines` runs them and writes this page; no line of it is written by hand.
+This page says what each engine takes, and whether its answers are right. The `onnx` package generates {count} test
+cases for backends; each case runs on every engine. `make engines` runs them and writes this page.
 
-A case is **accepted** if the engine's rules take all of its nodes, and **passed** if it was then right; *failed after
-accepting* has to be 0. **Given away** are cases that an engine refuses here although it answers them rightly. *Of
-numeric tensors* are the cases whose operator set the engine knows (older ones are raised, newer ones lowered where
-that can be done), and all of whose inputs and outputs are tensors of numbers.
+| column | what it counts |
+| --- | --- |
+| accepted | cases of which the engine's rules take every node |
+| passed | accepted cases with the right answer |
+| failed | accepted cases with a wrong answer or an error; there must be none |
+| given away | cases that the rules refuse although the engine answers them rightly |
+| of numeric tensors | share passed of the cases that have only numeric tensors and an operator set it knows |
+
+"""
+_OPERATORS = """
+## Operators
+
+Cases passed, of all that use the operator. An empty cell means that the engine accepts none.
 
 """
 _COLUMNS = ("engine", "version", "accepted", "passed", "failed", "given away", "of numeric tensors")
@@ -29,7 +38,7 @@ def page(records: Sequence[Record], cases: Sequence[NodeCase]) -> str:
     lines = [
         _HEAD.format(count=f"{len(cases):,}"),
         *_table(_COLUMNS, _rows(records, cases)),
-        "\n## Operators\n\nCases passed, of all in which the operator takes part; nothing where none is accepted.\n\n",
+        _OPERATORS,
         *_table(("operator", *(record.engine for record in records)), _operators(records, cases)),
     ]
     return "".join(lines)

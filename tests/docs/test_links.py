@@ -22,6 +22,10 @@ TEXTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FILE = re.compile(r"(?!.*/[A-Z]+\.)(?:src|tests|docs|benchmarks|\.ci)/[\w./-]*\w")
 """A path from the root, as it is written in code style, without a wildcard or a placeholder such as ``NAME.py``."""
 
+SCRIPT = re.compile(r"[\w/]+\.py")
+"""The name of a source file, as the text of a link."""
+END = Token("", "", 0)
+
 
 @cache
 def tokens(path: Path) -> tuple[Token, ...]:
@@ -36,7 +40,7 @@ def places(path: Path) -> set[str]:
 
 
 def broken(path: Path) -> Iterator[str]:
-    for token in tokens(path):
+    for token, text in pairwise((*tokens(path), END)):
         if token.type == "link_open":
             link = urlsplit(str(token.attrs["href"]))
             target = (path.parent / unquote(link.path)).resolve() if link.path else path
@@ -46,6 +50,8 @@ def broken(path: Path) -> Iterator[str]:
                 yield f"no file {link.path}"
             elif link.fragment and link.fragment not in places(target):
                 yield f"no place {link.fragment} in {link.path or path.name}"
+            elif SCRIPT.fullmatch(text.content) and not target.as_posix().endswith(f"/{text.content}"):
+                yield f"the text {text.content} leads to {target.name}"
         if token.type == "code_inline" and FILE.fullmatch(token.content) and not (ROOT / token.content).exists():
             yield f"no file {token.content}"
 
@@ -58,5 +64,13 @@ def test_what_a_text_names_is_there(path: Path) -> None:
 def test_what_is_not_there_is_found(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("# Two words\n")
     page = tmp_path / "page.md"
-    page.write_text("[a](other.md#two-words) [b](other.md#two) [c](none.md) `src/intarsia/none.py` `src/intarsia`\n")
-    assert list(broken(page)) == ["no place two in other.md", "no file none.md", "no file src/intarsia/none.py"]
+    page.write_text(
+        "[a](other.md#two-words) [b](other.md#two) [c](none.md) [a.py](other.md)\n"
+        "`src/intarsia/none.py` `src/intarsia`\n"
+    )
+    assert list(broken(page)) == [
+        "no place two in other.md",
+        "no file none.md",
+        "the text a.py leads to other.md",
+        "no file src/intarsia/none.py",
+    ]

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 # whenever a target of its kind is described, where the engine may not be installed.
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
     as_port,
@@ -75,15 +74,10 @@ class NumpyBackend(LoweredBackend):
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=_TYPES | _CAST)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
-        Gap(
-            what="Erf, and with it the exact Gelu",
-            why=GapReason.UPSTREAM,
-            evidence="AttributeError: module 'numpy' has no attribute 'erf'",
-        ),
-        Gap(
-            what="ConvTranspose, TopK, ScatterElements and what else needs a kernel that is not in the table",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="_MAKERS has no conv_transpose, argsort, scatter_along, take_along",
+        Gap.upstream("Erf, and with it the exact Gelu", "AttributeError: module 'numpy' has no attribute 'erf'"),
+        Gap.not_implemented(
+            "ConvTranspose, TopK, ScatterElements and what else needs a kernel that is not in the table",
+            "_MAKERS has no conv_transpose, argsort, scatter_along, take_along",
         ),
     )
 
@@ -140,21 +134,21 @@ class _Interpreted(Executable):
         self.inputs = signatures(meta["inputs"])
         self.outputs = signatures(meta["outputs"])
         known = program.known | {place: weights[name] for name, place in program.weights.items()}
-        given = [program.inputs[value.name] for value in self.inputs]
+        places = [program.inputs[value.name] for value in self.inputs]
         with np.errstate(all="ignore"):
-            self._run: Interpreter | None = Interpreter(program, partial(_kernel_of, makers), given, known)
+            self._run: Interpreter | None = Interpreter(program, partial(_kernel_of, makers), places, known)
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Kernels read the inputs where they are; results are copied to their places."""
         run = self._run
         assert run is not None, "bound before it is closed"
-        given = [as_port(inputs[value.name]) for value in self.inputs]
-        wanted = [as_port(outputs[value.name]) for value in self.outputs]
+        sources = [as_port(inputs[value.name]) for value in self.inputs]
+        sinks = [as_port(outputs[value.name]) for value in self.outputs]
 
         def call() -> None:
             with np.errstate(all="ignore"):
-                results = run(*(port.array for port in given))
-            for port, result in zip(wanted, results, strict=True):
+                results = run(*(port.array for port in sources))
+            for port, result in zip(sinks, results, strict=True):
                 np.copyto(port.array, result)
 
         return guarded(call, NumpyBackend.name)
@@ -217,9 +211,9 @@ def _concat(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _pad(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    rows = list(zip(told["before"], told["after"], strict=True))
-    return lambda x: np.pad(x, rows, constant_values=told["value"])
+    attrs = each.attributes
+    rows = list(zip(attrs["before"], attrs["after"], strict=True))
+    return lambda x: np.pad(x, rows, constant_values=attrs["value"])
 
 
 def _take(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
@@ -251,27 +245,27 @@ def _int_div(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _windows(
-    x: np.ndarray, kernel: Sequence[int], shape: Sequence[int], told: Mapping[str, Any], fill: Any
+    x: np.ndarray, kernel: Sequence[int], shape: Sequence[int], attrs: Mapping[str, Any], fill: Any
 ) -> np.ndarray:
     """A view of all windows of the padded array: (batch, channels, *windows, *kernel)."""
-    rows = [(0, 0), (0, 0), *zip(told["before"], told["after"], strict=True)]
+    rows = [(0, 0), (0, 0), *zip(attrs["before"], attrs["after"], strict=True)]
     padded = np.pad(x, rows, constant_values=fill)
-    reach = [apart * (size - 1) + 1 for size, apart in zip(kernel, told["dilations"], strict=True)]
+    reach = [apart * (size - 1) + 1 for size, apart in zip(kernel, attrs["dilations"], strict=True)]
     every = np.lib.stride_tricks.sliding_window_view(padded, reach, tuple(range(2, x.ndim)))
-    starts = [slice(0, stride * size, stride) for stride, size in zip(told["strides"], shape[2:], strict=True)]
-    taps = [slice(None, None, apart) for apart in told["dilations"]]
+    starts = [slice(0, stride * size, stride) for stride, size in zip(attrs["strides"], shape[2:], strict=True)]
+    taps = [slice(None, None, apart) for apart in attrs["dilations"]]
     found: np.ndarray = every[(slice(None), slice(None), *starts, *taps)]
     return found
 
 
 def _conv_by_columns(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """One product of the kernels with a matrix that has a column for each window."""
-    told, (_, _, *kernel), groups = each.attributes, reads[1].shape, each.attributes["groups"]
+    attrs, (_, _, *kernel), groups = each.attributes, reads[1].shape, each.attributes["groups"]
     rank = len(kernel)
     order = (0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))
 
     def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        windows = _windows(x, kernel, each.shape, told, 0).transpose(order)
+        windows = _windows(x, kernel, each.shape, attrs, 0).transpose(order)
         columns = windows.reshape(x.shape[0], groups, prod(w.shape[1:]), prod(each.shape[2:]))
         found: np.ndarray = np.matmul(w.reshape(groups, w.shape[0] // groups, prod(w.shape[1:])), columns)
         return found.reshape(each.shape)
@@ -281,10 +275,10 @@ def _conv_by_columns(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 def _conv_by_taps(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """A product for each element of the kernel, added up: no window is copied whole."""
-    told, (_, _, *kernel), groups = each.attributes, reads[1].shape, each.attributes["groups"]
+    attrs, (_, _, *kernel), groups = each.attributes, reads[1].shape, each.attributes["groups"]
 
     def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        windows = _windows(x, kernel, each.shape, told, 0)
+        windows = _windows(x, kernel, each.shape, attrs, 0)
         parted = w.reshape(groups, w.shape[0] // groups, w.shape[1], *kernel)
         found: np.ndarray = np.zeros((x.shape[0], groups, parted.shape[1], prod(each.shape[2:])), x.dtype)
         for tap in product(*map(range, kernel)):
@@ -296,11 +290,11 @@ def _conv_by_taps(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _pool(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told, dtype = each.attributes, np.dtype(each.dtype)
+    attrs, dtype = each.attributes, np.dtype(each.dtype)
     lowest = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else False
     over, fill = (np.sum, 0) if each.name == "pool_sum" else (np.max, lowest)
     taps = tuple(range(len(each.shape), 2 * len(each.shape) - 2))
-    return lambda x: over(_windows(x, told["kernel"], each.shape, told, fill), axis=taps).astype(dtype, copy=False)
+    return lambda x: over(_windows(x, attrs["kernel"], each.shape, attrs, fill), axis=taps).astype(dtype, copy=False)
 
 
 _CONVOLUTIONS: Mapping[str, Maker] = {"columns": _conv_by_columns, "taps": _conv_by_taps}

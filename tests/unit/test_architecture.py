@@ -398,3 +398,88 @@ def test_what_is_allowed_passes(tmp_path: Path, where: str, body: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'"""A file."""\n{body}\n', encoding="utf-8")
     assert faults(tmp_path) == []
+
+
+TESTED_FROM = 150
+"""Lines. What is longer has a test of its own in the mirrored folder, or a row in `TESTED_ELSEWHERE`."""
+TESTED_ELSEWHERE = {
+    "backends/isolation": "tests/unit/backends/isolation/test_backend.py",
+    "backends/lowering": "tests/conformance/test_node_cases.py",
+    "cost/worker/worker.py": "tests/unit/cost/worker/test_client.py",
+    "graph/build.py": "tests/unit/graph/reading/test_read.py",
+    "graph/parts.py": "tests/unit/graph/reading/test_read.py",
+    "graph/sound": "tests/unit/graph/sound/test_model.py",
+    "interop/sizes.py": "tests/unit/interop/test_session.py",
+    "interop/torch_compile.py": "tests/e2e/test_torch_compile.py",
+    "interop/torch_export.py": "tests/e2e/test_torch_compile.py",
+    "runtime/build.py": "tests/unit/runtime/test_model.py",
+    "target/kinds/accelerators.py": "tests/unit/target/kinds/test_catalogue.py",
+}
+"""Files and folders that are tested through another one, and where. What an engine needs beside its `backend.py` is
+tested by `tests/conformance`, which runs every engine."""
+
+
+def untested(source: Path, tests: Path) -> Iterator[str]:
+    """Long files that no test in the mirrored folder is called after, nor imports."""
+    for path in sorted(source.rglob("*.py")):
+        inside = path.relative_to(source)
+        elsewhere = any(str(part) in TESTED_ELSEWHERE for part in (inside, *inside.parents))
+        if elsewhere or (_engine_of(inside) and inside.stem != "backend") or _lines(path) <= TESTED_FROM:
+            continue
+        mirror = tests / inside.parent
+        module = ".".join(("intarsia", *inside.with_suffix("").parts))
+        if not (mirror / f"test_{inside.name}").exists() and module not in set(_imported_by(mirror)):
+            yield f"{inside} has no test: write {mirror.relative_to(tests.parent)}/test_{inside.name}"
+
+
+def _imported_by(folder: Path) -> Iterator[str]:
+    for path in folder.glob("test_*.py"):
+        for each in imports(ast.parse(path.read_text(encoding="utf-8")), "tests"):
+            yield each.module
+
+
+def _lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def test_every_long_file_has_a_test_in_the_mirrored_folder() -> None:
+    assert list(untested(SOURCE, TESTS / "unit")) == []
+
+
+def test_what_is_tested_elsewhere_is_there_and_so_is_its_test() -> None:
+    root = SOURCE.parents[1]
+    missing = [part for part in TESTED_ELSEWHERE if not (SOURCE / part).exists()]
+    missing += [test for test in TESTED_ELSEWHERE.values() if not (root / test).exists()]
+    assert missing == []
+
+
+def test_a_folder_of_unit_tests_mirrors_a_folder_of_the_source() -> None:
+    folders = {path.parent.relative_to(TESTS / "unit") for path in (TESTS / "unit").rglob("test_*.py")}
+    assert [str(each) for each in sorted(folders - {Path("benchmarks")}) if not (SOURCE / each).is_dir()] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "test", "fault"),
+    [
+        (TESTED_FROM + 1, None, "report/text.py has no test: write unit/report/test_text.py"),
+        (TESTED_FROM + 1, "test_other.py", "report/text.py has no test: write unit/report/test_text.py"),
+        (TESTED_FROM + 1, "test_text.py", None),
+        (TESTED_FROM, None, None),
+    ],
+)
+def test_a_long_file_without_a_test_is_found(tmp_path: Path, lines: int, test: str | None, fault: str | None) -> None:
+    source, tests = tmp_path / "intarsia", tmp_path / "unit"
+    for folder in (source, tests):
+        (folder / "report").mkdir(parents=True)
+    (source / "report" / "text.py").write_text("\n" * lines, encoding="utf-8")
+    if test is not None:
+        (tests / "report" / test).write_text("", encoding="utf-8")
+    assert list(untested(source, tests)) == ([] if fault is None else [fault])
+
+
+def test_a_long_file_that_a_test_in_the_mirrored_folder_imports_is_tested(tmp_path: Path) -> None:
+    (tmp_path / "intarsia").mkdir()
+    (tmp_path / "unit").mkdir()
+    (tmp_path / "intarsia" / "text.py").write_text("\n" * (TESTED_FROM + 1), encoding="utf-8")
+    (tmp_path / "unit" / "test_lines.py").write_text("from intarsia.text import shown\n", encoding="utf-8")
+    assert list(untested(tmp_path / "intarsia", tmp_path / "unit")) == []

@@ -37,7 +37,7 @@ ELSEWHERE: Mapping[str, str] = {
     "backends/inductor/compiler.py::opened": "a file that is gone once it is loaded",
     "backends/mnn/backend.py::_silence": "no file: it is /dev/null",
     "cli/start.py::_fill_descriptors": "no file: it is /dev/null",
-    "backends/native/carried.py::_in_memory": "no file: it is memory",
+    "backends/native/bundled_library.py::_in_memory": "no file: it is memory",
     "cost/worker/worker.py::private_output": "no file: it is a pipe",
     "cost/timing/memory.py::__init__": "no file: the kernel is told something",
     "target/hardware/cuda.py::answer": "no file: it is standard output",

@@ -1,7 +1,7 @@
-"""What engines take that no backend drives: enough to partition for a machine that nothing here compiles for.
+"""Says which nodes a target takes of which no backend can be asked, so that a graph can be partitioned for it.
 
-Each has a table of operators in ``operator_tables/``, as its makers list them. A device stands for whatever generates
-code for it, and takes all.
+An engine without a backend takes the operators of its table in ``operator_tables/``, and nothing where there is no
+table. A device stands for whatever generates code for it, and takes every node.
 """
 
 from __future__ import annotations

@@ -84,5 +84,5 @@ def _value(word: str, named: Mapping[str, click.Parameter], left: deque[str]) ->
     if isinstance(type_, Bool) and not (left and type_.reads(left[0])):
         return "true"
     if not left or left[0].startswith("-"):
-        raise SpecError(f"{word} needs a value; one that starts with '-' is written after '=', as in {word}=-x")
+        raise SpecError(f"{word} needs a value; if it starts with '-', write it after '=', as in {word}=-x")
     return left.popleft()

@@ -84,10 +84,10 @@ def _everything() -> dict[str, Any]:
 
 def _print_everything(data: Mapping[str, Any]) -> None:
     rows = [
-        (kind["name"], _level(kind), kind["device_type"], ", ".join(kind["engines"] or kind["serves"]), kind["meaning"])
-        for kind in data["kinds"]
+        (each["name"], _level(each), each["device_type"], _other(each), _runs(each), each["meaning"])
+        for each in data["kinds"]
     ]
-    print_table(("kind", "level", "device", "served by, or serves", "meaning"), rows)
+    print_table(("kind", "level", "device", "engines, or devices", "runs here", "meaning"), rows)
     print_text(f"\naliases: {', '.join(data['aliases'])}")
     vendors = ", ".join(f"{vendor}/* ({count})" for vendor, count in data["tags"].items())
     print_text(f"\n{counted(sum(data['tags'].values()), 'tag')}: {vendors}")
@@ -97,6 +97,15 @@ def _level(kind: Mapping[str, Any]) -> str:
     return f"{kind['level']}, partial" if kind["is_partial"] else str(kind["level"])
 
 
+def _other(kind: Mapping[str, Any]) -> str:
+    return ", ".join(kind["engines"] or kind["serves"])
+
+
+def _runs(kind: Mapping[str, Any]) -> str:
+    """What of a kind has a backend."""
+    return ", ".join(kind["runs_here"]) or ("as its targets" if kind["level"] == "syntax" else "no")
+
+
 def _print_kind(data: Mapping[str, Any]) -> None:
     kind = data["kind"]
     print_text(f"{kind['name']}: {kind['meaning']}\n")
@@ -104,8 +113,9 @@ def _print_kind(data: Mapping[str, Any]) -> None:
         "level": _level(kind),
         "device": kind["device_type"],
         "keys": ", ".join(kind["keys"]),
-        "served by": ", ".join(kind["engines"]),
-        "serves": ", ".join(kind["serves"]),
+        "engines": ", ".join(kind["engines"]),
+        "devices": ", ".join(kind["serves"]),
+        "runs here": _runs(kind),
     }
     for name, text in facts.items():
         if text:

@@ -26,5 +26,7 @@ def memory_bytes(amount: int | str) -> int:
         most = float(match[1]) * _FOLDED.get(match[2].lower(), 0)
         count = round(most) if most <= MOST_BYTES else 0
     if not 0 < count <= MOST_BYTES:
-        raise ConfigError(f"{shown(amount)} is no amount of memory; write it as 500MB, with one of {', '.join(BYTES)}")
+        raise ConfigError(
+            f"{shown(amount)} is not an amount of memory; write it as 500MB, with one of {', '.join(BYTES)}"
+        )
     return count

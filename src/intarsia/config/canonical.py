@@ -131,7 +131,7 @@ def _merged_host(explicit: Target | None, found: _Spliced) -> Target | None:
             found.faults.append(("host", what))
             return None
     if hosts and hosts[0].kind.level == "syntax":
-        found.faults.append(("host", f"{str(hosts[0])!r} is several devices, and a host is one"))
+        found.faults.append(("host", f"{str(hosts[0])!r} stands for several devices, but a host is one"))
     return hosts[0] if hosts else None
 
 

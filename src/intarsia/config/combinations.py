@@ -64,18 +64,21 @@ def _crt_is_bare_metal(it: Combination) -> Iterator[tuple[str, str]]:
     if it.runtime.kind.name != "crt":
         return
     if it.executor.kind.name == "pipeline":
-        yield "executor", "runtime crt has no threads, and a pipeline runs its stages at one time; take graph or aot"
+        yield (
+            "executor",
+            "runtime crt has no threads, but a pipeline runs its stages in parallel; choose executor graph or aot",
+        )
     if it.host.kind.name not in _HOSTS_OF_C:
-        yield "runtime", f"crt is C code, and no C code is made for the host {str(it.host)!r}; a host is c or llvm"
+        yield "runtime", f"crt is C code, and no C code can be made for the host {str(it.host)!r}; choose c or llvm"
     for target in _targets(it.targets):
         if target.device_type not in _WITHOUT_DRIVER:
             what = f"crt has no operating system, and {str(target)!r} needs the driver of a {target.device_type} device"
-            yield "runtime", f"{what}; take cpp"
+            yield "runtime", f"{what}; choose runtime cpp"
 
 
 def _aot_is_compiled_for_the_host(it: Combination) -> Iterator[tuple[str, str]]:
     if it.executor.kind.name == "aot" and it.host.kind.name not in _HOSTS_OF_C:
-        yield "executor", f"aot compiles the driving code, and none is made for {str(it.host)!r}; a host is c or llvm"
+        yield "executor", f"aot compiles code for the host, and none can be made for {str(it.host)!r}; choose c or llvm"
 
 
 def _interfaces_of_aot(it: Combination) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ Fault = tuple[str, str]
 def _faults_of_link(options: Options) -> Iterator[Fault]:
     ends = options.get("between", ())
     if len(ends) != 2:
-        yield "between", f"a link is between two machines, found {', '.join(ends) or 'none'}"
+        yield "between", f"a link joins two machines, found {', '.join(ends) or 'none'}"
     for name in ("bandwidth", "latency"):
         if options.get(name, 1.0) <= 0:
             yield name, "must be above 0; leave it out where it is not known"
@@ -46,7 +46,7 @@ def _faults_of_links(links: Iterable[tuple[str, ...]], machines: Mapping[str, ob
                 hint = nearest(name, machines, f"there are {', '.join(machines)}")
                 yield "links", f"no machine is called {name!r}{hint}"
         if ends in seen:
-            yield "links", f"two links are between {' and '.join(ends)}; leave one out"
+            yield "links", f"two links join {' and '.join(ends)}; leave one out"
         seen.add(ends)
 
 

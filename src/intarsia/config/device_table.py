@@ -100,7 +100,7 @@ class DeviceTable:
         try:
             device = VirtualDevice.of(form)
         except SpecError as error:
-            hint = nearest(form, labels, f"labelled are {', '.join(labels) or 'none'}; a device is written cuda:0")
+            hint = nearest(form, labels, f"the labels are {', '.join(labels) or 'none'}; write a device as cuda:0")
             raise SpecError(f"no device is labelled {form!r}{hint}" if form.isidentifier() else str(error)) from error
         return self.resolved(device)
 
@@ -112,7 +112,7 @@ class DeviceTable:
         """
         types = self.types
         if len(types) > 1 and "cpu" not in types:
-            what = f"the targets run on {', '.join(types)} and none on a cpu, so no device is the default"
+            what = f"the targets run on {', '.join(types)} and none on a cpu, so there is no default device"
             raise SpecError(f"{what}; add a CPU target such as llvm, or state default_device")
         return self.resolved(VirtualDevice(device=types[0] if len(types) == 1 else "cpu"))
 
@@ -133,7 +133,7 @@ class DeviceTable:
         exact = [target for target in agreeing if target == wanted]
         if len(exact or agreeing) == 1:
             return (exact or agreeing)[0]
-        what = "several targets agree with" if agreeing else "no target of the list is"
+        what = "several targets of the list match" if agreeing else "no target of the list matches"
         raise SpecError(f"{what} {str(wanted)!r}; there are {', '.join(str(target) for target in agreeing or targets)}")
 
 
@@ -170,7 +170,7 @@ def stated_default(
         return None
     device = places.named(form, {**places.devices, **labels})
     if device.device is None:
-        raise SpecError(f"{str(device)!r} names no device type, and the default device needs one")
+        raise SpecError(f"{str(device)!r} has no device type, but the default device needs one")
     try:
         return None if device == places.default() else places.reduced(device)
     except SpecError:
@@ -182,10 +182,10 @@ def _fault_of_label(label: str, device: VirtualDevice, places: DeviceTable) -> s
         return "a label is empty; name the device"
     derived = places.devices.get(label)
     if derived not in (None, device):
-        return f"{label!r} is {str(device)!r}, and in the list of targets it is {str(derived)!r}"
+        return f"{label!r} is stated as {str(device)!r}, but the list of targets makes it {str(derived)!r}"
     stem, _, index = label.partition(":")
     if stem in DEVICE_TYPES and (device.device != stem or (index and index != str(device.index))):
-        return f"{label!r} reads as a device and labels another one, {str(device)!r}; take another label"
+        return f"{label!r} is the name of a device, but labels another one, {str(device)!r}; choose another label"
     return ""
 
 

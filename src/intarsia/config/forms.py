@@ -110,9 +110,9 @@ def _alone(reader: Reader) -> SpecReader:
 
 def _refuse(level: str, where: Where, reader: Reader) -> None:
     if level == DEPLOYMENT:
-        what = "this describes several machines, and a configuration is one; intarsia.config.Deployment reads it"
+        what = "this describes several machines, a configuration only one; read it with intarsia.config.Deployment"
     else:
-        what = f"a {level} is no configuration"
+        what = f"a {level} is not a configuration"
     reader.problems.add(where, what)
 
 

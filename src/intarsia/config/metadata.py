@@ -29,7 +29,7 @@ def from_metadata(metadata: Mapping[str, str]) -> CompilationConfig | None:
     try:
         return CompilationConfig.of(text)
     except SpecError as error:
-        what = f"the model's metadata entry {CONFIG_KEY!r} is no configuration; take it out or fix it"
+        what = f"the model's metadata entry {CONFIG_KEY!r} is not a configuration; correct it, or remove it"
         raise SpecError(f"{what}\n{error}") from error
 
 
@@ -51,5 +51,5 @@ def one_config(argument: object, metadata: Mapping[str, str]) -> CompilationConf
     stated = CompilationConfig.of(argument)
     if carried not in (None, stated):
         what = f"the model carries the configuration {str(carried)!r} and the argument says {str(stated)!r}"
-        raise ConfigError(f"{what}; leave the argument out, or take {CONFIG_KEY!r} out of the model's metadata")
+        raise ConfigError(f"{what}; leave the argument out, or remove {CONFIG_KEY!r} from the model's metadata")
     return stated

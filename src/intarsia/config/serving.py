@@ -76,7 +76,7 @@ def _raise_unavailable(config: CompilationConfig) -> None:
     names = ", ".join(str(member) for member in config.targets)
     kinds = dict.fromkeys(name for target in config.flatten() for name in target.kind.engines)
     wanted = config.libraries or tuple(kinds)
-    what = f"no usable engine serves {names}; it takes one of {', '.join(wanted) or 'none that is known'}"
+    what = f"no usable engine serves {names}; it needs one of {', '.join(wanted) or 'none that is known'}"
     raise BackendUnavailableError(f"{what}: pip install 'intarsia[{next(iter(wanted), 'cpu')}]'")
 
 

@@ -44,12 +44,12 @@ class Pipeline:
     def fault(self, steps: int, budget: int | None = None) -> str | None:
         """Why a plan of so many steps cannot be driven like this, on so many threads if that is told."""
         if len(self.stages) != len(self.threads):
-            stages = counted(len(self.stages), "stage")
-            return f"{stages} cannot have the threads of {len(self.threads)}: give one number for each"
+            there = f"{counted(len(self.stages), 'stage')} and {counted(len(self.threads), 'number')} of threads"
+            return f"it has {there}; give one number for each stage"
         if sum(self.stages) != steps:
-            return f"its stages have {counted(sum(self.stages), 'partition')} together, the plan has {steps}"
+            return f"its stages have {counted(sum(self.stages), 'partition')} together, but the plan has {steps}"
         if budget is not None and self.busy > budget:
-            return f"its stages have {counted(self.busy, 'thread')} together, the plan has {budget}"
+            return f"its stages have {counted(self.busy, 'thread')} together, but the plan has {budget}"
         return None
 
 

@@ -145,7 +145,7 @@ class _Reader:
 
     def _fields(self, node: yaml.Node, what: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
         if not isinstance(node, yaml.MappingNode):
-            self._note(f"{what} is a mapping from names to devices", node.start_mark)
+            self._note(f"{what} must be a mapping from names to devices", node.start_mark)
             return
         for key, value in node.value:
             yield key.value, key, value
@@ -166,11 +166,11 @@ class _Reader:
 def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:
     """The device of an entry that is a mapping; its flags go to ``flags``."""
     if not isinstance(parts, dict):
-        raise SpecError("a device is text, or a mapping")
+        raise SpecError("a device must be text, or a mapping")
     for flag in _FLAGS:
         stated = parts.pop(flag, flags[flag])
         if not isinstance(stated, bool):
-            raise SpecError(f"{flag!r} is true or false, found {shown(stated)}")
+            raise SpecError(f"{flag!r} must be true or false, found {shown(stated)}")
         flags[flag] = stated
     if parts.keys() == {"device"} and isinstance(parts["device"], str):
         return str(parts["device"])  # it may be a label

@@ -160,8 +160,8 @@ def told(story: ConflictPath, name: Callable[[int], str]) -> str:
         if len(shown) > SHOWN:
             half = SHOWN // 2
             shown = [*shown[:half], f"… {len(shown) - SHOWN} more …", *shown[-half:]]
-        lines.append(f"  between them no copy can stand: {' '.join([name(story.first.place), *shown])}")
+        lines.append(f"  no copy can be made on the path between them: {' '.join([name(story.first.place), *shown])}")
     else:
-        lines.append(f"  both speak of {name(story.first.place)}")
+        lines.append(f"  both are about {name(story.first.place)}")
     lines.append("change one of them, or leave it out")
     return "\n".join(lines)

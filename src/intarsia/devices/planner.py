@@ -71,7 +71,7 @@ def plan_devices(
     clashes = list(_settle(ties, places, resolved, couplings, together))
     problems += (told(ties.explain(conflict), places.name) for conflict in clashes[:SHOWN])
     if problems:
-        more = [f"and {len(clashes) - SHOWN} more clashes"] if len(clashes) > SHOWN else []
+        more = [f"and {len(clashes) - SHOWN} more conflicts"] if len(clashes) > SHOWN else []
         raise ConfigError("\n".join([*problems, *more]))
     _flow(ties, places, resolved, couplings)
     return _plan(ties, places, config)

@@ -115,12 +115,14 @@ def _subjects(places: Places, constraint: Constraint) -> Iterator[tuple[int, tup
             if value is None:
                 raise ConfigError(f"the graph has no value {name!r}{nearest(name, graph.values)}")
             if value.is_weight:
-                raise ConfigError(f"value {name!r} is a weight, which is on every device that reads it; leave this out")
+                raise ConfigError(
+                    f"value {name!r} is a weight, which is on every device that reads it; leave this constraint out"
+                )
             yield places.producer(value), (value,)
         case Subject.INPUTS | Subject.OUTPUTS:
             known = places.inputs if constraint.subject is Subject.INPUTS else places.outputs
             if name and name not in known:
-                raise ConfigError(f"{name!r} is none of the graph's {constraint.subject}{nearest(name, known)}")
+                raise ConfigError(f"{name!r} is not one of the graph's {constraint.subject}{nearest(name, known)}")
             for each in [name] if name else known:
                 own = (graph.values[each],) if constraint.subject is Subject.INPUTS else ()
                 yield known[each], own

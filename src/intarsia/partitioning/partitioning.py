@@ -182,14 +182,14 @@ def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> lis
     for number, (target, ids) in enumerate(parts, start=1):
         title = f"partition {number} ({target})"
         if not ids:
-            raise PlanError(f"{title} holds no node: remove it")
+            raise PlanError(f"{title} holds no node; remove it")
         for id_ in ids:
             if id_ not in index_of:
                 near = difflib.get_close_matches(id_, index_of, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ": take it out"
-                raise PlanError(f"{title} holds {id_!r}, which is no node of the model{hint}")
+                hint = f"; did you mean {near[0]!r}?" if near else "; remove it"
+                raise PlanError(f"{title} holds {id_!r}, which is not a node of the model{hint}")
             if id_ in holder:
-                raise PlanError(f"node {id_!r} is held by {holder[id_]} and by {title}: leave it in one, once")
+                raise PlanError(f"node {id_!r} is in {holder[id_]} and in {title}; leave it in one of them, once")
             holder[id_] = title
             labels[index_of[id_]] = number - 1
     missing = [node.id for node in graph.nodes if labels[node.index] < 0]
@@ -243,7 +243,7 @@ def _check_groups(graph: Graph, labels: Sequence[int], titles: Sequence[str]) ->
         parts = sorted({labels[graph.node(id_).index] for id_ in ids})
         if len(parts) > 1:
             raise PlanError(
-                f"{titles[parts[0]]} and {titles[parts[1]]} cut a quantised group; keep these nodes together: "
+                f"{titles[parts[0]]} and {titles[parts[1]]} cut a quantised group; put these nodes into one partition: "
                 f"{listing(ids)}"
             )
 
@@ -258,8 +258,8 @@ def _check_crossings(
         other = next((labels[consumer] for consumer in value.consumers if labels[consumer] != source), None)
         if other is not None:
             raise PlanError(
-                f"value {value.name!r} would pass from {titles[source]} to {titles[other]}, but it is no tensor whose "
-                "rank is known before it runs: keep what computes and what reads it in one partition"
+                f"value {value.name!r} would pass from {titles[source]} to {titles[other]}, but it is not a tensor of "
+                "known rank; put the nodes that compute it and read it into one partition"
             )
 
 

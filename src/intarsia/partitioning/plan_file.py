@@ -136,12 +136,12 @@ class _Reader:
         max_error = self._fraction(fields["max_error"], "'max_error'") if "max_error" in fields else None
         if max_error is None and any(partition.precision for partition in partitions):
             self._fail(
-                "partitions with 'precision' need 'max_error', what outputs may be off by",
+                "a plan with 'precision' needs 'max_error', the largest error of an output",
                 fields["partitions"].start_mark,
             )
         against = "parallel" if parallel else "pipeline"
         if embed and (parallel or pipeline):
-            self._fail(f"'embed' puts all inside one session, which leaves no {against!r}", fields[against].start_mark)
+            self._fail(f"'embed' and {against!r} exclude each other; leave one out", fields[against].start_mark)
         return PlanFile(
             partitions=partitions,
             model=self._text(fields["model"], "'model'") if "model" in fields else None,
@@ -157,7 +157,9 @@ class _Reader:
     def _version(self, node: yaml.Node) -> None:
         version = self._count(node, "'version'")
         if version != VERSION:
-            self._fail(f"version {version} of the plan format is not known here, only {VERSION}", node.start_mark)
+            self._fail(
+                f"version {version} of the plan format is not supported; write version {VERSION}", node.start_mark
+            )
 
     def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
         """The partitions; what they say of devices goes to ``devices``."""
@@ -183,7 +185,7 @@ class _Reader:
             for item in self._items(fields[scheme.value], f"{scheme.value!r}") if scheme.value in fields else ():
                 id_ = self._text(item, "a node id")
                 if id_ not in own or id_ in schemes:
-                    why = "twice in this precision" if id_ in schemes else "no node of this partition"
+                    why = "stated twice in this precision" if id_ in schemes else "not a node of this partition"
                     self._fail(f"{id_!r} is {why}", item.start_mark)
                 schemes[id_] = scheme
         ranges = self._ranges(fields["ranges"]) if "ranges" in fields else {}
@@ -191,19 +193,19 @@ class _Reader:
 
     def _ranges(self, node: yaml.Node) -> dict[str, Range]:
         if not isinstance(node, yaml.MappingNode):
-            self._fail(f"'ranges' is a mapping of values to [low, high]; this is {_kind(node)}", node.start_mark)
+            self._fail(f"'ranges' must be a mapping of values to [low, high]; this is {_kind(node)}", node.start_mark)
         ranges: dict[str, Range] = {}
         for key, value in node.value:
             ends = [self._number(item, "an end of a range") for item in self._items(value, "a range")]
             if len(ends) != 2 or not ends[0] <= ends[1]:
-                self._fail("a range is [low, high]", value.start_mark)
+                self._fail("a range must be [low, high]", value.start_mark)
             ranges[self._text(key, "a value's name")] = (ends[0], ends[1])
         return ranges
 
     def _fraction(self, node: yaml.Node, what: str) -> float:
         number = self._number(node, what)
         if not 0.0 < number < 1.0:
-            self._fail(f"{what} is between 0 and 1, not {number:g}", node.start_mark)
+            self._fail(f"{what} must be between 0 and 1, not {number:g}", node.start_mark)
         return number
 
     def _number(self, node: yaml.Node, what: str) -> float:
@@ -213,14 +215,14 @@ class _Reader:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            self._fail(f"{what} is a number, not {text!r}", node.start_mark)
+            self._fail(f"{what} must be a number, not {text!r}", node.start_mark)
         return number
 
     def _spin(self, node: yaml.Node) -> Spin:
         text = self._text(node, "'spin'")
         known = [spin.value for spin in Spin]
         if text not in known:
-            hint = nearest(text, known, f"it has {', '.join(known)}")
+            hint = nearest(text, known, f"known are {', '.join(known)}")
             self._fail(f"'spin' cannot be {text!r}{hint}", node.start_mark)
         return Spin(text)
 
@@ -243,7 +245,7 @@ class _Reader:
     def _flag(self, node: yaml.Node, what: str) -> bool:
         text = self._text(node, what)
         if text not in ("true", "false"):
-            self._fail(f"{what} is true or false, not {text!r}", node.start_mark)
+            self._fail(f"{what} must be true or false, not {text!r}", node.start_mark)
         return text == "true"
 
     def _fields(
@@ -253,7 +255,8 @@ class _Reader:
         known = ", ".join(legal)
         if not isinstance(node, yaml.MappingNode):
             self._fail(
-                f"{what} is a mapping with the keys {known}; this is {_kind(node)}", getattr(node, "start_mark", None)
+                f"{what} must be a mapping with the keys {known}; this is {_kind(node)}",
+                getattr(node, "start_mark", None),
             )
         fields: dict[str, yaml.Node] = {}
         for key_node, value in node.value:
@@ -269,7 +272,7 @@ class _Reader:
 
     def _items(self, node: yaml.Node, what: str) -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
-            self._fail(f"{what} is a list; this is {_kind(node)}", node.start_mark)
+            self._fail(f"{what} must be a list; this is {_kind(node)}", node.start_mark)
         if not node.value:
             self._fail(f"{what} is empty", node.start_mark)
         items: list[yaml.Node] = node.value
@@ -277,14 +280,14 @@ class _Reader:
 
     def _text(self, node: yaml.Node, what: str) -> str:
         if not isinstance(node, yaml.ScalarNode) or node.tag == NULL:
-            self._fail(f"{what} is text; this is {_kind(node)}", node.start_mark)
+            self._fail(f"{what} must be text; this is {_kind(node)}", node.start_mark)
         text: str = node.value
         return text
 
     def _count(self, node: yaml.Node, what: str) -> int:
         text = self._text(node, what)
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
-            self._fail(f"{what} is a whole number above zero, not {text!r}", node.start_mark)
+            self._fail(f"{what} must be a whole number above zero, not {text!r}", node.start_mark)
         return int(text)
 
     def _fail(self, problem: str, mark: yaml.Mark | None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What keeps a plan from being compiled on this machine, one sentence each: stages and engines that are not there."""
+"""Says why a plan cannot be compiled here: a sentence for each executor, runtime or engine that is missing."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import PlanFile
 from intarsia.planning.engine_set import Engine, absence, leaves
 
-_EXECUTORS = ("graph", "pipeline", "vm")
-_RUNTIMES = ("python",)
+EXECUTORS = ("graph", "pipeline", "vm")
+"""Those that drive a model here; the others can only be described."""
+RUNTIMES = ("python",)
+"""Those that are built for here."""
+NOT_DONE = "link-params"
+"""The option of executors that no stage obeys."""
 
 
 def missing_stages(config: CompilationConfig) -> Iterator[str]:
-    """What no stage does yet of how a configuration, or one inside it, is to be driven."""
+    """What a configuration, or one nested in it, asks for and cannot get here: an executor, a runtime, an option."""
     executor, runtime = config.executor, config.runtime
-    if executor.kind.name not in _EXECUTORS:
-        yield f"no stage drives a model by the executor {str(executor)!r} yet; {' and '.join(_EXECUTORS)} run"
-    elif executor.options.get("link-params"):
+    if executor.kind.name not in EXECUTORS:
+        yield f"no stage drives a model by the executor {str(executor)!r} yet; {' and '.join(EXECUTORS)} run"
+    elif executor.options.get(NOT_DONE):
         yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
-    if runtime.kind.name not in _RUNTIMES:
-        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join(_RUNTIMES)} runs"
+    if runtime.kind.name not in RUNTIMES:
+        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join(RUNTIMES)} runs"
     for member in config.targets:
         if isinstance(member, CompilationConfig):
             yield from missing_stages(member)

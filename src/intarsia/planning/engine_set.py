@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend
+from intarsia.backends.contract import Backend
 from intarsia.backends.described import described_capability
 from intarsia.config import CompilationConfig, NestedEngine
 from intarsia.devices import DevicePlan
@@ -126,21 +126,30 @@ def absence(target: Target) -> str | None:
     """Why nothing here can compile for a target, and what fixes it; ``None`` if something can."""
     kind = target.kind
     if not kind.is_external:
-        ours = [name for name in kind.engines if name in registry.names()]
-        fix = f"; pip install 'intarsia[{ours[0]}]'" if ours else ""
-        return f"no engine that is usable here generates code for {str(target)!r}{fix}"
+        if not kind.runs_here:
+            return f"no backend of Intarsia runs an engine that generates code for {str(target)!r}"
+        extra = kind.runs_here[0]
+        return f"no engine that is usable here generates code for {str(target)!r}; pip install 'intarsia[{extra}]'"
     if kind.name not in registry.names():
         return f"no backend drives {kind.name!r} yet"
     try:
         devices = registry.require(registry.engine_of(target)).devices
     except BackendUnavailableError as error:
-        return str(error)
+        return no_backend_there(target) or str(error)
     stated, here = target.features.architecture, _architecture_here()
     if stated and here and stated != here:
         return f"{kind.name} compiles here for {here}, not for {stated}"
     if devices and target.device_type not in devices:
         return f"{kind.name} runs here on {', '.join(sorted(devices))}, not on {target.device_type}"
     return None if target.device_type == "cpu" else lack(target.device_type)
+
+
+def no_backend_there(target: Target) -> str | None:
+    """Why an engine could not run on the target's device even if it were installed; ``None`` if it could."""
+    runs_on = target.kind.runs_on
+    if not runs_on or target.device_type in runs_on:
+        return None
+    return f"{target.kind.name} runs here on {', '.join(runs_on)}, not on {target.device_type}"
 
 
 @cache

@@ -15,7 +15,7 @@ from intarsia.spec.syntax import Piece
 
 MOST_BYTES = 8 << 20
 """Of one text: many times what a person writes, or a compile writes for a very large model."""
-TOO_LARGE = f"it is larger than {MOST_BYTES >> 20} MiB, which no text of this kind is"
+TOO_LARGE = f"it is larger than {MOST_BYTES >> 20} MiB, the most that is read"
 MOST_DEEP = 64
 """Lists and maps within each other."""
 _OTHERS = {

@@ -58,14 +58,16 @@ def check_written(data: object, text: str) -> None:
     try:
         json.dumps(data, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise TextError("this escape alone is half of a character", text, *half.span()) from None
+        raise TextError(
+            "this escape is half of a character; write both halves, or the character itself", text, *half.span()
+        ) from None
 
 
 def number_flaw(word: str) -> str:
     """Why a number cannot be a value; empty where it can."""
     if len(word) > MOST_DIGITS:
-        return f"a number of {len(word)} digits; a setting has no more than {MOST_DIGITS}"
-    return "" if math.isfinite(float(word)) else f"{shown_name(word)} is too large for a number"
+        return f"this number has {len(word)} digits; at most {MOST_DIGITS} are allowed"
+    return "" if math.isfinite(float(word)) else f"{shown_name(word)} is larger than any number that a float holds"
 
 
 _TOO_DEEP = f"nested deeper than {MOST_DEEP} levels"
@@ -79,7 +81,7 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number; write a finite one")
 
 
 def _float(word: str) -> float:
@@ -110,7 +112,7 @@ def _flaw(text: str) -> TextError | None:
             if own is not None:
                 what = _again(token, own)
         elif token in ("NaN", "Infinity", "-Infinity"):
-            what = f"{token} is no JSON number"
+            what = f"{token} is not a JSON number; write a finite one"
         elif token[0] in "-0123456789":
             what = _number(token)
         if what:

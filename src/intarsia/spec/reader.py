@@ -96,7 +96,7 @@ class SpecReader:
         parts = split_specs(piece, self.level.tags.with_comma(piece.text))
         if len(parts) > 1:
             where = where.on(parts[1] if parts[1].text else piece)
-            self.problems.add(where, f"a list of {len(parts)} where one {self.level.name} is wanted")
+            self.problems.add(where, f"this is a list of {len(parts)}; write one {self.level.name}")
             return None
         return self._from_words(words(piece), where.on(piece), in_list=in_list)
 
@@ -115,7 +115,9 @@ class SpecReader:
             return self.nested_text(level, Piece.whole(str(data)), where, in_list=in_list)
         if isinstance(data, Mapping):
             return self._from_dict(data, where, in_list=in_list)
-        self.problems.add(where, f"a {level} is a string, a dict or a {self.level.type.__name__}, found {shown(data)}")
+        self.problems.add(
+            where, f"a {level} must be a string, a dict or a {self.level.type.__name__}, found {shown(data)}"
+        )
         return None
 
     def split_list(self, level: str, piece: Piece) -> list[Piece]:
@@ -147,7 +149,7 @@ class SpecReader:
 
     def _are_too_many(self, count: int) -> bool:
         if count > MOST_SPECS:
-            self.problems.add(Where(), f"a list of {count} {self.level.name}s; one machine has at most {MOST_SPECS}")
+            self.problems.add(Where(), f"the list has {count} {self.level.name}s; one machine has at most {MOST_SPECS}")
         return count > MOST_SPECS
 
     # text
@@ -181,7 +183,7 @@ class SpecReader:
             return option.type.from_text(statement.value, place.on(statement.value), self)
         if isinstance(option.type, Bool):
             return True
-        self.problems.add(place, f"needs a value ({option.type.label}); one that starts with '-' is written after '='")
+        self.problems.add(place, f"needs a value ({option.type.label}); if it starts with '-', write it after '='")
         return None
 
     def _stated_tags(self, statement: Statement, place: Where) -> tuple[str, ...]:
@@ -202,7 +204,7 @@ class SpecReader:
             if name in ("kind", "tag"):
                 continue
             if not isinstance(name, str):
-                self.problems.add(where, f"names of options are strings, found {shown(name)}")
+                self.problems.add(where, f"the name of an option must be a string, found {shown(name)}")
             elif (option := self._option(head.kind, name, where)) is not None:
                 if option.name in stated:
                     self.problems.add(where.field(name), f"option {option.name!r} appears more than once")
@@ -238,7 +240,7 @@ class SpecReader:
             conflict = [name for name in head.base if merged.base.get(name, head.base[name]) != head.base[name]]
             if conflict or head.kind is not merged.kind or head.index != merged.index:
                 what = f"they differ in {', '.join(conflict) or 'kind'}"
-                self.problems.add(where, f"tags {tags[0]!r} and {tag!r} do not name one {self.level.name}: {what}")
+                self.problems.add(where, f"tags {tags[0]!r} and {tag!r} contradict each other: {what}")
                 return None
             merged = _Head(merged.kind, {**merged.base, **head.base}, merged.tags + head.tags, merged.index)
         return merged
@@ -274,7 +276,7 @@ class SpecReader:
             return None
         if not in_list:
             hint = f"write {stem!r}, or put it in a list, where ':{index}' names the device"
-            self.problems.add(where, f"a {self.level.name} holds no device index; {hint}")
+            self.problems.add(where, f"a {self.level.name} has no device index; {hint}")
             return None
         return replace(head, index=index, whole=False)
 
@@ -284,11 +286,14 @@ class SpecReader:
             self.problems.add(where, "")
             return
         if not tags_allowed and name in level.tags:
-            self.problems.add(where, f"{name!r} is a tag, not a kind; write it as 'tag'")
+            self.problems.add(where, f"{name!r} is a tag, not a kind; write it in the field 'tag'")
             return
         stem, colon, _ = name.rpartition(":")
         if colon and stem in level.kinds:
-            self.problems.add(where, f"kind {stem!r} has no variants; a suffix is a device index or a tag's variant")
+            self.problems.add(
+                where,
+                f"kind {stem!r} has no variants; only a device index or the variant of a tag stands after a colon",
+            )
             return
         is_tag = tags_allowed and "/" in name  # no kind has one
         kinds, aliases = (list(level.kinds), list(level.aliases)) if kinds_allowed and not is_tag else ([], [])
@@ -324,7 +329,7 @@ class SpecReader:
             self.problems.add(where, what)
             return None
         if chosen.level != self.level.name:
-            self.problems.add(where, f"tag {label!r} names a {chosen.level}, and a {self.level.name} is wanted here")
+            self.problems.add(where, f"tag {label!r} names a {chosen.level}; write a {self.level.name} here")
             return None
         if label in self._resolving:
             self.problems.add(where, f"tags extend each other in a circle: {' → '.join((*self._resolving, label))}")
@@ -347,9 +352,9 @@ class SpecReader:
                 warnings.warn(f"{name!r} is an older spelling of {option.name!r}", DeprecationWarning, stacklevel=2)
                 return option
         if name == "features":
-            self.problems.add(where, "'features' follow from the other options; they are not stated")
+            self.problems.add(where, "'features' cannot be stated: they follow from the other options")
         elif name in self.level.elsewhere:
-            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} does not say {name!r}"
+            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} has no {name!r}"
             self.problems.add(where, f"{what}; {self.level.elsewhere[name]}")
         else:
             hint = self.problems.nearest(name, kind.options, f"it has {', '.join(kind.options) or 'no options'}")

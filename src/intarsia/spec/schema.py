@@ -84,6 +84,6 @@ def schema(*groups: Iterable[Option]) -> Mapping[str, Option]:
             or not option.name[:1].isalpha()
             or not option.name.replace("-", "_").isidentifier()
         ):
-            raise ValueError(f"{option.name!r} cannot name an option")
+            raise ValueError(f"{option.name!r} cannot be the name of an option")
         table[option.name] = option
     return MappingProxyType(table)

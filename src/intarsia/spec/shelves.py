@@ -127,10 +127,10 @@ class PlugIns(_ByVendor):
             offered = point.load()
             tags = list(offered() if callable(offered) else offered)
         except Exception as foreign:
-            raise SpecError(f"the tags of {where} do not load: {foreign}") from foreign
+            raise SpecError(f"cannot load the tags of {where}: {foreign}") from foreign
         for tag in tags:
             if not isinstance(tag, Tag) or not tag.name.startswith(f"{vendor}/"):
-                raise SpecError(f"{where} offers {tag!r}, and not a Tag named {vendor}/…")
+                raise SpecError(f"{where} offers {tag!r}; it must be a Tag named {vendor}/…")
             refuse_redefinition(tag.name, where, self._over)
         return {tag.name: tag for tag in tags}
 
@@ -175,7 +175,7 @@ class UserFolder:
         rows = read_tag_folder(folder)
         for name, row in rows.items():
             if self._is_taken(name):
-                raise SpecError(f"{name!r} of {folder} is a target kind or an alias, so it cannot name a tag")
+                raise SpecError(f"{name!r} of {folder} is a target kind or an alias, so it cannot be the name of a tag")
             if not row.override:
                 refuse_redefinition(name, str(folder), self._over)
         return {name: row.tag for name, row in rows.items()}

@@ -100,7 +100,7 @@ class _FileReader:
     def _form(self, fields: Mapping[str, object], where: Where) -> Form:
         form = fields.get("form")
         if form is None:
-            self.problems.add(where, "field 'form' is not found: the spec that is named")
+            self.problems.add(where, "field 'form' is missing; it holds the spec that the tag names")
         return form
 
     def _source(self, data: object, where: Where, sources: Mapping[str, object]) -> str:

@@ -54,7 +54,9 @@ class Tag:
     def __post_init__(self) -> None:
         for word in (self.name, *self.variants):
             if not word or word[0] in "-{[" or not _FORBIDDEN.isdisjoint(word):
-                raise SpecError(f"{word!r} cannot name a tag: no blanks, quotes, '=' or leading dash")
+                raise SpecError(
+                    f"{word!r} cannot be the name of a tag: a name has no blanks, quotes, '=' or leading dash"
+                )
         for variant in self.variants:
             if ":" in variant or variant.isdigit():
                 raise SpecError(f"{variant!r} cannot name a variant of tag {self.name!r}: digits are a device index")

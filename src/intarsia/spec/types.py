@@ -100,7 +100,7 @@ class Bool(OptionType):
         word = leaf(piece)
         value = _BOOLS.get(word.lower())
         if value is None:
-            reader.problems.add(where.on(piece), f"{shown(word)} is no bool; write true or false{_comma(word)}")
+            reader.problems.add(where.on(piece), f"{shown(word)} is not a bool; write true or false{_comma(word)}")
         return value
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
@@ -146,7 +146,7 @@ class Int(OptionType):
 
     def _bounded(self, value: int, where: Where, reader: Reader) -> int | None:
         if self.minimum is not None and value < self.minimum:
-            reader.problems.add(where, f"{shown(value)} is below the least value, {self.minimum}")
+            reader.problems.add(where, f"{shown(value)} is too small; the least value is {self.minimum}")
             return None
         return value
 
@@ -237,7 +237,9 @@ class ExecutedPath(OptionType):
         is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
         if is_absolute and "\0" not in path:
             return path
-        reader.problems.add(where, f"{shown(path)} is no absolute path; what is loaded or run is named in full")
+        reader.problems.add(
+            where, f"{shown(path)} is not an absolute path; a file that is loaded or run needs its full path"
+        )
         return None
 
 
@@ -266,7 +268,7 @@ class Enum(OptionType):
         if word in self.choices:
             return word
         hint = reader.problems.nearest(word, self.choices) + _comma(word)
-        reader.problems.add(where, f"{shown(word)} is none of {', '.join(self.choices)}{hint}")
+        reader.problems.add(where, f"{shown(word)} is not one of {', '.join(self.choices)}{hint}")
         return None
 
 
@@ -303,7 +305,7 @@ class ListOf(OptionType):
         most = self.element.most
         if most is None or count <= most:
             return False
-        reader.problems.add(where, f"a list of {count}; one machine has at most {most}")
+        reader.problems.add(where, f"the list has {count} elements; one machine has at most {most}")
         return True
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
@@ -376,7 +378,7 @@ class MapOf(OptionType):
         for part in split(inner, ","):
             name, value = divide(part, "=")
             if value is None:
-                reader.problems.add(where.on(part), "an entry of a map is written name=value")
+                reader.problems.add(where.on(part), "write an entry of a map as name=value")
                 entries.append(("", None))
                 continue
             key = leaf(name)
@@ -454,4 +456,4 @@ def _mistyped(data: object, wanted: str, where: Where, reader: Reader) -> None:
 
 
 def _comma(word: str) -> str:
-    return "; a comma ends a target only with a blank after it" if "," in word else ""
+    return "; a comma ends a target only if a blank follows" if "," in word else ""

@@ -42,8 +42,8 @@ _DOUBTFUL = (
     (re.compile(r"(?i:yes|no|on|off)"), "write true or false"),
     (re.compile(r"[-+]?0[0-9_]+|0o[0-7]+|0b[01_]+"), "write the number without a leading zero"),
     (re.compile(r"[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?|0x[0-9a-fA-F]*_[0-9a-fA-F_]*"), "write the number without _"),
-    (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "some read it to the base of 60"),
-    (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt\s].*)?", re.DOTALL), "some read it as a date"),
+    (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "some read a number to the base of 60"),
+    (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt\s].*)?", re.DOTALL), "some read a date"),
 )
 """Plain words that versions of YAML read as different things, and what to do."""
 _LONGEST_DOUBTFUL = 64
@@ -84,7 +84,7 @@ def compose(text: str) -> yaml.Node | None:
         raise TextError(TOO_LARGE)
     odd = _UNPRINTABLE.search(text)
     if odd is not None:
-        raise TextError(f"this is no YAML: it holds the character U+{ord(odd[0]):04X}", text, *odd.span())
+        raise TextError(f"this is not YAML: it contains the character U+{ord(odd[0]):04X}", text, *odd.span())
     import yaml  # slow to import, and few texts are YAML
 
     composer = _Composer(text)
@@ -94,9 +94,9 @@ def compose(text: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = None if mark is None else min(mark.index, len(text))
-        raise TextError(f"this is no YAML: {error.problem or error.context}", text, at) from None
+        raise TextError(f"this is not YAML: {error.problem or error.context}", text, at) from None
     except yaml.YAMLError as error:
-        raise TextError(f"this is no YAML: {error}") from None
+        raise TextError(f"this is not YAML: {error}") from None
     return composer.root
 
 
@@ -142,7 +142,7 @@ class _Composer:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    self._fail("a second document begins; a file holds one", event)
+                    self._fail("a second document begins here; a file may hold only one", event)
             case yaml.AliasEvent():
                 self._put(self._repeated(event))
             case yaml.ScalarEvent():
@@ -190,7 +190,11 @@ class _Composer:
         found = self._anchors.get(event.anchor)
         if found is None:
             is_around = any(made.anchor == event.anchor for made in self._open)
-            why = "stands inside of what it repeats" if is_around else "repeats what nothing before it is named"
+            why = (
+                "repeats the value that it is a part of"
+                if is_around
+                else "repeats a value, but no value before it is named so"
+            )
             self._fail(f"*{event.anchor} {why}", event)
         if len(self._open) + found.height > MOST_DEEP:
             self._fail(f"nested deeper than {MOST_DEEP} levels", event)
@@ -206,7 +210,9 @@ class _Composer:
         made.count += whole.count
         made.height = max(made.height, whole.height)
         if max(made.count, self._count) > MOST_VALUES:
-            self._fail(f"more than {MOST_VALUES:,} values, with those that aliases (*) repeat", whole.node)
+            self._fail(
+                f"there are more than {MOST_VALUES:,} values, counting those that aliases (*) repeat", whole.node
+            )
         if not made.is_map:
             made.node.value.append(whole.node)
         elif made.key is None:
@@ -219,9 +225,11 @@ class _Composer:
         import yaml
 
         if not isinstance(node, yaml.ScalarNode):
-            self._fail(f"a name is text; this is a {'map' if isinstance(node, yaml.MappingNode) else 'list'}", node)
+            self._fail(
+                f"a name must be text; this is a {'map' if isinstance(node, yaml.MappingNode) else 'list'}", node
+            )
         if node.value in made.names:
-            self._fail(f"{shown_name(node.value)} is there twice", node)
+            self._fail(f"{shown_name(node.value)} appears more than once", node)
         made.names.add(node.value)
         return node
 
@@ -233,7 +241,7 @@ class _Composer:
             return
         for each in node.value if isinstance(node, yaml.SequenceNode) else [node]:
             if not isinstance(each, yaml.MappingNode):
-                self._fail(f"{_MERGE} takes in a map, or a list of maps", node)
+                self._fail(f"{_MERGE} needs a map, or a list of maps", node)
             made.merged.append(each)
 
     def _check_tag(self, event: Any, kind: str) -> None:
@@ -279,8 +287,8 @@ def _word(node: yaml.Node, text: str) -> Any:
 
 def _doubt(word: str) -> str:
     if _NO_NUMBER.fullmatch(word):
-        return f"{word!r} is no finite number; in quotes it is text"
+        return f"{word!r} is not a finite number; in quotes it is text"
     for pattern, cure in _DOUBTFUL:
         if len(word) <= _LONGEST_DOUBTFUL and pattern.fullmatch(word):
-            return f"versions of YAML differ on {shown_name(word)}: {cure}; in quotes it is text"
+            return f"versions of YAML read {shown_name(word)} differently: {cure}; in quotes it is text"
     return ""

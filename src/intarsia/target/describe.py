@@ -67,6 +67,7 @@ class KindDescription:
         keys: Strategy families of a target that states none.
         engines: For a device, the engines that can serve it.
         serves: For an engine, the devices it generates code for.
+        runs_here: What of that Intarsia runs: for a device, the engines with a backend; for an engine, device types.
         is_partial: Whether, as an engine, it takes only part of a graph.
         meaning: One line.
         options: Its own first, then those it shares.
@@ -78,6 +79,7 @@ class KindDescription:
     keys: tuple[str, ...]
     engines: tuple[str, ...]
     serves: tuple[str, ...]
+    runs_here: tuple[str, ...]
     is_partial: bool
     meaning: str
     options: tuple[OptionDescription, ...]
@@ -86,6 +88,11 @@ class KindDescription:
     def own_options(self) -> tuple[OptionDescription, ...]:
         """The options that not every kind of its level has."""
         return tuple(option for option in self.options if not option.is_shared)
+
+    @property
+    def runs(self) -> str:
+        """What of it runs here, for a table."""
+        return "as its targets" if self.level == "syntax" else ", ".join(self.runs_here) or "no"
 
 
 def describe_kind(kind: TargetKind) -> KindDescription:
@@ -97,6 +104,7 @@ def describe_kind(kind: TargetKind) -> KindDescription:
         keys=kind.default_keys,
         engines=kind.engines,
         serves=kind.serves,
+        runs_here=kind.runs_on if kind.is_external else kind.runs_here,
         is_partial=kind.partial,
         meaning=kind.meaning,
         options=tuple(describe_option(kind.name, option) for option in kind.options.values()),
@@ -150,11 +158,17 @@ def section() -> str:
 
 def _section() -> Iterator[str]:
     kinds = describe_kinds()
-    yield "\n| kind | level | device | served by, or serves | meaning |\n| --- | --- | --- | --- | --- |"
+    yield (
+        "\nThe fourth column names, for a device, the engines that are made for it, and for an engine, its devices. "
+        "*Runs here* names\nwhat Intarsia has a backend for. A *no* means: you can describe it and plan for it, but "
+        "Intarsia cannot run it.\n"
+    )
+    yield "| kind | level | device | engines, or devices | runs here | meaning |\n| --- | --- | --- | --- | --- | --- |"
     for kind in kinds.values():
         level = f"{kind.level}, partial" if kind.is_partial else kind.level
         other = ", ".join(kind.engines or kind.serves)
-        yield f"| [`{kind.name}`](#{kind.name}) | {level} | {kind.device_type} | {other} | {kind.meaning} |"
+        cells = (f"[`{kind.name}`](#{kind.name})", level, kind.device_type, other, kind.runs, kind.meaning)
+        yield f"| {' | '.join(cells)} |"
     yield "\nA *partial* engine takes only part of a graph, so it is never a whole machine by itself.\n"
     yield "Other spellings, which stand for a kind and its options:\n"
     yield "| alias | target |\n| --- | --- |"

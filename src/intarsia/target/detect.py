@@ -15,7 +15,7 @@ __all__ = ["LOOKED_AT", "cores_here", "detect_devices", "devices_here", "devices
 _FIXES: Mapping[str, str] = MappingProxyType(
     {
         "cuda": "install NVIDIA's driver",
-        "vulkan": "install its driver; Mesa's can do without a GPU: apt-get install mesa-vulkan-drivers libvulkan1",
+        "vulkan": "install its driver; Mesa's needs no GPU: apt-get install mesa-vulkan-drivers libvulkan1",
     }
 )
 

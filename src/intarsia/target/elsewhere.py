@@ -8,6 +8,7 @@ from types import MappingProxyType
 _EXECUTOR = "how a whole model is driven belongs to the executor of a compilation configuration"
 _RUNTIME = "what runs the compiled model belongs to the runtime of a compilation configuration"
 _SEARCH = "how a plan is searched is a setting of compile(), not part of a machine"
+_GREEDY = "it is an argument of intarsia.partitioning.greedy(), and compile() has no such setting"
 ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
         "executor": _EXECUTOR,
@@ -22,8 +23,8 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "partition": _SEARCH,
         "budget": _SEARCH,
         "seed": _SEARCH,
-        "min-nodes": _SEARCH,
-        "min-flops": _SEARCH,
+        "min-nodes": _GREEDY,
+        "min-flops": _GREEDY,
         "spin": "what idle threads may do is a setting of the plan",
         "from_device": "probing is asked for by Target.from_device(), which writes out what it finds",
     }

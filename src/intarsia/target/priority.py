@@ -106,6 +106,6 @@ def _by_device(form: Mapping[Any, object]) -> tuple[Spec[Any] | Placed, ...]:
         target = spec.spec if isinstance(spec, Placed) else spec
         assert isinstance(target, Target)
         if target.device_type != _device_type(key):
-            what = f"{str(spec)!r} runs on {target.device_type}, and stands under the device {key!r}"
-            raise SpecError(f"{what}; the order is what counts, so a list says the same")
+            what = f"{str(spec)!r} runs on {target.device_type}, but its key names the device {key!r}"
+            raise SpecError(f"{what}; write a list instead: only the order counts")
     return specs

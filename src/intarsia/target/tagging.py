@@ -99,7 +99,7 @@ def _register(rows: Iterable[Row]) -> None:
     rows = tuple(rows)
     for row in rows:
         if is_taken(row.tag.name):
-            raise SpecError(f"{row.tag.name!r} is a target kind or an alias, so it cannot name a tag")
+            raise SpecError(f"{row.tag.name!r} is a target kind or an alias, so it cannot be the name of a tag")
     with TAGS.scope():
         _add(rows)
         for row in rows:

@@ -55,7 +55,7 @@ class Target(DeviceFacts, Spec[TargetKind]):
         chief, driver = read(LEVEL, form, alone=False), read(LEVEL, host, path="host")
         stated = chief.options.get("host")
         if stated not in (None, driver) and not chief.tags and not isinstance(form, Target):
-            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}")
+            raise SpecError(f"host: the target states {str(stated)!r} and the argument {str(driver)!r}; leave one out")
         driven = Target.of_parts(chief.kind, {**chief.options, "host": driver}, chief.tags)
         self._be(driven if chief.kind is spec.kind else LEVEL.whole(driven))
 
@@ -108,7 +108,9 @@ class Target(DeviceFacts, Spec[TargetKind]):
     def __exit__(self, *exception: object) -> None:
         *around, innermost = _SCOPE.get() or (None,)
         if innermost is not self:  # blocks were left in another order than they were entered
-            raise SpecError(f"{str(self)!r} is left, and the innermost scope is that of {str(innermost)!r}")
+            raise SpecError(
+                f"cannot leave the scope of {str(self)!r}: the innermost scope is that of {str(innermost)!r}"
+            )
         _SCOPE.set(tuple(filter(None, around)))
 
     @property

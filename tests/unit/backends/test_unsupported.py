@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-
 import pytest
 
 from intarsia.backends import registry, unsupported
+from intarsia.backends.coreml.backend import CoremlBackend
+from intarsia.target import KINDS
 from intarsia.target.kinds.catalogue import ENGINES
 
 
@@ -16,26 +16,22 @@ def test_every_engine_kind_is_driven_or_says_what_it_needs() -> None:
     assert unsupported._NEEDS.keys() <= {kind.name for kind in ENGINES}
 
 
+def test_a_kind_says_that_it_runs_if_a_backend_runs_it() -> None:
+    assert "only built here" in (CoremlBackend().probe().reason or "")
+    with_backend = {kind.name for kind in ENGINES} - {*registry.unsupported_names(), "coreml"}
+    assert {kind.name for kind in ENGINES if kind.runs_on} == with_backend
+    assert [name for name in with_backend if not {*registry.probe(name).devices} <= {*KINDS[name].runs_on}] == []
+
+
 @pytest.mark.parametrize("name", registry.unsupported_names())
 def test_none_of_them_is_usable(name: str) -> None:
     found = registry.probe(name)
     assert not found.usable
-    assert (found.reason or "").startswith("described only, as no backend drives it: it needs ")
+    assert (found.reason or "").startswith("described only: Intarsia has no backend for it")
 
 
-def test_what_of_it_is_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda package: "10.4")
-    found = unsupported.unsupported("tensorrt")
-    assert (found.version, found.fix) == ("10.4", None)
-    assert "tensorrt 10.4 is installed" in (found.reason or "")
-
-
-def test_what_is_missing_is_told_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(package: str) -> str:
-        raise metadata.PackageNotFoundError(package)
-
-    monkeypatch.setattr(metadata, "version", absent)
-    monkeypatch.setattr(unsupported, "devices_here", lambda device_type: ())
-    found = unsupported.unsupported("tensorrt")
-    assert (found.version, found.fix) == (None, "pip install tensorrt")
-    assert "no cuda device" in (found.reason or "")
+@pytest.mark.parametrize("name", registry.unsupported_names())
+def test_no_command_is_told_to_cure_that(name: str) -> None:
+    found = registry.probe(name)
+    assert found.fix is None
+    assert "install " not in (found.reason or "")

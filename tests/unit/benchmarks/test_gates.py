@@ -24,7 +24,7 @@ FACTS = {
     "warm": "resnet50 planned, warm",
     "scale": "10,000-node graph",
     "overhead": "one-partition plan",
-    "manual": "resnet50 in 23 pieces",
+    "manual": "resnet50 in 23 partitions",
     "thorough": "resnet50's plan against",
     "reduced_precision": "slowest with an allowed error of 0.05",
     "fine": "slowest with an allowed error of 0.01",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.table import KNOWN, PAGES, Figures, networks, render, why
+from benchmarks.table import KNOWN, PAGES, SHORT, Figures, in_short, networks, render, summary, why
 from tests.unit.benchmarks.made_up import entry, gain, suite
 
 
@@ -54,11 +54,36 @@ def test_milliseconds_agree_with_the_times_beside_them() -> None:
     assert row[1:4] == ["10.5", "10.1", "9.9"]
 
 
+def test_the_short_table_has_five_columns_of_one_benchmark() -> None:
+    """The baselines were measured while the machine was fast: only ratios of rounds that both ran in are compared."""
+    found = entry(0.99, 1.05)
+    found["median_ms"] |= {"openvino": 7.0, "onnxruntime-default": 8.0}
+    header, _, row, void = in_short(suite(net=found, noisy=entry(void=True)), ("net", "absent", "noisy")).splitlines()
+    assert header.split(" | ") == ["| network", *SHORT[1:-1], "gain |"]
+    assert row == "| net | 10.5 | 9.9 (OpenVINO) | **10** | 0.99 (0.99 to 0.99) |"
+    assert void.endswith("(void) |")
+
+
+def test_the_gain_of_a_row_is_the_ratio_of_its_columns() -> None:
+    for row in in_short(Figures.read().suite, KNOWN).splitlines()[2:]:
+        _, _, best, product, shown = row.strip("| ").split(" | ")
+        ratio = float(best.split()[0]) / float(product.strip("*"))
+        assert ratio == pytest.approx(float(shown.split()[0]), abs=0.02), row
+
+
+def test_the_summary_counts_what_is_surely_faster() -> None:
+    found = suite(fast=entry(1.5), faster=entry(1.7), same=entry(gain(1.01, half_width=0.02)), slower=entry(0.98))
+    assert summary(found, tuple(found["networks"])).replace("\n", " ") == (
+        "On 2 of 4 known networks the result is 1.50 to 1.70 times as fast as the best engine alone, with that "
+        "engine's best settings; on the other 2 it is about as fast (0.98 to 1.01 times)."
+    )
+
+
 def test_what_is_our_own_is_no_mix() -> None:
     plan = entry(engines=("onnxruntime", "winograd"))["plan"] | {"true_mix": False}
     assert why(plan, gain(1.2)) == "our Winograd kernels in ONNX Runtime"
 
 
-def test_a_mix_that_the_race_shows_no_gain_of_is_told_so() -> None:
+def test_a_mix_without_a_gain_says_so() -> None:
     plan = entry(engines=("openvino", "onnxruntime"))["plan"] | {"true_mix": True}
     assert why(plan, gain(1.01, half_width=0.02)) == "mix ships, no gain here: openvino → onnxruntime"

@@ -67,8 +67,11 @@ def test_any_words_are_read_or_refused(words: list[str]) -> None:
     ("argv", "message"),
     [
         (["--target"], r"--target needs a value"),
-        (["--target-llvm-mcpu", "--json"], r"--target-llvm-mcpu needs a value; one that starts with '-'"),
-        (["--target-llvm-num-cores=0"], r"--target-llvm-num-cores: 0 \(int\) is below the least value, 1\n  0\n  \^"),
+        (["--target-llvm-mcpu", "--json"], r"--target-llvm-mcpu needs a value; if it starts with '-'"),
+        (
+            ["--target-llvm-num-cores=0"],
+            r"--target-llvm-num-cores: 0 \(int\) is too small; the least value is 1\n  0\n  \^",
+        ),
         (["--target-onnxruntime-execution-mode=parallell"], r"did you mean 'parallel'\?"),
         (["--target-cuda-host=lvm"], r"--target-cuda-host: target kind 'lvm' is not defined; did you mean 'llvm'"),
         (["--set", "host"], r"--set host: write PATH=VALUE"),

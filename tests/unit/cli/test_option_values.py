@@ -72,7 +72,7 @@ def test_a_verb_refuses_it_as_bad_input(
     ("flag", "message"),
     [
         *(
-            (f"--max-memory={text}", "no amount of memory")
+            (f"--max-memory={text}", "not an amount of memory")
             for text in ("nanMB", "-1MB", "0B", "1e9MB", "9" * 400 + "GB")
         ),
         *((f"--shape=N={text}", "is not NAME=DIMS") for text in ("-1", "nan", "1.5", "1e3", "9" * 5000)),

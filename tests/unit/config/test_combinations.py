@@ -12,9 +12,9 @@ from intarsia.errors import SpecError
     ("form", "reason"),
     [
         ({"targets": ["c"], "executor": "pipeline", "runtime": "crt"}, "executor: runtime crt has no threads"),
-        ({"targets": ["c"], "host": "cuda", "runtime": "crt"}, "runtime: crt is C code, and no C code is made"),
-        ({"targets": ["cuda", "c"], "runtime": "crt"}, "'cuda' needs the driver of a cuda device; take cpp"),
-        ({"targets": ["c"], "host": "cuda", "executor": "aot"}, "executor: aot compiles the driving code"),
+        ({"targets": ["c"], "host": "cuda", "runtime": "crt"}, "runtime: crt is C code, and no C code can be made"),
+        ({"targets": ["cuda", "c"], "runtime": "crt"}, "'cuda' needs the driver of a cuda device; choose runtime cpp"),
+        ({"targets": ["c"], "host": "cuda", "executor": "aot"}, "executor: aot compiles code for the host"),
         ({"targets": ["c"], "executor": "aot -interface-api=c", "runtime": "crt"}, "so it needs -unpacked-api"),
         ({"targets": ["c"], "executor": "aot -unpacked-api", "runtime": "cpp"}, "-unpacked-api needs runtime crt"),
         ({"targets": ["llvm"], "executor": "cuda-graph"}, "no target runs on one; add cuda"),

@@ -70,17 +70,17 @@ def test_forms_and_hosts(form: object, text: str, host: str) -> None:
         ("llvm, 'mnn", "mismatched quotes"),
         ("mnn, llvm -mcpu=x, llvm -mcpu=y", "may generate code for any of 'llvm -mcpu=x', 'llvm -mcpu=y'"),
         ("tensorrt, llvm", "write: tensorrt -base=cuda"),
-        ("cuda, opencl", "the targets run on cuda, opencl and none on a cpu, so no device is the default"),
+        ("cuda, opencl", "the targets run on cuda, opencl and none on a cpu, so there is no default device"),
         ({"targets": ["cuda"], "default_device": "metal"}, "no target is specified for device type metal"),
         ({"targets": ["cuda"], "default_device": -1}, "default_device: a device is a string"),
         ({"targets": ["cuda"], "default_device": "gpu1"}, "no device is labelled 'gpu1'"),
-        ({"targets": ["cuda"], "default_device": {"memory-scope": "local"}}, "names no device type"),
+        ({"targets": ["cuda"], "default_device": {"memory-scope": "local"}}, "has no device type"),
         ({"targets": ["llvm"], "mcpu": "x"}, "it belongs to a target"),
         ({"targets": ["llvm"], "unpacked-api": True}, "it belongs to the executor"),
         ({"targets": ["llvm"], "libraries": ["tensort"]}, "did you mean 'tensorrt'?"),
         ({"executor": "vm"}, "at least one target is required"),
         ({"targets": ["llvm", {"targets": ["mnn"], "executor": "vmm"}]}, "targets[1].executor: executor kind 'vmm'"),
-        ({"machines": {"a": "llvm"}}, "intarsia.config.Deployment reads it"),
+        ({"machines": {"a": "llvm"}}, "read it with intarsia.config.Deployment"),
         ("composite", "'composite' names no devices"),
         ("mnn, composite:1 -devices=llvm", "so it has no index"),
         ({"targets": ["llvm"], "host": "composite -devices=llvm"}, "a host is one"),
@@ -191,7 +191,7 @@ def test_a_file_is_read_by_its_suffix(name: str, text: str, tmp_path: Path) -> N
     config = CompilationConfig.of(tmp_path / name)
     assert [str(target) for target in config.targets] == ["cuda", "llvm"]
     (tmp_path / "twice.yaml").write_text("targets: [llvm]\ntargets: [cuda]\n")
-    with pytest.raises(SpecError, match=r"twice\.yaml, line 2: 'targets' is there twice"):
+    with pytest.raises(SpecError, match=r"twice\.yaml, line 2: 'targets' appears more than once"):
         CompilationConfig.of(tmp_path / "twice.yaml")
 
 

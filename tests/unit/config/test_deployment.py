@@ -51,7 +51,7 @@ def test_a_file_in_yaml(tmp_path: Path) -> None:
     found = Deployment.of(path)
     assert (list(found.machines), found.links[0].bandwidth) == (["a", "b"], 1e9)
     path.write_text("machines: {a: llvm, a: mnn}\n")
-    with pytest.raises(SpecError, match=r"two\.yaml, line 1: 'a' is there twice"):
+    with pytest.raises(SpecError, match=r"two\.yaml, line 1: 'a' appears more than once"):
         Deployment.of(path)
 
 
@@ -78,11 +78,11 @@ def test_tags_and_files(tmp_path: Path) -> None:
         ({"machines": {"a": "llvm"}, "links": [{"between": ["a", "b"]}]}, "no machine is called 'b'"),
         (
             {"machines": {"a": "llvm"}, "links": [{"between": ["a"]}]},
-            "links[0].between: a link is between two machines",
+            "links[0].between: a link joins two machines",
         ),
         (
             {"machines": MACHINES, "links": [{"between": list(MACHINES)}, {"between": list(MACHINES), "latency": 1.0}]},
-            "two links are between machine0 and machine1",
+            "two links join machine0 and machine1",
         ),
         ({"machines": MACHINES, "links": [{"between": list(MACHINES), "latency": 0.0}]}, "must be above 0"),
         ({"machines": {"a": "llvm"}, "executor": "vm"}, "it belongs to one of the machines"),

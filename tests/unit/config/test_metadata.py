@@ -37,5 +37,5 @@ def test_the_argument_and_the_model_must_agree() -> None:
 
 
 def test_a_damaged_entry_is_named() -> None:
-    with pytest.raises(SpecError, match=r"metadata entry 'intarsia\.config' is no configuration"):
+    with pytest.raises(SpecError, match=r"metadata entry 'intarsia\.config' is not a configuration"):
         from_metadata({CONFIG_KEY: '{"targets": ['})

@@ -71,7 +71,7 @@ def test_a_nested_configuration_stays_though_nothing_serves_it() -> None:
 
 
 def test_a_library_that_is_not_usable_is_named() -> None:
-    with pytest.raises(BackendUnavailableError, match=r"serves cuda; it takes one of tensorrt: .*\[tensorrt\]"):
+    with pytest.raises(BackendUnavailableError, match=r"serves cuda; it needs one of tensorrt: .*\[tensorrt\]"):
         engines(CompilationConfig.of({"targets": ["cuda"], "libraries": ["tensorrt"]}), USABLE)
 
 

@@ -13,9 +13,9 @@ from intarsia.config import Pipeline, RunSettings, SearchSettings, Spin
     [
         (Pipeline(stages=(3,), threads=(2,), lanes=2, depth=1), None),
         (Pipeline(stages=(1, 2), threads=(3, 1), depth=9), None),
-        (Pipeline(stages=(1, 1), threads=(1, 1), depth=2), "2 partitions together, the plan has 3"),
-        (Pipeline(stages=(1, 2), threads=(1,), depth=2), "2 stages cannot have the threads of 1"),
-        (Pipeline(stages=(3,), threads=(2,), lanes=3, depth=3), "6 threads together, the plan has 4"),
+        (Pipeline(stages=(1, 1), threads=(1, 1), depth=2), "2 partitions together, but the plan has 3"),
+        (Pipeline(stages=(1, 2), threads=(1,), depth=2), "it has 2 stages and 1 number of threads"),
+        (Pipeline(stages=(3,), threads=(2,), lanes=3, depth=3), "6 threads together, but the plan has 4"),
     ],
 )
 def test_a_pipeline_fits_the_steps_and_the_threads(pipeline: Pipeline, fault: str | None) -> None:

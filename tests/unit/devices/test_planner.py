@@ -183,7 +183,7 @@ def test_two_constraints_on_one_node_clash() -> None:
         "two device constraints cannot both hold:",
         "  node 't' on 'gpu1' (from a.yaml)",
         "  value 't' on 'cpu' (from the model)",
-        "  both speak of node 't'",
+        "  both are about node 't'",
         "change one of them, or leave it out",
     ]
 
@@ -196,7 +196,10 @@ def test_a_clash_tells_the_path_over_values_that_cannot_be_copied() -> None:
     )
     with pytest.raises(ConfigError) as caught:
         plan_devices(graph, MACHINE, [Constraint.node("a", "gpu1"), Constraint.node("c", "gpu2")])
-    assert "  between them no copy can stand: node 'a' → s → node 'b' → t → node 'c'" in str(caught.value).splitlines()
+    assert (
+        "  no copy can be made on the path between them: node 'a' → s → node 'b' → t → node 'c'"
+        in str(caught.value).splitlines()
+    )
 
 
 def test_the_caller_gets_any_value_where_it_wants_it() -> None:
@@ -238,7 +241,7 @@ def test_all_that_is_wrong_is_told_together() -> None:
     told = str(caught.value)
     assert "the graph has no node 'tt'; did you mean 't'?" in told
     assert "the graph has no value 'zz'" in told
-    assert "'aa' is none of the graph's inputs; did you mean 'a'?" in told
+    assert "'aa' is not one of the graph's inputs; did you mean 'a'?" in told
     assert "'gpu3' is neither a label of this machine nor a device; did you mean 'gpu2'?" in told
     assert "this machine has no 'vulkan': no target is specified for device type vulkan" in told
 
@@ -249,7 +252,7 @@ def test_many_clashes_are_counted() -> None:
     with pytest.raises(ConfigError) as caught:
         plan_devices(graph, MACHINE, resolved)
     assert str(caught.value).count("cannot both hold") == 5
-    assert str(caught.value).endswith("and 4 more clashes")
+    assert str(caught.value).endswith("and 4 more conflicts")
 
 
 def test_a_weight_cannot_be_constrained() -> None:

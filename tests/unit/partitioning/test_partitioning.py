@@ -115,15 +115,15 @@ def test_partitions_that_are_only_parted_by_order_merge() -> None:
         ([["n0", "n1"]], "2 of 4 nodes are in no partition: n2, n3; add them"),
         (
             [["n0", "n1"], ["n1", "n2", "n3"]],
-            "node 'n1' is held by partition 1 (onnxruntime) and by partition 2 (openvino): leave it in one, once",
+            "node 'n1' is in partition 1 (onnxruntime) and in partition 2 (openvino); leave it in one of them, once",
         ),
-        ([["n0", "n0", "n1", "n2", "n3"]], "node 'n0' is held by partition 1 (onnxruntime) and by partition 1"),
+        ([["n0", "n0", "n1", "n2", "n3"]], "node 'n0' is in partition 1 (onnxruntime) and in partition 1"),
         (
             [["n0", "n1", "n2", "n3", "n33"]],
-            "partition 1 (onnxruntime) holds 'n33', which is no node of the model; did you mean 'n3'?",
+            "partition 1 (onnxruntime) holds 'n33', which is not a node of the model; did you mean 'n3'?",
         ),
-        ([["n0", "n1", "n2", "n3", "other"]], "which is no node of the model: take it out"),
-        ([["n0", "n1", "n2", "n3"], []], "partition 2 (openvino) holds no node: remove it"),
+        ([["n0", "n1", "n2", "n3", "other"]], "which is not a node of the model; remove it"),
+        ([["n0", "n1", "n2", "n3"], []], "partition 2 (openvino) holds no node; remove it"),
         (
             [["n0", "n2"], ["n1", "n3"]],
             "partition 1 (onnxruntime) and partition 2 (openvino) wait for each other: the second reads 'v0'",
@@ -152,7 +152,7 @@ def test_a_longer_cycle_is_named_by_two_that_follow_each_other() -> None:
 def test_a_quantised_group_is_not_cut() -> None:
     graph = fake_dag([[], [0], [1]], ["DequantizeLinear", "Conv", "QuantizeLinear"])
     assert fused_groups(graph)
-    with pytest.raises(PlanError, match="cut a quantised group; keep these nodes together: n0, n1, n2"):
+    with pytest.raises(PlanError, match="cut a quantised group; put these nodes into one partition: n0, n1, n2"):
         Partitioning.of(graph, [(ORT, ["n0", "n1"]), (OV, ["n2"])])
 
 

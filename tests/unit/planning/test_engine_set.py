@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.config import CompilationConfig, NestedEngine, engines
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError
@@ -30,7 +30,9 @@ def described(form: object) -> tuple[CompilationConfig, tuple[Target | NestedEng
         ("reference", None),
         ("ethos-u", "no backend drives 'ethos-u' yet"),
         ("c", "no engine that is usable here generates code for 'c'"),
-        ("cuda", "generates code for 'cuda'; pip install 'intarsia[onnxruntime]'"),
+        ("cuda", "generates code for 'cuda'; pip install 'intarsia[torch]'"),
+        ("tvm -base=hexagon", "tvm runs here on cpu, not on hexagon"),
+        ("hexagon", "no backend of Intarsia runs an engine that generates code for 'hexagon'"),
         ("reference -base='llvm -mtriple=mips-linux'", None),
     ],
 )

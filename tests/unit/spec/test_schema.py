@@ -16,7 +16,7 @@ def test_an_option_is_declared_once() -> None:
 
 @pytest.mark.parametrize("name", ["kind", "tag", "a b", "", "-a", "a=b", "1a"])
 def test_names_that_cannot_be_written(name: str) -> None:
-    with pytest.raises(ValueError, match="cannot name an option"):
+    with pytest.raises(ValueError, match="cannot be the name of an option"):
         schema([_option(name)])
 
 

@@ -97,7 +97,7 @@ def test_a_user_redefines_only_on_request(tmp_path: Path, shipped: VendorFolder)
 
 def test_a_user_may_not_take_a_name_that_means_something(tmp_path: Path) -> None:
     write(tmp_path, "mine.json", "llvm")
-    with pytest.raises(SpecError, match=r"'llvm' of .* cannot name a tag"):
+    with pytest.raises(SpecError, match=r"'llvm' of .* cannot be the name of a tag"):
         UserFolder(lambda: tmp_path, is_taken=lambda name: name == "llvm").find("x")
 
 
@@ -136,7 +136,7 @@ def test_a_package_that_is_not_named_is_not_loaded(monkeypatch: pytest.MonkeyPat
     shelf = offer(monkeypatch, lambda: 1 / 0)
     assert shelf.find("nvidia/box") is None
     assert shelf.with_comma("nvidia/a,b") == ()
-    with pytest.raises(SpecError, match="plug-in lab_tags:TAGS do not load: division by zero"):
+    with pytest.raises(SpecError, match="cannot load the tags of plug-in lab_tags:TAGS: division by zero"):
         shelf.find("lab/box")
 
 

@@ -74,7 +74,7 @@ def test_yaml_says_the_same(tmp_path: Path, name: str) -> None:
         ('{"tag": {}}', "unknown field 'tag' (str); did you mean 'tags'?"),
         ('{"tags": []}', "tags: must be a mapping"),
         ('{"tags": {"a": "llvm"}}', "tags['a']: must be a mapping, found 'llvm'"),
-        ('{"tags": {"a": {}}}', "tags['a']: field 'form' is not found"),
+        ('{"tags": {"a": {}}}', "tags['a']: field 'form' is missing"),
         ('{"tags": {"a": {"form": "llvm", "sorce": ""}}}', "unknown field 'sorce' (str); did you mean 'source'?"),
         ('{"tags": {"a": {"form": "llvm", "level": 1}}}', "tags['a'].level: must be a str, found 1 (int)"),
         ('{"tags": {"a": {"form": "llvm", "source": 1}}}', "tags['a'].source: must be a str or a list"),
@@ -82,7 +82,7 @@ def test_yaml_says_the_same(tmp_path: Path, name: str) -> None:
         ('{"tags": {"a": {"form": "llvm", "variants": {"b": 1}}}}', "tags['a'].variants.b: must be a mapping"),
         ('{"tags": {"a": {"form": "llvm", "variants": {"b": {}}}}}', "tags['a'].variants.b: field 'form'"),
         ('{"tags": {"a": {"form": "llvm", "variants": {"1": "x"}}}}', "cannot name a variant"),
-        ('{"tags": {"a b": {"form": "llvm"}}}', "'a b' cannot name a tag"),
+        ('{"tags": {"a b": {"form": "llvm"}}}', "'a b' cannot be the name of a tag"),
     ],
 )
 def test_faults_say_where_and_what(tmp_path: Path, text: str, what: str) -> None:

@@ -31,7 +31,7 @@ class Drawer:
 
 @pytest.mark.parametrize("name", ["", "-a", "a b", "a'b", 'a"b', "a\\b", "{a", "[a", "a=b"])
 def test_names_that_text_could_not_hold(name: str) -> None:
-    with pytest.raises(SpecError, match="cannot name a tag"):
+    with pytest.raises(SpecError, match="cannot be the name of a tag"):
         Tag(name=name, level="target", form="llvm")
 
 

@@ -73,7 +73,7 @@ def test_a_tag_of_another_level_is_read_by_that_level() -> None:
     LEVELS.register("crate", lambda name: f"the crate {name}")
     assert register_tag("lab/box", {"anything": 1}, level="crate") == "the crate lab/box"
     assert TAGS.level_of("lab/box") == "crate"
-    with pytest.raises(SpecError, match="names a crate, and a target is wanted"):
+    with pytest.raises(SpecError, match="names a crate; write a target"):
         Target("lab/box")
 
 

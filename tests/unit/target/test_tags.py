@@ -144,7 +144,7 @@ def test_a_variant_is_a_whole_machine() -> None:
 
 
 def test_a_variant_that_is_a_machine_is_no_target() -> None:
-    with pytest.raises(SpecError, match="names a config, and a target is wanted here"):
+    with pytest.raises(SpecError, match="names a config; write a target here"):
         Target("nvidia/jetson-nano:cuda")
     with pytest.raises(SpecError, match="has no variant 'cude'; did you mean 'cuda'"):
         Target("nvidia/jetson-nano:cude")

@@ -39,7 +39,7 @@ def test_another_thread_has_its_own_stack() -> None:
 def test_blocks_are_left_in_order(entered: tuple[str, ...]) -> None:
     for form in entered:
         Target(form).__enter__()
-    with pytest.raises(SpecError, match="'llvm' is left, and the innermost scope is"):
+    with pytest.raises(SpecError, match="cannot leave the scope of 'llvm': the innermost scope is"):
         Target("llvm").__exit__()
     if entered:
         innermost = Target.current()

@@ -64,7 +64,7 @@ def test_forms(form: object, same: VirtualDevice) -> None:
         ("cpu -index=1 -index=2", "appears more than once"),
         ("cpu:1 -index=2", "appears more than once"),
         ("cpu -index", "needs a value"),
-        ("cpu -index=-1", "below the least value"),
+        ("cpu -index=-1", "too small; the least value is"),
         ("cpu -target='", "mismatched quotes"),
         ("bogus", "is not defined"),
         ("cuda, llvm", "a list of 2"),

@@ -12,33 +12,33 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    GapReason,
+    Resident,
     Signature,
     Slot,
     Traits,
     following,
     guard,
     guarded,
+    openmp,
     signatures,
     thread_count,
 )
-from intarsia.backends.contract.device_memory import Resident
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import refusal
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.package_probe import installed
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
-from intarsia.backends.torch.memory import TensorMemory
 from intarsia.errors import LoadError
+from intarsia.target import KINDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,17 +71,16 @@ class TorchBackend(LoweredBackend):
         library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="uint16, uint32, uint64",
-            why=GapReason.UPSTREAM,
-            evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
+        Gap.upstream(
+            "uint16, uint32, uint64",
+            "NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
         ),
         NOT_LOWERED,
     )
 
     def probe(self) -> Availability:
         """Version and presence of the wheel, and what it was built for; the engine itself is not loaded."""
-        return installed("torch", self.extra, devices=("cpu", "cuda") if _is_built_for_cuda() else ("cpu",))
+        return installed("torch", self.extra, devices=KINDS[self.name].runs_on if _is_built_for_cuda() else ("cpu",))
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By what the node is lowered to, and by what of it the device can do."""
@@ -97,11 +96,7 @@ class TorchBackend(LoweredBackend):
         return lack(self.name, each, reads)
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Lay the weights under tensors, and compute what depends on nothing else."""
         with guard(LoadError, self.name):

@@ -29,7 +29,7 @@ def read_path(text: str) -> Steps:
         steps.append(found["name"] if found["index"] is None else int(found["index"]))
         at = found.end()
     if not steps or at < len(text) or isinstance(steps[0], int):
-        raise SpecError(f"{text!r} is no path; write one such as targets[1].mcpu or executor.link-params")
+        raise SpecError(f"{text!r} is not a path; write one such as targets[1].mcpu or executor.link-params")
     return tuple(steps)
 
 

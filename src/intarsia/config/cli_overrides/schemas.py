@@ -64,7 +64,9 @@ def _in_spec(level: Level, form: Mapping[str, Any], steps: Steps, depth: int) ->
     name, kind = steps[depth], kind_of(level, form)
     if name == "kind" and depth:
         place = print_path(steps[:depth])
-        raise SpecError(f"{print_path(steps)}: another kind has other options; state the whole, as {place}=KIND")
+        raise SpecError(
+            f"{print_path(steps)}: the kind cannot change alone, since another has other options; write {place}=KIND"
+        )
     option = find_option(kind, name) if kind is not None and isinstance(name, str) else None
     if option is None:
         legal = [] if kind is None else list(kind.options)
@@ -86,7 +88,7 @@ def _in_value(level: Level, type_: OptionType, value: Any, steps: Steps, depth: 
     if isinstance(type_, SpecOf | ElementOf) and isinstance(value, Mapping):
         return _in_spec(_level_within(level, type_, value), value, steps, depth)
     place = print_path(steps[:depth])
-    count = f"{place} holds {len(value)}" if isinstance(value, list) else f"state it first, as {place}=…"
+    count = f"{place} holds {len(value)}" if isinstance(value, list) else f"set {place} first, as {place}=…"
     raise SpecError(f"{print_path(steps)}: there is no {print_path(steps[: depth + 1])}; {count}")
 
 

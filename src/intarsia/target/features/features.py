@@ -61,7 +61,7 @@ class Features:
         return asked == self.architecture if asked != name and asked in ARCHITECTURES and self.architecture else None
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("features follow from a target's options; state those")
+        raise AttributeError("features cannot be set: they follow from the target's options; change those")
 
     def __iter__(self) -> Iterator[str]:
         """The processor's features, by their LLVM names, sorted."""

@@ -34,13 +34,13 @@ def options_at(device: str, index: int = 0) -> Options:
     """
     name, _, place = device.partition(":")
     if place and not (place.isascii() and place.isdigit() and index in (0, int(place))):
-        raise SpecError(f"device {device!r}: after the colon stands its index, once")
+        raise SpecError(f"device {device!r}: write one index after the colon, such as cuda:0")
     index = int(place) if place else index
     if name not in LOOKED_AT:
         known = f"{', '.join(LOOKED_AT[:-1])} and {LOOKED_AT[-1]}"
-        raise SpecError(f"device {name!r} cannot be looked at, only {known} can; write the target out, or name a tag")
+        raise SpecError(f"device {name!r} cannot be detected, only {known} can; write the target out, or name a tag")
     found = options_of(name)
     if not 0 <= index < len(found):
-        there = f"it has {len(found)}, counted from 0" if found else "it has none, or their driver does not start"
+        there = f"it has {len(found)}, numbered from 0" if found else "it has none, or the driver does not start"
         raise SpecError(f"this machine has no device {name}:{index}; {there}")
     return found[index]

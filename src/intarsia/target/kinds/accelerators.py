@@ -1,9 +1,11 @@
-"""Engine kinds that are described and partitioned for, though no backend of ours drives them yet.
+"""Engine kinds that can be described, and that Intarsia cannot run: no backend of ours drives them.
 
 Names, defaults and legal values are those of Apache TVM v0.18 (``src/relay/backend/contrib``), unless said otherwise.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from intarsia.spec import Bool, Enum, Int, ListOf, Option, Str
 from intarsia.target.features import arm_keys
@@ -12,6 +14,7 @@ from intarsia.target.kinds.devices import MATTR, MCPU
 from intarsia.target.kinds.kind import TargetKind
 
 _CPUS = ("llvm", "c")
+_described = partial(engine_kind, runs_on=())
 
 
 def _flag(name: str, meaning: str, *, default: bool = False) -> Option:
@@ -105,7 +108,7 @@ _COREML = (
 )
 
 ACCELERATORS: tuple[TargetKind, ...] = (
-    engine_kind(
+    _described(
         "tensorrt",
         "NVIDIA's TensorRT",
         _TENSORRT,
@@ -114,7 +117,7 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         serves=("cuda",),
         partial=True,
     ),
-    engine_kind(
+    _described(
         "cutlass",
         "matrix products and convolutions from NVIDIA's templates",
         _CUTLASS,
@@ -123,25 +126,25 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         serves=("cuda",),
         partial=True,
     ),
-    engine_kind(
+    _described(
         "cudnn", "NVIDIA's cuDNN", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "nvptx"), partial=True
     ),
-    engine_kind(
+    _described(
         "cublas", "NVIDIA's cuBLAS", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "nvptx"), partial=True
     ),
-    engine_kind("dnnl", "oneDNN", keys=("cpu",), serves=("llvm",), partial=True),
-    engine_kind(
+    _described("dnnl", "oneDNN", keys=("cpu",), serves=("llvm",), partial=True),
+    _described(
         "arm_acl",
         "Arm Compute Library, on CPU or GPU",
         keys=("arm_cpu", "cpu"),
         serves=("llvm", "opencl"),
         partial=True,
     ),
-    engine_kind("bnns", "Apple's BNNS", keys=("cpu",), serves=("llvm",), partial=True),
-    engine_kind(
+    _described("bnns", "Apple's BNNS", keys=("cpu",), serves=("llvm",), partial=True),
+    _described(
         "coreml", "Apple's Core ML", _COREML, keys=("cpu",), serves=("llvm", "metal"), partial=True, brings_device=True
     ),
-    engine_kind(
+    _described(
         "clml",
         "OpenCL ML of Qualcomm's GPUs",
         (_number("clml_version", "version of the extension", minimum=1),),
@@ -150,7 +153,7 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         serves=("opencl",),
         partial=True,
     ),
-    engine_kind(
+    _described(
         "ethos-n",
         "Arm's Ethos-N processors",
         _ETHOS_N,
@@ -159,7 +162,7 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         partial=True,
         brings_device=True,
     ),
-    engine_kind(
+    _described(
         "ethos-u",
         "Arm's Ethos-U processors",
         _ETHOS_U,
@@ -168,7 +171,7 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         partial=True,
         brings_device=True,
     ),
-    engine_kind(
+    _described(
         "cmsis-nn",
         "Arm's kernels for Cortex-M",
         (MCPU, MATTR, _flag("debug_last_error", "keep the last error, for debugging")),
@@ -177,10 +180,10 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         serves=("c", "llvm"),
         partial=True,
     ),
-    engine_kind(
+    _described(
         "vitis-ai", "AMD's Vitis AI", _VITIS_AI, keys=("vitis-ai",), serves=("llvm",), partial=True, brings_device=True
     ),
-    engine_kind(
+    _described(
         "mrvl",
         "Marvell's inference processor",
         _MRVL,

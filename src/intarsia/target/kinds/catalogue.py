@@ -86,7 +86,7 @@ ENGINES = (
     engine_kind("onnxruntime", "ONNX Runtime", _ONNXRUNTIME, serves=("llvm", "cuda", "rocm", "webgpu")),
     engine_kind("openvino", "OpenVINO", _OPENVINO, serves=("llvm", "opencl")),
     engine_kind("mnn", "MNN", _MNN, serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
-    engine_kind("ncnn", "ncnn", _NCNN, serves=("llvm", "vulkan")),
+    engine_kind("ncnn", "ncnn", _NCNN, serves=("llvm", "vulkan"), runs_on=("cpu", "vulkan")),
     engine_kind("winograd", "ONNX Runtime with our own Winograd convolution inside it", serves=("llvm",)),
     engine_kind("iree", "IREE", _IREE, serves=("llvm", "cuda", "rocm", "vulkan", "metal", "webgpu")),
     engine_kind(
@@ -96,11 +96,16 @@ ENGINES = (
         serves=("llvm", "c", "cuda", "nvptx", "rocm", "opencl", "vulkan", "metal", "webgpu", "hexagon"),
     ),
     engine_kind("inductor", "torch.compile", _INDUCTOR, serves=("llvm", "cuda", "rocm")),
-    engine_kind("torch", "PyTorch, operator by operator", serves=("llvm", "cuda", "rocm", "metal")),
+    engine_kind(
+        "torch",
+        "PyTorch, operator by operator",
+        serves=("llvm", "cuda", "rocm", "metal"),
+        runs_on=("cpu", "cuda"),
+    ),
     engine_kind("xla", "XLA, by way of JAX", serves=("llvm", "cuda", "rocm")),
     engine_kind("litert", "LiteRT, formerly TensorFlow Lite", serves=("llvm", "opencl", "metal")),
     engine_kind("tinygrad", "tinygrad", serves=("llvm", "cuda", "rocm", "opencl", "metal", "webgpu")),
-    engine_kind("triton", "Triton", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "rocm")),
+    engine_kind("triton", "Triton", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "rocm"), runs_on=()),
     engine_kind("reference", "the evaluator of the onnx package: slow, and defines correct", is_reference=True),
     *ACCELERATORS,
 )
@@ -117,8 +122,9 @@ _COMPOSITE = TargetKind(
 
 
 def _with_engines(device: TargetKind) -> TargetKind:
-    serving = (engine for engine in ENGINES if device.name in engine.serves and not engine.brings_device)
-    return replace(device, engines=tuple(engine.name for engine in serving))
+    serving = [engine for engine in ENGINES if device.name in engine.serves and not engine.brings_device]
+    runs_here = (engine.name for engine in serving if device.device_type in engine.runs_on)
+    return replace(device, engines=tuple(engine.name for engine in serving), runs_here=tuple(runs_here))
 
 
 _BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *ENGINES)
@@ -145,8 +151,8 @@ def plugin_kind(name: str) -> TargetKind | None:
     try:
         kind = point.load()
     except Exception as foreign:
-        raise SpecError(f"target kind {name!r} of plug-in {point.value} does not load: {foreign}") from foreign
+        raise SpecError(f"cannot load target kind {name!r} of plug-in {point.value}: {foreign}") from foreign
     if not isinstance(kind, TargetKind) or kind.name != name:
-        raise SpecError(f"{point.value} is offered as target kind {name!r} and is none of that name")
+        raise SpecError(f"plug-in {point.value} must be a TargetKind named {name!r}, and is not")
     KINDS.register(name, kind, override=True)
     return kind

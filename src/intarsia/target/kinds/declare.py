@@ -81,6 +81,7 @@ def engine_kind(
     keys: tuple[str, ...] | None = None,
     sure_keys: Callable[[Options], tuple[str, ...]] = imply_no_keys,
     serves: tuple[str, ...] = (),
+    runs_on: tuple[str, ...] | None = None,
     partial: bool = False,
     brings_device: bool = False,
     is_reference: bool = False,
@@ -89,7 +90,7 @@ def engine_kind(
     facts: Callable[[Options], Facts] | None = None,
     attrs: Mapping[str, object] = MappingProxyType({}),
 ) -> TargetKind:
-    """An engine kind: its own options and those that every engine has.
+    """An engine kind: its own options and those that every engine has; it runs on its device type if not stated.
 
     Raises:
         SpecError: An option is one that every engine has already, or cannot be written.
@@ -102,6 +103,7 @@ def engine_kind(
         default_keys=(device_type,) if keys is None else keys,
         sure_keys=sure_keys,
         serves=serves,
+        runs_on=(device_type,) if runs_on is None else runs_on,
         partial=partial,
         brings_device=brings_device,
         is_reference=is_reference,

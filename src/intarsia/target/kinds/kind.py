@@ -47,6 +47,8 @@ class TargetKind(Kind):
         sure_keys: Families that hold whatever keys are stated: with these options, a CPU is ``arm_cpu``.
         engines: For a device kind, the engine kinds that can serve it.
         serves: For an engine kind, the device kinds that its ``base`` may be; empty for any of its device type.
+        runs_on: For an engine kind, the device types on which its backend runs it; empty if it is only described.
+        runs_here: For a device kind, those of its engines that have a backend which runs them on such a device.
         partial: An engine that takes only part of a graph, so it cannot be the whole machine.
         brings_device: An engine that drives a processor of its own, which its base alone does not promise.
         is_reference: It defines correct results, and is used only where it is named.
@@ -60,6 +62,8 @@ class TargetKind(Kind):
     sure_keys: Callable[[Options], tuple[str, ...]] = field(default=imply_no_keys, repr=False)
     engines: tuple[str, ...] = ()
     serves: tuple[str, ...] = ()
+    runs_on: tuple[str, ...] = ()
+    runs_here: tuple[str, ...] = ()
     partial: bool = False
     brings_device: bool = False
     is_reference: bool = False
@@ -104,7 +108,7 @@ class TargetKind(Kind):
         number = options.get("target_device_type")
         if number is not None and number not in DEVICE_TYPES.values():
             legal = ", ".join(f"{code} ({name})" for name, code in DEVICE_TYPES.items())
-            yield "target_device_type", f"{number} is no device type; write one of {legal}"
+            yield "target_device_type", f"{number} is not a device type; write one of {legal}"
         if "base" in options and (what := self._fault_of_base(options["base"])):
             yield "base", what
         if "compiler" in options and (what := self._fault_of_compiler(options["compiler"], options)):
@@ -119,17 +123,17 @@ class TargetKind(Kind):
 
     def _fault_of_base(self, base: Value) -> str:
         if base.kind.level != "device":
-            return f"{base.kind.name!r} is no device; a base is a target of a device kind"
+            return f"{base.kind.name!r} is not a device kind; a base is a target of a device kind"
         if not self.takes(base.kind, base.device_type):
             legal = f"kind {', '.join(self.serves)}" if self.serves else f"device type {self.device_type}"
-            return f"{self.name} does not generate code for {base.kind.name!r}; it takes a target of {legal}"
+            return f"{self.name} does not generate code for {base.kind.name!r}; its base is a target of {legal}"
         return ""
 
     def _fault_of_compiler(self, compiler: Value, options: Options) -> str:
         if "base" in compiler.options:
-            return f"{str(compiler)!r} states a base already; leave out one of the two"
+            return f"{str(compiler)!r} has a base already; leave out -compiler or -base"
         if not compiler.kind.takes(self, self.device_type_of(options)):
-            return f"{compiler.kind.name!r} is no engine that generates code for {self.name!r}"
+            return f"{compiler.kind.name!r} is not an engine that generates code for {self.name!r}"
         return ""
 
 

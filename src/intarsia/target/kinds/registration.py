@@ -70,7 +70,7 @@ def register_kind(
     else:
         for device in serves:
             if device not in KINDS or KINDS[device].level != "device":
-                raise SpecError(f"target kind {name!r} serves {device!r}, which is no device kind")
+                raise SpecError(f"target kind {name!r} serves {device!r}, which is not a device kind")
         kind = engine_kind(
             name,
             meaning or "an engine",
@@ -93,9 +93,11 @@ def _refuse_name(name: str, *, override: bool) -> None:
         raise SpecError(f"target kind {name!r} is already registered; pass override=True to replace it")
     if name in TAGS or name in ALIASES:
         word = "a tag" if name in TAGS else "another spelling of a target"
-        raise SpecError(f"{name!r} is already registered as {word}, so it cannot name a kind")
+        raise SpecError(f"{name!r} is already registered as {word}, so it cannot be the name of a kind")
     if not name[:1].isalpha() or not name.replace("-", "_").replace(".", "_").isidentifier():
-        raise SpecError(f"{name!r} cannot name a target kind: letters, digits, '-', '_' and '.', a letter first")
+        raise SpecError(
+            f"{name!r} cannot be the name of a target kind: it has letters, digits, '-', '_' and '.', a letter first"
+        )
 
 
 def _plain_options(kind: str, defaults: Mapping[str, object]) -> tuple[Option, ...]:
@@ -113,4 +115,4 @@ def _plain_type(kind: str, name: str, default: object) -> OptionType:
     if isinstance(default, str):
         return Str()
     found = type(default).__name__
-    raise SpecError(f"target kind {kind!r}, option {name!r}: only str, int and bool are defaults, found {found}")
+    raise SpecError(f"target kind {kind!r}, option {name!r}: a default must be a str, int or bool, found {found}")

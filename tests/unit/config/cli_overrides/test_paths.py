@@ -28,7 +28,7 @@ def test_a_path_is_read_back(name: str, rest: list[str | int]) -> None:
 
 @pytest.mark.parametrize("text", ["", ".", "[0]", "a..b", "a.", ".a", "a[b]", "a[0", "a b", "a[0]b c", "a]"])
 def test_other_texts_are_no_path(text: str) -> None:
-    with pytest.raises(SpecError, match="is no path; write one such as"):
+    with pytest.raises(SpecError, match="is not a path; write one such as"):
         read_path(text)
 
 

@@ -46,11 +46,11 @@ def test_the_schema_knows_the_place(path: str, spelling: str, label: str | None)
         ("target", "target: cannot recognize 'target'; did you mean 'targets'"),
         ("targets[9].mcpu", r"there is no targets\[9\]; targets holds 3"),
         ("targets[0].mcpuu", "cannot recognize 'mcpuu'"),
-        ("host.mcpu", "there is no host.mcpu; state it first, as host=…"),
+        ("host.mcpu", "there is no host.mcpu; set host first, as host=…"),
         ("executor[0]", "cannot recognize '0'"),
-        ("runtime.system-lib", "state it first, as runtime=…"),
+        ("runtime.system-lib", "set runtime first, as runtime=…"),
         ("targets[0].device.x", "there is no"),
-        ("targets[0].kind", r"another kind has other options; state the whole, as targets\[0\]=KIND"),
+        ("targets[0].kind", r"the kind cannot change alone, since another has other options; write targets\[0\]=KIND"),
     ],
 )
 def test_a_path_that_leads_nowhere_says_so(path: str, message: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import ClosedError, FeedError, PlanError
 from intarsia.runtime.executors.executor import Executor
@@ -251,7 +251,7 @@ def test_a_pipeline_that_does_not_fit_the_plan_is_refused() -> None:
     settings = RunSettings(threads=1, pipeline=PIPELINES[0])
     plan = plan_of_reads(READS, settings, [LAST])
     artifacts = [EngineArtifact(files={})] * len(plan.steps)
-    with pytest.raises(PlanError, match="2 threads together, the plan has 1"):
+    with pytest.raises(PlanError, match="2 threads together, but the plan has 1"):
         load_pipeline(plan, artifacts, {})
     embedded = replace(plan, settings=replace(settings, threads=2, embed=True))
     with pytest.raises(PlanError, match="'embed' or 'pipeline'"):

@@ -72,7 +72,7 @@ def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
     assert choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30)).plan is SINGLE
 
 
-def test_a_void_paired_benchmark_shows_nothing() -> None:
+def test_a_void_benchmark_shows_nothing() -> None:
     control = [13.0] * 10 + [10.0] * 20
     choice = choose([MIX], SINGLE, verdict([8.0] * 30, [10.0] * 30, is_void=True, control=control))
     assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.VOID)

@@ -68,7 +68,9 @@ class Opportunities:
         return Path(), opened
 
 
-def test_engines_that_work_and_did_not_race_are_loaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_engines_that_work_and_were_not_benchmarked_are_loaded_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(module, "Builder", Opportunities)
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "machine.lock")
     Opportunities.asked = []

@@ -70,13 +70,13 @@ def test_an_engine_of_a_devices_kind() -> None:
         ("llvm", {}, "target kind 'llvm' is already registered"),
         ("acl", {}, "'acl' is already registered as another spelling of a target"),
         ("v/tag", {}, "'v/tag' is already registered as a tag"),
-        ("a b", {}, "'a b' cannot name a target kind"),
-        ("", {}, "'' cannot name a target kind"),
+        ("a b", {}, "'a b' cannot be the name of a target kind"),
+        ("", {}, "'' cannot be the name of a target kind"),
         ("mine", {"model": "my_model"}, "option 'model' is already registered; every kind has it"),
         ("mine", {"base": "x"}, "option 'base' is already registered"),
-        ("mine", {"x": None}, "option 'x': only str, int and bool are defaults, found NoneType"),
-        ("mine", {"x": 1.5}, "option 'x': only str, int and bool are defaults, found float"),
-        ("mine", {"a=b": 1}, "'a=b' cannot name an option"),
+        ("mine", {"x": None}, "option 'x': a default must be a str, int or bool, found NoneType"),
+        ("mine", {"x": 1.5}, "option 'x': a default must be a str, int or bool, found float"),
+        ("mine", {"a=b": 1}, "'a=b' cannot be the name of an option"),
         (
             "mine",
             [Option(name="x", type=Bool(), meaning="x"), Option(name="x", type=Bool(), meaning="x")],
@@ -96,7 +96,7 @@ def test_what_is_refused_leaves_nothing_behind(name: str, options: Any, words: s
 def test_devices_that_do_not_exist() -> None:
     with pytest.raises(SpecError, match="device type 'tpu' is not known; known are cpu, cuda"):
         register_kind("mine", device_type="tpu")
-    with pytest.raises(SpecError, match="serves 'mnn', which is no device kind"):
+    with pytest.raises(SpecError, match="serves 'mnn', which is not a device kind"):
         register_kind("mine", serves=("mnn",))
 
 

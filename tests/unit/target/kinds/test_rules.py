@@ -21,8 +21,8 @@ def test_processors_that_exist(form: str) -> None:
         ("cuda -arch=sm_", "arch: invalid CUDA arch"),
         ("cuda -arch=compute_80", "arch: invalid CUDA arch"),
         ("nvptx -mcpu=gfx900", "mcpu: invalid NVPTX CPU 'gfx900'; write it as sm_80"),
-        ("nvptx -mtriple=foo -mcpu=sm_70", "mtriple: 'foo' (str) is none of nvptx64-nvidia-cuda"),
-        ("rocm -mtriple=foo", "mtriple: 'foo' (str) is none of amdgcn-amd-amdhsa-hcc"),
+        ("nvptx -mtriple=foo -mcpu=sm_70", "mtriple: 'foo' (str) is not one of nvptx64-nvidia-cuda"),
+        ("rocm -mtriple=foo", "mtriple: 'foo' (str) is not one of amdgcn-amd-amdhsa-hcc"),
         ("rocm -mcpu=sm_70", "mcpu: invalid AMD GPU 'sm_70'; write it as gfx90a"),
     ],
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from intarsia.backends.contract.backend import EngineArtifact
-from intarsia.backends.native import carried, library
+from intarsia.backends.contract import EngineArtifact
+from intarsia.backends.native import bundled_library, library
 from intarsia.errors import CompileError, LoadError
 
 CPU = frozenset({"avx2", "fma", "avx512f", "sse4_2"})
@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def artifact(content: bytes = LIBRARY, **facts: object) -> EngineArtifact:
     known = {"system": "Linux", "architecture": platform.machine(), "instruction_sets": ["avx2", "fma"]}
-    return EngineArtifact(files={carried.FILE: content}, meta={carried.FACTS: known | facts})
+    return EngineArtifact(files={bundled_library.FILE: content}, meta={bundled_library.FACTS: known | facts})
 
 
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> Path:
@@ -42,48 +42,50 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) ->
 
 def test_what_is_packed_says_what_it_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler(tmp_path, monkeypatch, LIBRARY)
-    content, facts = carried.packed()
+    content, facts = bundled_library.packed()
     assert content == LIBRARY
     assert facts["instruction_sets"] == ["avx2", "fma", "avx512f"]
     assert facts["sources"] == library.fingerprint()
-    assert carried.opened(EngineArtifact(files={carried.FILE: content}, meta={carried.FACTS: facts}))
+    assert bundled_library.opened(
+        EngineArtifact(files={bundled_library.FILE: content}, meta={bundled_library.FACTS: facts})
+    )
 
 
 def test_it_is_put_into_the_cache_by_its_content(cache: Path) -> None:
-    path = carried.opened(artifact())
+    path = bundled_library.opened(artifact())
     assert path.read_bytes() == LIBRARY
-    assert carried.opened(artifact()) == path
-    assert carried.opened(artifact(b"another")) != path
+    assert bundled_library.opened(artifact()) == path
+    assert bundled_library.opened(artifact(b"another")) != path
     assert len(list(cache.iterdir())) == 2
 
 
 def test_many_at_once_find_it_whole(cache: Path) -> None:
     content = bytes(range(256)) * 4096
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: carried.opened(artifact(content)).read_bytes() == content, range(64)))
+        found = list(pool.map(lambda _: bundled_library.opened(artifact(content)).read_bytes() == content, range(64)))
     assert all(found)
     assert len(list(cache.iterdir())) == 1
 
 
 def test_what_somebody_else_put_there_is_not_trusted() -> None:
-    path = carried.opened(artifact())
+    path = bundled_library.opened(artifact())
     path.write_bytes(b"something else")
-    assert carried.opened(artifact()) == path
+    assert bundled_library.opened(artifact()) == path
     assert path.read_bytes() == LIBRARY
 
 
 def test_the_one_that_was_built_here_is_used_if_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = compiler(tmp_path, monkeypatch, LIBRARY)
-    assert carried.opened(artifact()) == own
-    assert carried.opened(artifact(b"another")) != own
+    assert bundled_library.opened(artifact()) == own
+    assert bundled_library.opened(artifact(b"another")) != own
 
 
 def test_without_a_folder_it_lies_in_memory(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("no folder")
-    path = carried.opened(artifact(b"in memory"))
+    path = bundled_library.opened(artifact(b"in memory"))
     assert path.read_bytes() == b"in memory"
-    assert carried.opened(artifact(b"in memory")) == path
-    assert carried.opened(artifact(b"in memory, too")) != path
+    assert bundled_library.opened(artifact(b"in memory")) == path
+    assert bundled_library.opened(artifact(b"in memory, too")) != path
 
 
 def test_a_folder_from_which_nothing_may_be_run_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_a_folder_from_which_nothing_may_be_run_is_passed_over(monkeypatch: pyte
             raise OSError("failed to map segment from shared object")
 
     monkeypatch.setattr(ctypes, "CDLL", load)
-    assert carried.opened(artifact(b"noexec")).read_bytes() == b"noexec"
+    assert bundled_library.opened(artifact(b"noexec")).read_bytes() == b"noexec"
 
 
 UNSERVED: dict[str, dict[str, Any]] = {
@@ -107,13 +109,13 @@ def test_one_that_does_not_serve_this_machine_is_built_anew(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = compiler(tmp_path, monkeypatch, b"another")
-    assert carried.opened(artifact(**UNSERVED[fault])) == own
+    assert bundled_library.opened(artifact(**UNSERVED[fault])) == own
 
 
 @pytest.mark.parametrize("fault", UNSERVED)
 def test_where_that_cannot_be_it_says_why_and_what_to_install(fault: str, cache: Path) -> None:
     with pytest.raises(LoadError, match=rf"(?s){fault}.*apt-get install g\+\+"):
-        carried.opened(artifact(**UNSERVED[fault]))
+        bundled_library.opened(artifact(**UNSERVED[fault]))
     assert not cache.exists()
 
 
@@ -123,12 +125,12 @@ def test_a_loader_that_refuses_it_is_quoted(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(ctypes, "CDLL", load)
     with pytest.raises(LoadError, match=r"(?s)GLIBC_2\.99.*apt-get install g\+\+") as caught:
-        carried.opened(artifact())
+        bundled_library.opened(artifact())
     assert isinstance(caught.value.__cause__, CompileError)
 
 
 def test_an_artifact_without_one_has_it_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LoadError, match=r"the artifact was made without it"):
-        carried.opened(EngineArtifact(files={}))
+        bundled_library.opened(EngineArtifact(files={}))
     own = compiler(tmp_path, monkeypatch, LIBRARY)
-    assert carried.opened(EngineArtifact(files={})) == own
+    assert bundled_library.opened(EngineArtifact(files={})) == own

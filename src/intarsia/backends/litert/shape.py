@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from intarsia.backends.litert.builder import Laid, ModelBuilder, Order, last, plain, solid
-from intarsia.backends.litert.elements import Writer
+from intarsia.backends.litert.elementwise import Writer
 from intarsia.backends.lowering.program import Instruction
 
 Axes = tuple[int, ...]

@@ -10,19 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.backends.contract.backend import (
-    BoundCall,
-    Executable,
-    Slot,
-    as_port,
-    following,
-    guard,
-    guarded,
-    signatures,
-)
+from intarsia.backends.contract import BoundCall, Executable, Slot, as_port, following, guard, guarded, signatures
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.backends.contract.shared_memory import writable
-from intarsia.backends.tvm.module import Call, Plan
+from intarsia.backends.tvm.compiler import Call, Plan
 from intarsia.errors import LoadError
 
 _ALIGNED = 64

@@ -10,9 +10,9 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import EngineArtifact
-from intarsia.backends.native import carried, library
-from intarsia.backends.onnxruntime import backend as host
+from intarsia.backends.contract import EngineArtifact
+from intarsia.backends.native import bundled_library, library
+from intarsia.backends.onnxruntime.session import SMALL_BYTES, Session, open_session
 from intarsia.errors import LoadError
 from intarsia.files import scratch
 
@@ -25,7 +25,7 @@ MODEL, WEIGHTS = "model.onnx", "weights.bin"
 _ALIGNMENT = 64
 _SAVING = {
     "session.optimized_model_external_initializers_file_name": WEIGHTS,
-    "session.optimized_model_external_initializers_min_size_in_bytes": str(host.SMALL_BYTES),
+    "session.optimized_model_external_initializers_min_size_in_bytes": str(SMALL_BYTES),
 }
 
 
@@ -42,7 +42,7 @@ def optimise(plain: EngineArtifact, model: SubModel, options: Any, folder: Path)
     # Without weights outside there are types among them that only fit inside, or none worth a file.
     for key, value in _SAVING.items() if plain.weights else ():
         options.add_session_config_entry(key, value)
-    host.open_session(plain.files["model.onnx"], {name: model.weights[name].array() for name in plain.weights}, options)
+    open_session(plain.files["model.onnx"], {name: model.weights[name].array() for name in plain.weights}, options)
     return (folder / MODEL).read_bytes()
 
 
@@ -75,22 +75,22 @@ def compiled(
             rows.append([tensor.name, tensor.dtype, list(tensor.shape), len(own)])
             own += raw.data
         del data
-    kernels, served = carried.packed()
+    kernels, served = bundled_library.packed()
     return EngineArtifact(
-        files={MODEL: content, WEIGHTS: bytes(own), carried.FILE: kernels},
+        files={MODEL: content, WEIGHTS: bytes(own), bundled_library.FILE: kernels},
         weights=tuple(shared),
-        meta={**plain.meta, **facts, "block": library.block(), "weights": rows, carried.FACTS: served},
+        meta={**plain.meta, **facts, "block": library.block(), "weights": rows, bundled_library.FACTS: served},
     )
 
 
-def loaded(artifact: EngineArtifact, weights: Mapping[str, np.ndarray], options: Any) -> host.Session:
+def loaded(artifact: EngineArtifact, weights: Mapping[str, np.ndarray], options: Any) -> Session:
     """A session over what `compiled` made, with the native library that came with it registered.
 
     Raises:
         LoadError: It was compiled on a machine with another layout, or with a library that does not serve this one.
     """
     session, held = opened(artifact, weights, options)
-    return host.Session(session, artifact.meta, held)
+    return Session(session, artifact.meta, held)
 
 
 def opened(
@@ -100,8 +100,8 @@ def opened(
     if artifact.meta["block"] != library.block():
         raise LoadError("onnxruntime", f"compiled for blocks of {artifact.meta['block']} channels; compile it here")
     held = {name: weights[name] for name in artifact.weights} | _own_weights(artifact)
-    options.register_custom_ops_library(str(carried.opened(artifact)))
-    return host.open_session(artifact.files[MODEL], held, options), tuple(held.values())
+    options.register_custom_ops_library(str(bundled_library.opened(artifact)))
+    return open_session(artifact.files[MODEL], held, options), tuple(held.values())
 
 
 def _own_weights(artifact: EngineArtifact) -> dict[str, np.ndarray]:

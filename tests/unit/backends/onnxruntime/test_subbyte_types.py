@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import Port
-from intarsia.backends.onnxruntime.packed import Packed
+from intarsia.backends.contract import Port
+from intarsia.backends.onnxruntime.subbyte_types import Packed
 from intarsia.graph.dtypes import numpy_dtype
 
 CONTENTS = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract.backend import BoundCall, Slot, as_port, guarded
-from intarsia.backends.contract.device_memory import DeviceMemory, Resident
+from intarsia.backends.contract import BoundCall, DeviceMemory, Resident, Slot, as_port, guarded
 from intarsia.backends.torch.kernels import tensor_over
 
 if TYPE_CHECKING:

@@ -17,9 +17,18 @@ from intarsia.graph.dtypes import numpy_dtype
 _LENGTH = struct.Struct("=Q")
 PAGE = mmap.PAGESIZE
 
+RUN, ASK = b"r", b"a"
+"""First byte of what goes to the server: run the bound call whose number follows, or answer the attached `Message`."""
+DONE, FAILED, ANSWER = b"d", b"f", b"a"
+"""First byte of what it sends back: the call is done; it failed, and JSON says how; a `Message` is attached."""
+LONGEST = 1 << 14
+"""Most bytes that are sent at once, beside what is attached."""
+MOST_BLOCKS = 250
+"""Most blocks that are attached: nearly as many descriptors as the kernel lets one packet carry."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
+class Message:
     """Facts and bulk.
 
     Attributes:

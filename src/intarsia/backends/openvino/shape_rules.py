@@ -2,7 +2,7 @@
 
 The CPU plug-in takes no open ranks. So a model is compiled for each content of the inputs that decide over shapes, and
 these had better change seldom: they come from small inputs of the whole model, not from its data. Where sizes of the
-inputs are open, `openvino_sizes` decides instead.
+inputs are open, `open_size_rules` decides instead.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract.backend import Port, Slot
+from intarsia.backends.contract import Port, Slot
 
 if TYPE_CHECKING:
     import numpy as np

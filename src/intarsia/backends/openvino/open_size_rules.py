@@ -1,7 +1,7 @@
 """Graphs with open dimensions: which nodes OpenVINO is given, at sizes that only a call tells.
 
 Their shapes may follow from the sizes of the inputs, by whatever arithmetic; not from what values hold. A partition is
-compiled once, with its dimensions open (see `openvino_open`), so the rank of every value must be known.
+compiled once, with its dimensions open (see `open_sizes`), so the rank of every value must be known.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import Case, constant, first_reason, has_input, input_dtype, words
-from intarsia.backends.openvino.shapes import BY_POINTER, COUNTED, DECIDING, OF_SHAPE, contents_read
+from intarsia.backends.openvino.shape_rules import BY_POINTER, COUNTED, DECIDING, OF_SHAPE, contents_read
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node

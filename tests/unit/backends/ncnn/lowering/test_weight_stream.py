@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from intarsia.backends.ncnn.lowering.layer import Block
 from intarsia.backends.ncnn.lowering.network import Network
-from intarsia.backends.ncnn.lowering.stream import Source, chunks, describe
+from intarsia.backends.ncnn.lowering.weight_stream import Source, chunks, describe
 
 
 @given(st.lists(st.binary(max_size=40), max_size=6), st.lists(st.integers(1, 30), min_size=1))

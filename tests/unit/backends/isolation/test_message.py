@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends.contract.shared_memory import SharedBlock, shared_block
-from intarsia.backends.isolation.parcel import PAGE, Parcel, paged
+from intarsia.backends.isolation.message import PAGE, Message, paged
 
 ARRAYS: dict[str, np.ndarray] = {
     "plain": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -29,7 +29,7 @@ def other_end(block: SharedBlock) -> SharedBlock:
 
 def test_what_is_packed_is_what_arrives() -> None:
     facts = {"do": "load", "numbers": [1, 2], "nested": {"a": None}}
-    found = Parcel.of_block(other_end(Parcel(facts=facts, arrays=ARRAYS).packed()))
+    found = Message.of_block(other_end(Message(facts=facts, arrays=ARRAYS).packed()))
     assert found.facts == facts
     assert list(found.arrays) == list(ARRAYS)
     for name, want in ARRAYS.items():
@@ -38,7 +38,7 @@ def test_what_is_packed_is_what_arrives() -> None:
 
 
 def test_every_array_begins_on_a_page_and_none_overlap() -> None:
-    found = Parcel.of_block(Parcel(facts={}, arrays=ARRAYS).packed())
+    found = Message.of_block(Message(facts={}, arrays=ARRAYS).packed())
     assert all(array.ctypes.data % PAGE == 0 for array in found.arrays.values())
     end, rows = paged(ARRAYS)
     starts = [offset for _, offset, _, _ in rows]
@@ -47,7 +47,7 @@ def test_every_array_begins_on_a_page_and_none_overlap() -> None:
 
 
 def test_arrays_keep_the_memory_they_lie_in() -> None:
-    array = Parcel.of_block(Parcel(facts={}, arrays=ARRAYS).packed()).arrays["large"]
+    array = Message.of_block(Message(facts={}, arrays=ARRAYS).packed()).arrays["large"]
     assert array.sum() == 3 * PAGE
 
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.litert.builder import Laid, ModelBuilder, last, plain
-from intarsia.backends.litert.elements import Writer
-from intarsia.backends.litert.moves import flat_places, padded
+from intarsia.backends.litert.elementwise import Writer
+from intarsia.backends.litert.shape import flat_places, padded
 from intarsia.backends.lowering.program import Instruction
 
 _REDUCTIONS = {

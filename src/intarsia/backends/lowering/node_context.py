@@ -19,7 +19,7 @@ MOST_KNOWN = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class NodeContext:
     """A node, the program that grows, and the terms of what the node reads.
 
     Attributes:
@@ -102,7 +102,7 @@ class Site:
 
 
 Results = Term | Sequence[Term | None]
-Rule = Callable[[Site], Results]
+Rule = Callable[[NodeContext], Results]
 """Lowers a node, to its output or its outputs."""
 
 

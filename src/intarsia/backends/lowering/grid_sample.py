@@ -9,8 +9,8 @@ from math import prod
 
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.composites import clip
+from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site
 
 _CUBIC = -0.75
 """The coefficient of the cubic kernel that ONNX fixes."""
@@ -74,21 +74,21 @@ def _inside(b: Builder, tap: Tap, size: int, mode: str, aligned: bool) -> Tap:
     return clip(b, index, 0.0, float(size - 1)), share
 
 
-def _grid_sample(site: Site) -> Term:
-    b, x, grid = site.builder, site.operand(0), site.operand(1)
+def _grid_sample(ctx: NodeContext) -> Term:
+    b, x, grid = ctx.builder, ctx.operand(0), ctx.operand(1)
     n, channels, *sizes = x.shape
     count = prod(grid.shape[1:-1])
-    aligned, padding = bool(site.get("align_corners", 0)), site.get("padding_mode", "zeros")
+    aligned, padding = bool(ctx.get("align_corners", 0)), ctx.get("padding_mode", "zeros")
     along = []
     for axis, size in enumerate(sizes):
         # The last dimension comes first in the grid.
         own = len(sizes) - 1 - axis
         flat = b.reshape(b.part(grid, grid.rank - 1, own, own + 1), (n, 1, count))
-        taps = _taps(b, _place(b, b.cast(flat, x.dtype), size, aligned), site.get("mode", "linear"))
+        taps = _taps(b, _place(b, b.cast(flat, x.dtype), size, aligned), ctx.get("mode", "linear"))
         along.append([_inside(b, tap, size, padding, aligned) for tap in taps])
     rows = b.reshape(x, (n, channels, prod(sizes)))
     found = [_sampled(b, rows, taps, sizes) for taps in product(*along)]
-    return b.reshape(reduce(lambda one, other: b.binary("add", one, other), found), site.shape_of_output())
+    return b.reshape(reduce(lambda one, other: b.binary("add", one, other), found), ctx.shape_of_output())
 
 
 def _sampled(b: Builder, rows: Term, taps: tuple[Tap, ...], sizes: list[int]) -> Term:
