@@ -15,7 +15,7 @@ from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Program
 from intarsia.errors import LoadError
-from intarsia.graph import SubModel
+from intarsia.graph import SubModel, extract
 from intarsia.runtime.environment import applied
 from intarsia.target import Target
 from tests.conformance.boundary_cases import SMALL_NET
@@ -49,7 +49,7 @@ def model_of(case: Case) -> SubModel | None:
     """The case's nodes, if all of them are taken."""
     graph = graph_of(case.name)
     refused = BACKEND.capability(graph, TARGET).refusals
-    return None if refused else graph.extract(node.id for node in graph.nodes)
+    return None if refused else extract(graph, (node.id for node in graph.nodes))
 
 
 def read_back(coremltools: Any, model: SubModel, folder: Path) -> Any:

@@ -29,6 +29,7 @@ from intarsia.backends.isolation.message import Message, bytes_as_arrays, paged,
 from intarsia.backends.isolation.process import EngineProcess, probed
 from intarsia.errors import CompileError, LoadError
 from intarsia.forks import Forkable
+from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ class _IsolatedBackend(Backend, Forkable):
         process = self._process(settings, CompileError)
         facts = {"do": verb, "nodes": [node.id for node in model.nodes], **_how(target, settings), **more}
         with guard(CompileError, self.name):
-            structure = {"structure": np.frombuffer(model.graph.structure(), np.uint8)}
-            return process.ask(Message(facts=facts, arrays=structure), CompileError, [_weights(model)])
+            arrays = {"structure": np.frombuffer(structure(model.graph), np.uint8)}
+            return process.ask(Message(facts=facts, arrays=arrays), CompileError, [_weights(model)])
 
     def _process(self, settings: RunSettings, error: type[CompileError | LoadError]) -> EngineProcess:
         wanted = self._inner.environment(settings)
@@ -238,8 +239,8 @@ def _strings(node: Node, graph: Graph) -> str | None:
 
 def _weights(model: SubModel) -> SharedBlock:
     """What the partition uses of ``weights.bin``, in its places; the rest are holes, which take no memory."""
-    index = [row for row in model.graph.weight_index if row[0] in model.weights]
-    block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in model.graph.weight_index), default=0))
+    index = [row for row in weight_index(model.graph) if row[0] in model.weights]
+    block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in weight_index(model.graph)), default=0))
     for name, offset, nbytes in index:
         content = model.weights[name].array().reshape(-1).view(np.uint8)
         np.copyto(np.ndarray(nbytes, np.uint8, buffer=block, offset=offset), content)

@@ -30,6 +30,7 @@ from intarsia.backends.isolation.message import (
 )
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.errors import BackendError, CompileError, ExecutionError, IntarsiaError, LoadError
+from intarsia.graph import extract
 from intarsia.target import Target
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _model(asked: Message, blocks: Sequence[SharedBlock]) -> SubModel:
     from intarsia.graph import open_graph
 
     weights = Path(f"/proc/self/fd/{blocks[0].descriptor}")
-    return open_graph(asked.arrays["structure"].tobytes(), weights).extract(asked.facts["nodes"])
+    return extract(open_graph(asked.arrays["structure"].tobytes(), weights), asked.facts["nodes"])
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ from intarsia.cost.worker.protocol import (
 )
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.files import replacing, temporary_cache
-from intarsia.graph import Graph, open_graph
+from intarsia.graph import Graph, extract, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.reference.stages import exposing
 from intarsia.runtime import (
@@ -193,7 +193,7 @@ class Worker:
             streams.close()
 
     def _observe(self, request: Observe) -> Observed:
-        target, model = Target(request.target), self._graph.extract(self._graph.position)
+        target, model = Target(request.target), extract(self._graph, self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
         backend = registry.of(target)
         with applied(load_environment([backend.name], OBSERVING)):

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from intarsia.target import Target, detect
-from intarsia.target.detect import devices_here, from_device, lack, vulkan
+from intarsia.target import Target, hardware
+from intarsia.target.detect import devices_here, lack
+from intarsia.target.hardware import vulkan
 
 GRAPHICS, COMPUTE = 1, 2
 LIMITS = {
@@ -99,18 +100,18 @@ def test_the_loader_is_asked_in_a_process_of_its_own(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(vulkan, "load_loader", Loader)
     monkeypatch.setattr(subprocess, "run", answer)
-    assert from_device("vulkan") == Target(FOUND)
+    assert Target.from_device("vulkan") == Target(FOUND)
     assert lack("vulkan") is None
 
 
 def test_no_process_is_started_without_a_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vulkan, "load_loader", lambda: None)
     monkeypatch.setattr(subprocess, "run", None)
-    assert vulkan.detect_vulkan() == ()
+    assert vulkan.vulkan_options() == ()
 
 
 def test_where_there_is_no_device_something_mends_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "detect_vulkan", tuple)
+    monkeypatch.setattr(hardware, "vulkan_options", tuple)
     told = lack("vulkan")
     assert told is not None
     assert told.startswith("this machine shows no vulkan device; ")
@@ -120,7 +121,7 @@ def test_where_there_is_no_device_something_mends_that(monkeypatch: pytest.Monke
 
 def test_the_structures_are_as_long_as_vulkans() -> None:
     """By what a driver writes into them: a device of this machine has a name, a type, and what Vulkan promises."""
-    found = vulkan.detect_vulkan()
+    found = vulkan.vulkan_options()
     if not found:
         pytest.skip(lack("vulkan") or "")
     for target in found:

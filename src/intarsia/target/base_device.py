@@ -1,35 +1,19 @@
-"""Which target refines which: the relation between an engine and the devices it generates code for."""
+"""The device targets among several: the least specialised one, and the one that an engine generates code for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
 from intarsia.spec import SpecOf
 from intarsia.target.kinds.catalogue import KINDS
-
-if TYPE_CHECKING:
-    from intarsia.target.target import Target
-
-_NOT_COMPARED = frozenset({"base", "host", "keys"})
-"""Options that say the same of different things: an engine's keys are its own, and hosts are merged by the config."""
-
-
-def refines(target: Target, other: Target) -> bool:
-    """What `Target.refines` says."""
-    if target.device_type != other.device_type or not target.kind.takes(other.kind, other.device_type):
-        return False
-    base = target.base
-    if base is not None and (base.kind is not other.kind or not _agree(base, other)):
-        return False
-    return _agree(target, other)
+from intarsia.target.target import Target
 
 
 def least_specialised(targets: Iterable[Target], device_type: str) -> Target | None:
     """The target of this device type that refines no other one; the first of several, devices before engines."""
     of_type = [target for target in targets if target.device_type == device_type]
-    least = [target for target in of_type if not any(refines(target, other) for other in of_type)]
+    least = [target for target in of_type if not any(target.refines(other) for other in of_type)]
     return min(least, key=lambda target: target.kind.is_external, default=None)
 
 
@@ -46,7 +30,7 @@ def resolve_base(target: Target, others: Iterable[Target]) -> Target:
     if target.base is not None:
         return target.base
     devices = list(dict.fromkeys(other for other in others if other.kind.level == "device"))
-    found = [device.with_host(None) if device.host else device for device in devices if refines(target, device)]
+    found = [device.with_host(None) if device.host else device for device in devices if target.refines(device)]
     if len(found) == 1:
         return found[0]
     text = f"{target.kind.name} -base={SpecOf('target').text(found[0]) if found else usual_base(target)}"
@@ -61,8 +45,3 @@ def usual_base(engine: Target) -> str:
     """The kind of device that such an engine is most often used for."""
     taken = (kind.name for kind in KINDS.values() if engine.kind.takes(kind))
     return next(iter((*engine.kind.serves, *taken)))
-
-
-def _agree(one: Target, other: Target) -> bool:
-    both = one.options.keys() & other.options.keys() - _NOT_COMPARED
-    return all(one.options[name] == other.options[name] for name in both)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from intarsia.errors import SpecError
-from intarsia.target import Target, detect
-from intarsia.target.detect import cuda, detect_devices, from_device
+from intarsia.target import Target, hardware
+from intarsia.target.detect import detect_devices
+from intarsia.target.hardware import cuda
 
 _FIGURES = {1: 1024, 8: 49152, 10: 32, 12: 65536, 38: 52428800, 75: 9, 76: 0}
 H200 = {
@@ -85,16 +86,16 @@ def test_the_driver_is_asked_in_a_process_of_its_own(monkeypatch: pytest.MonkeyP
         return subprocess.CompletedProcess(command, 0, stdout=json.dumps([H200, H200]))
 
     monkeypatch.setattr(subprocess, "run", answer)
-    monkeypatch.setattr(detect, "detect_vulkan", tuple)
+    monkeypatch.setattr(hardware, "vulkan_options", tuple)
     assert detect_devices() == (Target(H200), Target(H200))
-    assert from_device("cuda:1") == from_device("cuda", 1) == Target(H200)
+    assert Target.from_device("cuda:1") == Target.from_device("cuda", 1) == Target(H200)
     with pytest.raises(SpecError, match="no device cuda:2; it has 2, numbered from 0"):
-        from_device("cuda", 2)
+        Target.from_device("cuda", 2)
 
 
 @pytest.mark.usefixtures("_with_device_file")
 def test_that_process_really_runs() -> None:
-    assert all(target.kind.name == "cuda" for target in cuda.detect_cuda())
+    assert all(options["kind"] == "cuda" for options in cuda.cuda_options())
 
 
 @pytest.mark.usefixtures("_with_device_file")
@@ -107,14 +108,14 @@ def test_a_process_that_fails_shows_nothing(monkeypatch: pytest.MonkeyPatch, fai
         raise failure
 
     monkeypatch.setattr(subprocess, "run", fail)
-    assert cuda.detect_cuda() == ()
+    assert cuda.cuda_options() == ()
 
 
 def test_no_process_is_started_without_a_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cuda, "_DEVICE_FILES", (tmp_path / "none",))
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(subprocess, "run", None)
-    assert cuda.detect_cuda() == ()
+    assert cuda.cuda_options() == ()
 
 
 @pytest.mark.parametrize(
@@ -127,10 +128,10 @@ def test_no_process_is_started_without_a_device(monkeypatch: pytest.MonkeyPatch,
     ],
 )
 def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch, device: str, message: str) -> None:
-    monkeypatch.setattr(detect, "detect_cuda", tuple)
+    monkeypatch.setattr(hardware, "cuda_options", tuple)
     with pytest.raises(SpecError, match=message):
-        from_device(device)
+        Target.from_device(device)
 
 
 def test_the_cpu_is_a_device() -> None:
-    assert from_device("cpu") == Target.detect()
+    assert Target.from_device("cpu") == Target.detect()

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from intarsia.target import Target
 from intarsia.target.cores import thread_budget
-from intarsia.target.detect.cpu import describe_cpu, detect_cpu
 from intarsia.target.features import Architecture, architecture
+from intarsia.target.hardware.cpu import options_of_cpu
 
 NAMES: dict[str, Any] = tomllib.loads(
-    (Path(__file__).parents[4] / "src" / "intarsia" / "target" / "detect" / "names.toml").read_text(encoding="utf-8")
+    (Path(__file__).parents[4] / "src" / "intarsia" / "target" / "hardware" / "names.toml").read_text(encoding="utf-8")
 )
 MACHINES = {"x86": "x86_64", "aarch64": "aarch64"}
 
@@ -27,6 +27,10 @@ fpu de tsc cx8 cmov mmx fxsr sse sse2 ht lm pni pclmulqdq ssse3 fma cx16 sse4_1 
 rdrand hypervisor lahf_lm abm 3dnowprefetch fsgsbase bmi1 avx2 bmi2 erms invpcid avx512f avx512dq rdseed adx clflushopt
 clwb avx512cd avx512bw avx512vl xsaveopt xsavec xsaves pku avx512_vnni
 """
+
+
+def describe_cpu(machine: str, system: str, cpuinfo: str, cores: int) -> Target:
+    return Target(options_of_cpu(machine, system, cpuinfo, cores))
 
 
 def x86_cpuinfo(vendor: str, family: int, model: int, flags: str) -> str:
@@ -130,7 +134,7 @@ def test_without_cpuinfo_the_triple_and_the_cores_remain(machine: str, system: s
 
 
 def test_this_machine() -> None:
-    target = detect_cpu()
+    target = Target.detect()
     assert target["num-cores"] == thread_budget()
     assert Target(str(target)) == target == Target.detect()
     if platform.system() == "Linux" and platform.machine() == "x86_64":

@@ -1,4 +1,4 @@
-"""The GPUs that CUDA's driver shows, as ``cuda`` targets."""
+"""The GPUs that CUDA's driver shows, as options of ``cuda`` targets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from intarsia.target.detect.asking import asked
-from intarsia.target.target import Target
+from intarsia.target.hardware.driver_process import Options, asked
 
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/nvhost-gpu"))
 """One of these exists where there is such a GPU: a driver's, that of Windows' Linux, and a Jetson's."""
@@ -27,8 +26,8 @@ _ATTRIBUTES = {
 """Options of a target and the driver's numbers for them: ``CUdevice_attribute`` in cuda.h of CUDA 13."""
 
 
-def detect_cuda() -> tuple[Target, ...]:
-    """The GPUs in the order of their indices; none where there is no driver, or it does not start."""
+def cuda_options() -> tuple[Options, ...]:
+    """The options of the GPUs, in the order of their indices; none where there is no driver, or it does not start."""
     if sys.platform == "linux" and not any(file.exists() for file in _DEVICE_FILES):
         return ()
     return asked(__name__)

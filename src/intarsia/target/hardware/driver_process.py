@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from typing import Any
 
-from intarsia.target.target import Target
-
+Options = Mapping[str, Any]
+"""What a target of a device states: its kind and options."""
 _SECONDS = 30.0
 
 
-def asked(module: str) -> tuple[Target, ...]:
-    """The devices that the function ``answer`` of a module writes to standard output, as JSON; none if it fails."""
+def asked(module: str) -> tuple[Options, ...]:
+    """The options that a module's function ``answer`` writes to standard output, as JSON; none if it fails."""
     try:
         answer = subprocess.run(
             [sys.executable, "-c", f"from {module} import answer; answer()"],
@@ -22,6 +24,6 @@ def asked(module: str) -> tuple[Target, ...]:
             check=True,
             start_new_session=True,  # a driver that died of Ctrl-C would seem to show no device
         )
-        return tuple(Target(options) for options in json.loads(answer.stdout))
+        return tuple(json.loads(answer.stdout))
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError):
         return ()

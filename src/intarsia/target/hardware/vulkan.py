@@ -1,4 +1,4 @@
-"""The devices that Vulkan's drivers show, as ``vulkan`` targets; a driver may be software that runs on the CPU.
+"""The devices that Vulkan's drivers show, as options of ``vulkan`` targets; some drivers are software on the CPU.
 
 Structures and numbers are those of ``vulkan_core.h``, version 1.0, which every later one keeps.
 """
@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from ctypes import POINTER, byref, c_char, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-from intarsia.target.detect.asking import asked
-from intarsia.target.target import Target
+from intarsia.target.hardware.driver_process import Options, asked
 
 _LOADERS = ("libvulkan.so.1", "vulkan-1.dll", "libvulkan.1.dylib")
 _KINDS = ("other", "integrated", "discrete", "virtual", "cpu")
@@ -83,8 +82,8 @@ _FIGURES = (
 """Options of a target that are limits of the same name."""
 
 
-def detect_vulkan() -> tuple[Target, ...]:
-    """The devices that can compute, in the order of the drivers; none where there is no loader, driver or device."""
+def vulkan_options() -> tuple[Options, ...]:
+    """The options of each device that can compute, in the order of the drivers; none without a driver."""
     return asked(__name__) if load_loader() is not None else ()
 
 

@@ -1,4 +1,4 @@
-"""The CPU of this machine as an ``llvm`` target. Linux shows all of it; elsewhere only triple and cores are found."""
+"""The CPU of this machine as options of an ``llvm`` target: all that Linux shows; elsewhere triple and cores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from intarsia.target.cores import thread_budget
 from intarsia.target.features import Architecture, architecture, features_of
-from intarsia.target.target import Target
+from intarsia.target.hardware.driver_process import Options
 
 _CPUINFO = Path("/proc/cpuinfo")
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
@@ -22,17 +22,17 @@ Block = Mapping[str, str]
 """What ``/proc/cpuinfo`` says of one core."""
 
 
-def detect_cpu() -> Target:
+def cpu_options() -> Options:
     """The CPU that runs this process: its name, features that differ from the name's, and the cores it may use."""
     try:
         cpuinfo = _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         cpuinfo = ""
-    return describe_cpu(platform.machine(), platform.system(), cpuinfo, thread_budget())
+    return options_of_cpu(platform.machine(), platform.system(), cpuinfo, thread_budget())
 
 
-def describe_cpu(machine: str, system: str, cpuinfo: str, cores: int) -> Target:
-    """The target of a CPU of which the operating system says this.
+def options_of_cpu(machine: str, system: str, cpuinfo: str, cores: int) -> Options:
+    """The options of a CPU of which the operating system says this.
 
     ``mattr`` states what the processor of that name has but this machine does not show, as in many virtual machines,
     and what it shows beyond. Of cores that differ, the first names it, and the features are those that all show.
@@ -49,7 +49,7 @@ def describe_cpu(machine: str, system: str, cpuinfo: str, cores: int) -> Target:
     flags = [block.get("flags", block.get("Features", "")).split() for block in blocks]
     if found and any(flags):
         options |= _processor(architecture(found), blocks[0], frozenset[str].intersection(*map(frozenset, flags)))
-    return Target(options)
+    return options
 
 
 def _triple(machine: str, system: str) -> str:

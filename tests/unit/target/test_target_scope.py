@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from intarsia.errors import SpecError
-from intarsia.target import Target, scope, target_or_current
+from intarsia.target import Target, target_or_current
 
 
 def test_blocks_nest_and_end() -> None:
@@ -38,13 +38,13 @@ def test_another_thread_has_its_own_stack() -> None:
 @pytest.mark.parametrize("entered", [(), ("cuda",)])
 def test_blocks_are_left_in_order(entered: tuple[str, ...]) -> None:
     for form in entered:
-        scope.enter(Target(form))
+        Target(form).__enter__()
     with pytest.raises(SpecError, match="cannot leave the scope of 'llvm': the innermost scope is"):
-        scope.leave(Target("llvm"))
+        Target("llvm").__exit__()
     if entered:
         innermost = Target.current()
         assert innermost is not None
-        scope.leave(innermost)
+        innermost.__exit__()
 
 
 def test_a_scope_fills_a_missing_argument_only() -> None:
