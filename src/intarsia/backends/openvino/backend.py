@@ -17,8 +17,8 @@ from intarsia.backends.contract import (
     Gap,
     ProfileRequest,
     Traits,
+    border_rows,
     guard,
-    signature_rows,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -164,8 +164,7 @@ class OpenVinoBackend(Backend):
             files={"model.onnx": content},
             weights=weights,
             meta={
-                "inputs": signature_rows(model.inputs),
-                "outputs": signature_rows(model.outputs),
+                **border_rows(model),
                 "deciding": list(deciding),
                 "left": left,
                 "late": not model.graph.sizes and (bool(deciding) or _has_open(model)),
