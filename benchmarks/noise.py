@@ -26,7 +26,7 @@ from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, pa
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, out_by
 from intarsia.cost.worker.lock import machine_lock
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.planning.problem import Candidate
 from intarsia.report.comparison import Comparison
 from intarsia.runtime import build, plan_of, write_artifact
@@ -125,7 +125,7 @@ def claims(found: Found) -> list[Claim]:
 
 def quiet_race(graph: Graph, plans: Sequence[Candidate], folder: Path, seed: int = 0) -> tuple[Verdict, dict[int, str]]:
     """The plans against each other; and the name of each there, by its place."""
-    graph.save(folder)
+    save_graph(graph, folder)
     record_values(folder / VALUES, graph_feeds(graph, seed))
     names: dict[int, str] = {}
     contenders = []

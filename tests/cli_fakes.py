@@ -14,7 +14,7 @@ import click.testing
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import Availability, Signature
+from intarsia.backends.contract import Availability, Signature
 from intarsia.cli.main import cli
 from intarsia.cost.timing.footprint import Footprint, Tail
 from intarsia.cost.timing.memory import Memory

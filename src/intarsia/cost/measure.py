@@ -39,7 +39,8 @@ from intarsia.cost.worker.protocol import (
     Written,
 )
 from intarsia.cost.worker.repro import Origin, write_repro
-from intarsia.graph import Graph, Node
+from intarsia.graph import Graph, Node, extract
+from intarsia.graph.fingerprint import content_hash, fingerprint_of
 from intarsia.graph.reference.rounding import rounds
 from intarsia.partitioning import Partition
 from intarsia.runtime.artifact.machine import this_machine
@@ -98,7 +99,7 @@ class Measurer:
         self._known: dict[str, Outcome] = {}
         weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
         self.timeout_s = PATIENCE_S + SECONDS_PER_GIGABYTE * weight_bytes / 1e9
-        facts = {"graph": graph.fingerprint, "machine": this_machine().fingerprint}
+        facts = {"graph": fingerprint_of(graph), "machine": this_machine().fingerprint}
         self.time = Timetable(deadline, store, facts, watch, weight_bytes)
 
     def start(self, several: Iterable[RunSettings]) -> None:
@@ -162,7 +163,7 @@ class Measurer:
 
     def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
         """What the partition's engine says of its nodes, milliseconds by id; empty if it tells nothing, or fails."""
-        nodes = self.graph.extract(partition.nodes).nodes
+        nodes = extract(self.graph, partition.nodes).nodes
         key = self.key((partition,), "nodes", settings)
         # Figures are kept by place, so an equal graph that lists its nodes in another order asks for its own.
         key = Key(facts={**key.facts, "order": _order_digest(self.graph, nodes), "naming": NAMING})
@@ -218,7 +219,7 @@ class Measurer:
     def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
         """Whether each rounding stage of the graph rounds rightly in a plan of it; asked once, and kept."""
         key = self.key(partitions, "stages", settings)
-        key = Key(facts={**key.facts, "content": self.graph.content_hash()})
+        key = Key(facts={**key.facts, "content": content_hash(self.graph)})
         if (known := self.store.get(key, "stages")) is not None:
             self.cached += 1
             return _stage_check(known)
@@ -251,7 +252,7 @@ class Measurer:
         return Key(
             facts={
                 "protocol": PROTOCOL,
-                "graph": self.graph.fingerprint_of(union),
+                "graph": fingerprint_of(self.graph, union),
                 "partitions": [_facts(partition, position) for partition in partitions],
                 "timed": timed if place is None else [timed, place],
                 **judging_facts(self.graph),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning.chain import Chain, Region
 from intarsia.partitioning.groups import ACTIVATIONS
 from intarsia.partitioning.linear import Cut, cuts, line
@@ -111,7 +112,7 @@ def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callab
         Region(
             work=sum(amount) + least * len(part),
             by_character=_by_character(part, amount),
-            likeness=(graph.fingerprint_of(node.id for node in part), *amount),
+            likeness=(fingerprint_of(graph, (node.id for node in part)), *amount),
         )
         for part, amount in zip(parts, amounts, strict=True)
     ]

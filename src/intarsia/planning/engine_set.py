@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend
+from intarsia.backends.contract import Backend
 from intarsia.backends.described import described_capability
 from intarsia.config import CompilationConfig, NestedEngine
 from intarsia.devices import DevicePlan

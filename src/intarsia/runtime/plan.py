@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
-from intarsia.graph import Graph, Value
+from intarsia.graph import Graph, Value, extract
 from intarsia.partitioning import Partition
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_type
@@ -79,7 +79,7 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
     """Work out the borders of partitions that are already in a runnable order."""
     steps = []
     for partition in partitions:
-        extracted = graph.extract(partition.nodes)
+        extracted = extract(graph, partition.nodes)
         steps.append(
             Step(
                 target=partition.target,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.config import CompilationConfig, NestedEngine, engines
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError

@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost import measure
 from intarsia.cost.timing import paired_benchmark

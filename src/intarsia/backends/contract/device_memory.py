@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import BoundCall, Slot
+from intarsia.backends.contract.slots import BoundCall, Slot
 
 if TYPE_CHECKING:
     import numpy as np

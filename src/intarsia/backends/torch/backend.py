@@ -12,32 +12,31 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
+    DeviceValue,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
     following,
     guard,
     guarded,
+    openmp,
     signatures,
     thread_count,
 )
-from intarsia.backends.contract.device_memory import DeviceValue
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import refusal
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.package_probe import installed
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
-from intarsia.backends.torch.memory import TensorMemory
 from intarsia.errors import LoadError
 from intarsia.target import KINDS
 
@@ -72,10 +71,9 @@ class TorchBackend(LoweredBackend):
         library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="uint16, uint32, uint64",
-            why=GapReason.UPSTREAM,
-            evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
+        Gap.upstream(
+            "uint16, uint32, uint64",
+            "NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
         ),
         NOT_LOWERED,
     )
@@ -98,11 +96,7 @@ class TorchBackend(LoweredBackend):
         return lack(self.name, each, reads)
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Lay the weights under tensors, and compute what depends on nothing else."""
         with guard(LoadError, self.name):

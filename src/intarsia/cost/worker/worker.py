@@ -22,6 +22,7 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.backends.contract import ProfileRequest
 from intarsia.backends.contract.failures import Cause, cause_of
 from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_tolerances, recorded_values
 from intarsia.cost.timing.clock_calibration import ClockProbe, probe_file
@@ -60,7 +61,7 @@ from intarsia.cost.worker.protocol import (
 )
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.files import replacing, temporary_cache
-from intarsia.graph import Graph, open_graph
+from intarsia.graph import Graph, extract, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.reference.stages import exposing
 from intarsia.runtime import (
@@ -192,7 +193,7 @@ class Worker:
             streams.close()
 
     def _observe(self, request: Observe) -> Observed:
-        target, model = Target(request.target), self._graph.extract(self._graph.position)
+        target, model = Target(request.target), extract(self._graph, self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
         backend = registry.of(target)
         with applied(load_environment([backend.name], OBSERVING)):
@@ -219,11 +220,17 @@ class Worker:
     def _inspect(self, request: Inspect) -> NodeTimes:
         plan = self._plan(request.workload)
         built = build(self._graph, plan, self._partitions)
-        weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
-        target, feeds = plan.steps[0].target, self._feeds(plan)
-        backend = registry.of(target)
+        artifact, target = built.artifacts[0], plan.steps[0].target
+        profile = ProfileRequest(
+            artifact=artifact,
+            weights={name: self._graph.weights[name].array() for name in artifact.weights},
+            feeds=self._feeds(plan),
+            target=target,
+            settings=plan.settings,
+            runs=request.runs,
+        )
         with applied(load_environment(plan.engines, plan.settings)):
-            runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
+            runs = registry.of(target).kernel_times(profile)
         inside = frozenset(plan.steps[0].nodes)
         nodes = [node for node in self._graph.nodes if node.id in inside]
         return NodeTimes(ms=dict(node_times(runs or (), nodes)))

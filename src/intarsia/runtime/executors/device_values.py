@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Slot, Traits
-from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
+from intarsia.backends.contract import BoundCall, DeviceMemory, DeviceValue, Executable, Slot, Traits
 from intarsia.errors import LoadError
 from intarsia.runtime.executors.transfers import keeps_values, plan_transfers
 from intarsia.runtime.plan import Plan

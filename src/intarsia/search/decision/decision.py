@@ -29,6 +29,7 @@ from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Watcher
 from intarsia.errors import BackendError, MemoryLimitError, MismatchError
 from intarsia.graph import Graph
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.graph.reference.rounding import rounds
 from intarsia.graph.reference.stages import has_stages
 from intarsia.planning.problem import Candidate, Problem
@@ -517,7 +518,7 @@ def _paired_benchmark_key(
             **({"attempt": attempt} if attempt else {}),
             **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": keep,
-            "graph": graph.fingerprint,
+            "graph": fingerprint_of(graph),
             "plans": [plan_facts(graph, candidate) for candidate in field],
             **judging_facts(graph),
             **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),

@@ -17,6 +17,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import ExecutionError, PlanError
+from intarsia.graph import extract
 from intarsia.graph.quantise import layers_of, quantised
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
@@ -288,7 +289,7 @@ class ReducedPrecisionSearch:
             return None
         graph = self._problem.graph
         try:
-            model = quantised(graph.extract(partition.nodes), partition.precision)
+            model = quantised(extract(graph, partition.nodes), partition.precision)
         except PlanError as error:
             return str(error)
         backend = registry.of(partition.target)

@@ -13,6 +13,7 @@ from intarsia.cost.records.record import Failure, Key
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import BackendError, MismatchError
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.builder import Builder, plan_facts
 from intarsia.search.single.single_engine import Single
@@ -96,7 +97,7 @@ def _key(problem: Problem, candidate: Candidate) -> Key:
     return Key(
         facts={
             "footprint": FOOTPRINTS,
-            "graph": problem.graph.fingerprint,
+            "graph": fingerprint_of(problem.graph),
             "plan": plan_facts(problem.graph, candidate),
             **run_facts((partition.target for partition in candidate.partitions), candidate.settings),
         }

@@ -17,6 +17,7 @@ from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.deadline import Deadline
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Problem
 from intarsia.search.collage.cost_attribution import total_work
@@ -79,7 +80,7 @@ class Prefilter:
         key = Key(
             facts={
                 "prefilter": 1,
-                "graph": self.problem.graph.fingerprint,
+                "graph": fingerprint_of(self.problem.graph),
                 "target": target.key,
                 "budget_s": self.deadline.seconds,
                 **run_facts([target], RunSettings(threads=self.problem.threads)),

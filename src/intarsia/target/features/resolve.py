@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from intarsia.spec.types import Value
 from intarsia.target.features.architectures import ARCHITECTURES, Architecture, architecture
 from intarsia.target.features.features import Features
-
-if TYPE_CHECKING:
-    from intarsia.target.target import Target
 
 PROCESSOR_KINDS = frozenset({"llvm", "c", "cmsis-nn"})
 """Kinds whose ``mcpu`` names a processor that the tables know; that of others names a GPU, or is theirs to explain."""
@@ -35,7 +32,15 @@ def features_of(kind_name: str, options: Options) -> Features:
     return Features(architecture=name, on=on)
 
 
-def has_features(target: Target, names: str | Iterable[str]) -> bool:
+class Featured(Protocol):
+    """What has features: a `Target`."""
+
+    @property
+    def features(self) -> Features:
+        """What the device can do."""
+
+
+def has_features(target: Featured, names: str | Iterable[str]) -> bool:
     """Whether a target's processor has the feature of that name, or all of those names; of an unknown one, false."""
     features = target.features
     return all(features.has(name) for name in ([names] if isinstance(names, str) else names))

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Port, Slot, Traits
-from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
+from intarsia.backends.contract import BoundCall, DeviceMemory, DeviceValue, Executable, Port, Slot, Traits
 from intarsia.config import RunSettings
 from intarsia.errors import LoadError
 from intarsia.runtime.executors.branches import BranchExecutor
