@@ -1,7 +1,6 @@
-"""Segments: the linear order of the graph, cut at narrow places into stretches of like work, equal blocks alike.
+"""Divides the linear order of a graph into segments, the smallest units of the search.
 
-They are the segments of the search, which tries each run of consecutive segments on each engine. How stretches are
-merged is left to `intarsia.partitioning.chain`.
+The search tries each run of consecutive segments on each engine. `intarsia.partitioning.chain` does the merging.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ CHARACTERS = {
     "MeanVarianceNormalization SimplifiedLayerNormalization SkipLayerNormalization LpNormalization LRN Softmax "
     "LogSoftmax Hardmax",
 }
-"""Operator types by the kind of kernel that dominates them: engines differ between kinds more than within one."""
+"""Operator types by kind of kernel. Engines differ more between kinds than within one."""
 
 _CHARACTER_OF = {op_type: name for name, op_types in CHARACTERS.items() for op_type in op_types.split()}
 OTHER = "other"
-"""Kernels that go along with any."""
+"""The kind of operators that go with any kernel."""
 
 FOLLOWERS = ACTIVATIONS | {
     *("Add", "Sub", "Mul", "Div", "Sum", "Pow", "Sqrt", "Erf", "Gelu", "Softplus", "Mish", "Swish", "Celu", "Selu"),
     *("ThresholdedRelu", "BatchNormalization"),
 }
-"""Elementwise operators, which engines compute in the kernel of what comes before, if it is one of `KERNELS`."""
+"""Elementwise operators, which engines fuse into the operator before if that is one of `KERNELS`."""
 KERNELS = frozenset({"conv", "matmul"})
 
 NODE_SHARE = 1e-3
-"""Work of a node that does none, as a share of the mean: keeps long stretches of such nodes from counting nothing."""
+"""Work of a node that does none, as a share of the mean, so that long runs of such nodes count something."""
 
 REPEATS = 3
-"""Segments in all may be this many times the greatest number of unlike ones: repeated blocks are measured once."""
+"""There may be this many times more segments than different ones, since equal ones are measured once."""
 
 
 def character(node: Node) -> str:
@@ -58,15 +57,15 @@ def character(node: Node) -> str:
 def segments(
     graph: Graph, limit: int, weight: Callable[[Node], float], crossing_ok: CrossingOk | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Split the linear order into at most ``limit`` unlike stretches of like work, at narrow cuts.
+    """Divide the linear order into at most ``limit`` different segments of about equal work.
 
-    Starts from every narrow cut, but those between a kernel and what is computed along with it, and merges; see
-    `Chain`. Equal stretches are cut alike, so that of a network of equal blocks one is measured; with them there may
-    be `REPEATS` times as many stretches.
+    Cuts at every narrow place, but not between a kernel and what engines fuse into it, and then merges (`Chain`).
+    Equal blocks are cut alike, so that one of them is measured for all; with repeats there may be `REPEATS` times as
+    many segments.
 
     Args:
         graph: The graph.
-        limit: Greatest number of unlike segments, at least 1.
+        limit: Greatest number of different segments, at least 1.
         weight: Work of a node, in any unit: expected time where it is known.
         crossing_ok: See `cuts`.
     """
@@ -77,7 +76,7 @@ def segments(
     boundaries = [cut for cut in narrow if not follows[cut.position]]
     ends = [*(cut.position for cut in boundaries), len(order)]
     partitions = [order[start:end] for start, end in pairwise((0, *ends))]
-    chain = Chain(_stretches(graph, partitions, weight), boundaries)
+    chain = Chain(_regions(graph, partitions, weight), boundaries)
     left = chain.coalesced(limit, REPEATS * limit)
     return tuple(order[start:end] for start, end in pairwise((0, *(ends[place - 1] for place in left))))
 
@@ -85,14 +84,14 @@ def segments(
 def coarser(
     graph: Graph, partitions: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
 ) -> list[tuple[int, ...]]:
-    """For each limit, which segments begin a stretch of a coarser division, merged as `segments` does; the first is 0.
+    """For each limit the segments at which the regions of a coarser division begin, merged as `segments` does.
 
-    A smaller limit gives some of the places that a larger one gives.
+    The first is always 0. A smaller limit gives some of the places that a larger one gives.
 
     Args:
         graph: The graph.
         partitions: Its segments, in linear order.
-        limits: Greatest numbers of unlike stretches, at least 1.
+        limits: Greatest numbers of different regions, at least 1.
         weight: Work of a node, in any unit.
     """
     if not partitions:
@@ -100,11 +99,11 @@ def coarser(
     at = {cut.position: cut for cut in cuts(graph, crossing_ok=lambda _: True)}
     ends = list(accumulate(map(len, partitions)))
     boundaries = [at.get(end) or Cut(position=end, crossing=(), nbytes=0) for end in ends[:-1]]
-    stretches = _stretches(graph, partitions, weight)
-    return [(0, *Chain(stretches, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
+    regions = _regions(graph, partitions, weight)
+    return [(0, *Chain(regions, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
 
 
-def _stretches(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
+def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
     parts = [[graph.node(id_) for id_ in partition] for partition in partitions]
     amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
     least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE
@@ -119,7 +118,7 @@ def _stretches(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Call
 
 
 def _following(nodes: Sequence[Node]) -> list[bool]:
-    """For each node of the order whether it is computed along with the one before."""
+    """For each node of the order, whether engines fuse it into the one before."""
     follows = [False]
     for before, node in pairwise(nodes):
         reads = not set(before.outputs).isdisjoint(node.reads)
@@ -129,7 +128,7 @@ def _following(nodes: Sequence[Node]) -> list[bool]:
 
 
 def _by_character(nodes: Sequence[Node], work: Sequence[float]) -> dict[str, float]:
-    """Work of each character but `OTHER`."""
+    """Work of each kind of kernel but `OTHER`."""
     total: dict[str, float] = {}
     for node, amount in zip(nodes, work, strict=True):
         name = character(node)
