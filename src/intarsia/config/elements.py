@@ -100,10 +100,7 @@ class ElementOf(OptionType):
 
     most: ClassVar[int | None] = MOST_SPECS
 
-    @property
-    def label(self) -> str:
-        """The type in words."""
-        return "target or config"
+    label: ClassVar[str] = "target or config"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         """The element written here, or ``None`` after noting why there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from intarsia.config.elements import CONFIG, DEPLOYMENT, ELEMENTS, level_of
 from intarsia.errors import SpecError
@@ -49,10 +49,7 @@ def file_form(path: Path) -> Any:
 class ConfigOf(OptionType):
     """A configuration in any form that `CompilationConfig.of` takes, files aside."""
 
-    @property
-    def label(self) -> str:
-        """The type in words."""
-        return CONFIG
+    label: ClassVar[str] = CONFIG
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         """The configuration written here, or ``None`` after noting why there is none."""

@@ -354,7 +354,7 @@ class SpecReader:
         if name == "features":
             self.problems.add(where, "'features' cannot be stated: they follow from the other options")
         elif name in self.level.elsewhere:
-            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} has no {name!r}"
+            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} has no option {name!r}"
             self.problems.add(where, f"{what}; {self.level.elsewhere[name]}")
         else:
             hint = self.problems.nearest(name, kind.options, f"it has {', '.join(kind.options) or 'no options'}")

@@ -92,9 +92,7 @@ class OptionType(ABC):
 class Bool(OptionType):
     """``true`` or ``false``; in text also ``1``, ``0``, and the bare option for true."""
 
-    @property
-    def label(self) -> str:
-        return "bool"
+    label: ClassVar[str] = "bool"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         word = leaf(piece)
@@ -155,9 +153,7 @@ class Int(OptionType):
 class Float(OptionType):
     """A finite number."""
 
-    @property
-    def label(self) -> str:
-        return "float"
+    label: ClassVar[str] = "float"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         word = leaf(piece)
@@ -183,20 +179,21 @@ class Float(OptionType):
         return value + 0.0  # minus zero means zero, and prints as it
 
 
-@dataclass(frozen=True, slots=True)
-class Str(OptionType):
-    """Any string."""
+class Word(OptionType):
+    """A string; which ones are legal is said by ``checked``."""
 
-    @property
-    def label(self) -> str:
-        return "str"
+    __slots__ = ()
+
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
+        """The word, or ``None`` after noting what is wrong with it."""
+        return word
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return leaf(piece)
+        return self.checked(leaf(piece), where.on(piece), reader)
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
         if isinstance(data, str):
-            return str(data)
+            return self.checked(str(data), where, reader)
         return _mistyped(data, "str", where, reader)
 
     def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
@@ -204,16 +201,21 @@ class Str(OptionType):
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutedPath(OptionType):
+class Str(Word):
+    """Any string."""
+
+    label: ClassVar[str] = "str"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedPath(Word):
     """The absolute path of a library that is loaded, or of a program that is run.
 
     Every option whose value ends as code is declared with this type: by it whoever loads a foreign artifact is asked
     first. A relative path would name another file in each working directory, so there is none.
     """
 
-    @property
-    def label(self) -> str:
-        return "absolute path"
+    label: ClassVar[str] = "absolute path"
 
     @property
     def executes(self) -> bool:
@@ -222,29 +224,17 @@ class ExecutedPath(OptionType):
     def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
         yield option, value
 
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return self._absolute(leaf(piece), where.on(piece), reader)
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        if isinstance(data, str):
-            return self._absolute(str(data), where, reader)
-        return _mistyped(data, "str", where, reader)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        return print_leaf(value)
-
-    def _absolute(self, path: str, where: Where, reader: Reader) -> str | None:
-        is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
-        if is_absolute and "\0" not in path:
-            return path
-        reader.problems.add(
-            where, f"{shown(path)} is not an absolute path; a file that is loaded or run needs its full path"
-        )
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
+        is_absolute = PurePosixPath(word).is_absolute() or PureWindowsPath(word).is_absolute()
+        if is_absolute and "\0" not in word:
+            return word
+        what = f"{shown(word)} is not an absolute path; a file that is loaded or run needs its full path"
+        reader.problems.add(where, what)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Enum(OptionType):
+class Enum(Word):
     """One of a few words."""
 
     choices: tuple[str, ...]
@@ -253,18 +243,7 @@ class Enum(OptionType):
     def label(self) -> str:
         return " | ".join(self.choices)
 
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return self._chosen(leaf(piece), where.on(piece), reader)
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        if isinstance(data, str):
-            return self._chosen(str(data), where, reader)
-        return _mistyped(data, "str", where, reader)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        return print_leaf(value)
-
-    def _chosen(self, word: str, where: Where, reader: Reader) -> str | None:
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
         if word in self.choices:
             return word
         hint = reader.problems.nearest(word, self.choices) + _comma(word)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from intarsia.errors import SpecError
 from intarsia.spec import Int, Option, Placed, SpecOf, Str, schema
@@ -155,10 +155,7 @@ class VirtualDevice:
 class VirtualDeviceOf(OptionType):
     """The type of an option whose values are virtual devices, each in any form that `VirtualDevice.of` takes."""
 
-    @property
-    def label(self) -> str:
-        """The type in words."""
-        return "device"
+    label: ClassVar[str] = "device"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         """The device written here, or ``None`` after noting why there is none."""
