@@ -1,4 +1,4 @@
-"""Which places share a device: a union-find whose sets carry a device, and the story of two wishes that clash."""
+"""Which places share a device: a union-find whose sets carry a device; and why two constraints are in conflict."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Pin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A tie that failed, or, if it has one, a pin.
+    """Two places that cannot share a device; or, with a pin, a place that cannot be on its device.
 
     Attributes:
         first: One place.
-        second: The other; of a pin, the same.
-        why: What would bind them.
-        pin: The pin.
+        second: The other; the same if it is a pin that failed.
+        why: Why they have to share a device.
+        pin: The pin that failed.
     """
 
     first: int
@@ -53,7 +53,7 @@ class ConflictPath:
     Attributes:
         first: One pin.
         second: The other.
-        path: The steps: what binds, and the place it leads to. Empty where both pin one place.
+        path: Steps: why two places share a device, and the next place. Empty where both pin one place.
     """
 
     first: Pin
@@ -62,7 +62,7 @@ class ConflictPath:
 
 
 class DeviceUnification:
-    """Places by number. Two that are tied are on one device, which is the join of all that was pinned to either."""
+    """Places by number, in sets that share a device: the join of the devices of all pins in the set."""
 
     def __init__(self, count: int) -> None:
         self._root = list(range(count))
@@ -76,7 +76,7 @@ class DeviceUnification:
         return self._device[self._find(place)]
 
     def pins(self, place: int) -> Sequence[Pin]:
-        """The constraints that reached it, or what it is tied to."""
+        """The constraints that reached its set."""
         return self._pins[self._find(place)]
 
     def pin(self, pin: Pin) -> bool:
@@ -89,13 +89,13 @@ class DeviceUnification:
         self._pins[root].append(pin)
         return True
 
-    def tie(self, first: int, second: int, why: str) -> bool:
+    def unite(self, first: int, second: int, why: str) -> bool:
         """Put two places on one device; ``False``, and nothing changes, if they are known to be on two.
 
         Args:
             first: One place.
             second: The other.
-            why: What binds them, as messages write it between the two.
+            why: Why they share a device, as messages write it between the two.
         """
         keep, gone = self._find(first), self._find(second)
         if keep == gone:
@@ -114,7 +114,7 @@ class DeviceUnification:
         return True
 
     def explain(self, conflict: Conflict) -> ConflictPath:
-        """Why a tie or a pin failed."""
+        """The two pins that are in conflict, and the path between them."""
         old = self.pins(conflict.first)
         new = self.pins(conflict.second) if conflict.pin is None else [conflict.pin]
         start, end = next(pair for pair in product(old, new) if pair[0].device.join(pair[1].device) is None)
@@ -148,20 +148,16 @@ class DeviceUnification:
         return place
 
 
-def told(story: ConflictPath, name: Callable[[int], str]) -> str:
-    """A clash as a message: both constraints, and what lies between."""
-    lines = [
-        "two device constraints cannot both hold:",
-        f"  {story.first.constraint}",
-        f"  {story.second.constraint}",
-    ]
-    if story.path:
-        shown = [f"{why} {name(place)}" for why, place in story.path]
-        if len(shown) > SHOWN:
+def conflict_text(found: ConflictPath, name: Callable[[int], str]) -> str:
+    """The message for a conflict: both constraints, and the path between them."""
+    lines = ["two device constraints cannot both hold:", f"  {found.first.constraint}", f"  {found.second.constraint}"]
+    if found.path:
+        steps = [f"{why} {name(place)}" for why, place in found.path]
+        if len(steps) > SHOWN:
             half = SHOWN // 2
-            shown = [*shown[:half], f"… {len(shown) - SHOWN} more …", *shown[-half:]]
-        lines.append(f"  no copy can be made on the path between them: {' '.join([name(story.first.place), *shown])}")
+            steps = [*steps[:half], f"… {len(steps) - SHOWN} more …", *steps[-half:]]
+        lines.append(f"  no copy can be made on the path between them: {' '.join([name(found.first.place), *steps])}")
     else:
-        lines.append(f"  both are about {name(story.first.place)}")
+        lines.append(f"  both are about {name(found.first.place)}")
     lines.append("change one of them, or leave it out")
     return "\n".join(lines)

@@ -34,7 +34,7 @@ def test_each_set_is_on_the_join_of_its_pins_and_each_clash_has_a_path(
     for place, other in steps:
         if isinstance(other, int):
             conflict = Conflict(first=place, second=other, why="tied")
-            held = ties.tie(place, other, "tied")
+            held = ties.unite(place, other, "tied")
             links |= {frozenset((place, other))} if held else set()
         else:
             conflict = Conflict(first=place, second=place, pin=(new := pin(place, other)))
