@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from intarsia.backends.contract.artifact import EngineArtifact, Signature, border_rows, signature_rows, signatures
 from intarsia.backends.contract.backend import Backend, ProfileRequest, thread_count
-from intarsia.backends.contract.device_memory import DeviceMemory, Resident
+from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
 from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Visit
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
@@ -19,6 +19,7 @@ __all__ = [
     "Backend",
     "BoundCall",
     "DeviceMemory",
+    "DeviceValue",
     "Embedding",
     "EngineArtifact",
     "Executable",
@@ -28,7 +29,6 @@ __all__ = [
     "PartitionBlocks",
     "Port",
     "ProfileRequest",
-    "Resident",
     "Signature",
     "Slot",
     "Traits",

@@ -1,4 +1,4 @@
-"""The one place where the exception of a foreign library becomes one of ours."""
+"""The one place where an exception of an engine's library becomes one of ours."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from intarsia.errors import BackendError, ExecutionError, IntarsiaError
 
 @contextmanager
 def guard(error: type[BackendError], backend: str) -> Iterator[None]:
-    """The one place where a foreign exception becomes ours: named by engine and stage, the cause kept."""
+    """Turns what a library raises inside the block into ``error``, which names the engine and keeps the cause."""
     try:
         yield
     except IntarsiaError:
         raise
-    except Exception as foreign:
-        raise _translated(error, backend, foreign) from foreign
+    except Exception as raised:
+        raise _translated(error, backend, raised) from raised
 
 
 def guarded(call: BoundCall, backend: str, owners: tuple[object, ...] = ()) -> BoundCall:
@@ -31,12 +31,12 @@ def guarded(call: BoundCall, backend: str, owners: tuple[object, ...] = ()) -> B
             call()
         except IntarsiaError:
             raise
-        except Exception as foreign:
-            raise _translated(ExecutionError, backend, foreign) from foreign
+        except Exception as raised:
+            raise _translated(ExecutionError, backend, raised) from raised
 
     return bound
 
 
-def _translated(error: type[BackendError], backend: str, foreign: Exception) -> BackendError:
-    text = str(foreign).strip() or type(foreign).__name__
+def _translated(error: type[BackendError], backend: str, raised: Exception) -> BackendError:
+    text = str(raised).strip() or type(raised).__name__
     return error(backend, text[:2000])

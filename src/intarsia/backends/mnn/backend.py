@@ -35,7 +35,7 @@ from intarsia.backends.contract import (
     signatures,
     thread_count,
 )
-from intarsia.backends.mnn.legalise import respelled
+from intarsia.backends.mnn.legalise import legalised
 from intarsia.backends.mnn.rules import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
@@ -61,7 +61,7 @@ WINOGRAD_MEMORY_LEVEL = 3
 """Number of the session hint, as in MNN's ``Interpreter::HintMode``."""
 WINOGRAD_LEVELS = {"low": 0, "normal": 1, "high": 3}
 """Level by the option ``memory``. MNN's own default is 3: up to 1.2 times faster than 1 on vgg19 and slower on some
-layers, but a 3x3 layer is off by 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
+layers, but a 3x3 layer has an error of 1e-3; 1 is as exact as no Winograd (3e-7) and faster."""
 
 DTYPES = frozenset({"float32", "int32", "int64", "bool"})
 """Element types at borders. MNN holds the last two in 32 bits; others it would read as float32 or int32 and answer in
@@ -168,11 +168,11 @@ class MnnBackend(Backend):
         with guard(CompileError, self.name):
             native, weights = _convert(model, folder, external=sum(w.nbytes for w in model.weights.values()) > 2**30)
             options = folder / "options.json"
-            told = {
+            calls = {
                 "createSession": _options(target, settings),
                 "setSessionHint": [WINOGRAD_MEMORY_LEVEL, WINOGRAD_LEVELS[target["memory"]]],
             }
-            options.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+            options.write_text(json.dumps(calls, indent=2) + "\n", encoding="utf-8")
         return tuple(path for path in (native, weights, options) if path.exists())
 
 
@@ -297,7 +297,7 @@ def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Pa
     Flatbuffers end at 2 GB, so a larger model needs its weights outside.
     """
     source, native = folder / "model.onnx", folder / "model.mnn"
-    model.save(source, legalised=respelled(model.nodes, model.graph))
+    model.save(source, legalised=legalised(model.nodes, model.graph))
     log = _converter(
         folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,
         *(["--saveExternalData"] if external else []),

@@ -1,6 +1,6 @@
 """Which nodes MNN is given in other words (`graph.legalise`), since it computes only those rightly.
 
-Found as `mnn_support` was: each was wrong in some case as it stands, and right in every one in other words.
+Found as `rules` was: each was wrong in some case as it stands, and right in every one in other words.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
 
-def respelled(nodes: Iterable[Node], graph: Graph) -> frozenset[str]:
+def legalised(nodes: Iterable[Node], graph: Graph) -> frozenset[str]:
     """Ids of the accepted nodes that MNN computes rightly only in other words (`graph.legalise`)."""
-    return frozenset(node.id for node in nodes if node.op_type in _RESPELLED and _RESPELLED[node.op_type](node, graph))
+    return frozenset(node.id for node in nodes if node.op_type in _LEGALISED and _LEGALISED[node.op_type](node, graph))
 
 
 def _shape(node: Node, graph: Graph, position: int) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ def _leaves_pads_open(node: Node, graph: Graph) -> bool:
     return "output_shape" in node.attributes or str(node.attributes.get("auto_pad", "")).startswith("SAME")
 
 
-_RESPELLED: Mapping[str, Callable[[Node, Graph], bool]] = {
+_LEGALISED: Mapping[str, Callable[[Node, Graph], bool]] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), _asks_for_the_last),
     **dict.fromkeys(("CastLike", "LpNormalization", "Mean"), _always),
     "Clip": lambda node, graph: not _plain_bounds(node, graph),

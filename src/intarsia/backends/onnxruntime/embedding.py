@@ -198,7 +198,7 @@ def _called_by_new_kernels(path: Path, pointer: Any) -> Iterator[None]:
 
 
 def _unexpected(partition: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
-    """In a session that is only saved: it fails the partition."""
+    """The callback of a session that is only saved and never runs."""
     return 1
 
 

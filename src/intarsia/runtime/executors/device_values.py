@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from intarsia.backends.contract import BoundCall, DeviceMemory, Executable, Resident, Slot, Traits
+from intarsia.backends.contract import BoundCall, DeviceMemory, DeviceValue, Executable, Slot, Traits
 from intarsia.errors import LoadError
 from intarsia.runtime.executors.transfers import keeps_values, plan_transfers
 from intarsia.runtime.plan import Plan
@@ -30,15 +30,15 @@ class DeviceValues:
         ]
         self._transfers = [transfer for transfer in plan_transfers(plan, traits) if not transfer.is_inside]
         self._made = {
-            (place, value.name): Resident()
+            (place, value.name): DeviceValue()
             for place, memory in enumerate(self._memories)
             for value in (plan.steps[place].outputs if memory else ())
         }
         self._maker = {name: place for place, name in self._made}
-        self._brought: dict[tuple[int, str], Resident] = {}
+        self._brought: dict[tuple[int, str], DeviceValue] = {}
         for transfer in self._transfers:
             if transfer.is_upload:
-                resident = Resident()
+                resident = DeviceValue()
                 self._brought |= {(reader, transfer.value.name): resident for reader in transfer.readers}
 
     def transfers(self, place: int, host: Mapping[str, Storage]) -> tuple[list[BoundCall], list[BoundCall]]:
@@ -57,14 +57,14 @@ class DeviceValues:
         self.calls += (*before, *behind)
         return before, behind
 
-    def read(self, place: int) -> dict[str, Resident]:
+    def read(self, place: int) -> dict[str, DeviceValue]:
         """What a step reads on its device."""
         if self._memories[place] is None:
             return {}
         names = [value.name for value in self._plan.steps[place].inputs]
         return {name: self._brought.get((place, name)) or self._made[self._maker[name], name] for name in names}
 
-    def written(self, place: int) -> dict[str, Resident]:
+    def written(self, place: int) -> dict[str, DeviceValue]:
         """What a step writes on its device."""
         return {name: resident for (maker, name), resident in self._made.items() if maker == place}
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from intarsia.backends.mnn.legalise import respelled
+from intarsia.backends.mnn.legalise import legalised
 from intarsia.backends.mnn.rules import SUPPORT, refusal
 
 FLOATS = "float32"
@@ -32,10 +32,10 @@ class Case:
         """What the table says."""
         return refusal(*self.parts())  # type: ignore[arg-type]
 
-    def is_respelled(self) -> bool:
+    def is_legalised(self) -> bool:
         """Whether MNN is given other operators for it."""
         node, graph = self.parts()
-        return bool(respelled([node], graph))  # type: ignore[list-item, arg-type]
+        return bool(legalised([node], graph))  # type: ignore[list-item, arg-type]
 
     def parts(self) -> tuple[SimpleNamespace, SimpleNamespace]:
         """The node and its graph, as far as the table looks at them."""
@@ -220,8 +220,8 @@ def test_what_was_found_wrong_is_refused(case: Case, reason: str) -> None:
         (Case(op="Conv", inputs=((FLOATS, (1, 6, 8)), (FLOATS, (6, 6, 3)))), True),
     ],
 )
-def test_what_is_right_only_in_other_words_is_respelled(case: Case, expected: bool) -> None:
-    assert case.is_respelled() is expected
+def test_what_is_right_only_in_other_words_is_legalised(case: Case, expected: bool) -> None:
+    assert case.is_legalised() is expected
 
 
 def test_no_operator_of_a_declared_gap_is_in_the_table() -> None:
