@@ -17,15 +17,15 @@ from intarsia.graph.submodel import SubModel
 if TYPE_CHECKING:
     from intarsia.graph.parts import Value
 
-DOMAIN, OP_TYPE = "intarsia", "PartitionMessage"
-"""What the node of a hole is called. Its inputs and outputs are the partition's, in its order."""
+DOMAIN, OP_TYPE = "intarsia", "Placeholder"
+"""What a placeholder is called. Its inputs and outputs are the partition's, in its order."""
 
 
 def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
     """The model with a node for each partition in the place of the partition's nodes, and without weights only they
     read.
 
-    Each node's attribute ``piece`` is the partition's position, ``dims`` the shapes of its outputs, one after the
+    Each node's attribute ``partition`` is the partition's position, ``dims`` the shapes of its outputs, one after the
     other, each as its rank followed by its dimensions.
 
     Raises:
@@ -47,7 +47,7 @@ def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
 
 def _placeholder(number: int, partition: SubModel) -> Node:
     inputs, outputs = ([value.name for value in side] for side in (partition.inputs, partition.outputs))
-    name = f"piece_{number}"
+    name = f"placeholder_{number}"
     dims = [number for value in partition.outputs for number in _described(value)]
     proto = onnx.helper.make_node(OP_TYPE, inputs, outputs, name=name, domain=DOMAIN, partition=number, dims=dims)
     return Node(
