@@ -104,7 +104,7 @@ class EngineProcess(Forkable):
         """Closes an executable with the next request. Finalisers call this, and so it waits for no lock."""
         self._dropped.append(number)
 
-    def drop_now(self) -> None:
+    def clean_up(self) -> None:
         """Closes what was dropped, unless a request is running; the next one then does it."""
         if self._lock.acquire(blocking=False):
             try:

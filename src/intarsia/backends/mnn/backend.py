@@ -61,7 +61,7 @@ WINOGRAD_MEMORY_LEVEL = 3
 """Number of the session hint, as in MNN's ``Interpreter::HintMode``."""
 WINOGRAD_LEVELS = {"low": 0, "normal": 1, "high": 3}
 """Level by the option ``memory``. MNN's own default is 3: up to 1.2 times faster than 1 on vgg19 and slower on some
-layers, but a 3x3 layer has an error of 1e-3; 1 is as exact as no Winograd (3e-7) and faster."""
+layers, but a 3x3 layer has an error of 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
 
 DTYPES = frozenset({"float32", "int32", "int64", "bool"})
 """Element types at borders. MNN holds the last two in 32 bits; others it would read as float32 or int32 and answer in

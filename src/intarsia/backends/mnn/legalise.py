@@ -67,7 +67,7 @@ def _normalises_all(node: Node, graph: Graph) -> bool:
 
 
 def _is_exact(node: Node, graph: Graph) -> bool:
-    """Whether a Gelu is asked for that MNN approximates, and is off by 5e-4."""
+    """Whether a Gelu is asked for that MNN approximates, with an error of 5e-4."""
     return bool(node.attributes.get("approximate", "none") == "none")
 
 

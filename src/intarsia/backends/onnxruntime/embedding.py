@@ -65,7 +65,7 @@ def embedding(*, replaces: bool = False, loading: bool = False) -> Embedding | N
 
 
 class OnnxRuntimeEmbedding(Embedding):
-    """Through the operator ``intarsia::Placeholder`` of the native library."""
+    """Through the operator ``intarsia::Partition`` of the native library."""
 
     def __init__(self, *, replaces: bool) -> None:
         self._replaces = replaces

@@ -182,8 +182,8 @@ class TensorCall(Executable):
 
         @torch.inference_mode()  # type: ignore[untyped-decorator]
         def call() -> None:
-            for number, value in taken:
-                given[number] = value.handle
+            for number, device_value in taken:
+                given[number] = device_value.handle
             for number, (place, result) in enumerate(zip(wanted, run(*given), strict=True)):
                 if number in left:
                     left[number].handle = result

@@ -15,7 +15,7 @@ Storage = np.ndarray | Slot
 
 
 class DeviceValues:
-    """A resident for each value that a step makes on its device, and for each that is brought there.
+    """A device value for each value that a step makes on its device, and for each that is brought there.
 
     Attributes:
         calls: The bound transfers, in running order.
@@ -38,8 +38,8 @@ class DeviceValues:
         self._brought: dict[tuple[int, str], DeviceValue] = {}
         for transfer in self._transfers:
             if transfer.is_upload:
-                resident = DeviceValue()
-                self._brought |= {(reader, transfer.value.name): resident for reader in transfer.readers}
+                device_value = DeviceValue()
+                self._brought |= {(reader, transfer.value.name): device_value for reader in transfer.readers}
 
     def transfers(self, place: int, host: Mapping[str, Storage]) -> tuple[list[BoundCall], list[BoundCall]]:
         """What is called before a step and behind it; ``host`` has the plan's own places of values."""
@@ -66,7 +66,7 @@ class DeviceValues:
 
     def written(self, place: int) -> dict[str, DeviceValue]:
         """What a step writes on its device."""
-        return {name: resident for (maker, name), resident in self._made.items() if maker == place}
+        return {name: device_value for (maker, name), device_value in self._made.items() if maker == place}
 
     def left_there(self, place: int, host: Mapping[str, Storage]) -> list[BoundCall]:
         """Calls that bring back what a step made and nobody on the host reads, for one who looks at everything."""
