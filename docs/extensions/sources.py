@@ -1,6 +1,6 @@
 """Links from a page to a file of the repository lead to that file, as a page of the site with numbered lines.
 
-On the pages such a link is written as it works in a checkout: ``[text](../src/intarsia/driver.py)``. A file that is not
+On the pages such a link is written as it works in a checkout: ``[text](../src/intarsia/errors.py)``. A file that is not
 there is a warning, so the build fails. A folder is listed.
 """
 
