@@ -7,19 +7,19 @@ from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
+    border_rows,
+    by_copy,
     guard,
     guarded,
-    signature_rows,
     signatures,
 )
 from intarsia.backends.contract.node_facts import inner_operators, words
@@ -61,20 +61,12 @@ class ReferenceBackend(Backend):
     machine_code = ()
     traits = Traits(writes_in_place=False, compiles_once=True, any_shape=True, dtypes=words(_DTYPES))
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="operators of other domains",
-            why=GapReason.UPSTREAM,
-            evidence="the evaluator implements only what ONNX defines",
+        Gap.upstream("operators of other domains", "the evaluator implements only what ONNX defines"),
+        Gap.never(
+            "random numbers", "ONNX names no generator, so what one evaluation draws cannot be compared with another"
         ),
-        Gap(
-            what="random numbers",
-            why=GapReason.NEVER,
-            evidence="ONNX names no generator, so what one evaluation draws cannot be compared with another",
-        ),
-        Gap(
-            what="Scan[other axes, backwards, or of before opset 9]",
-            why=GapReason.UPSTREAM,
-            evidence="Scan is not implemented for other input axes than 0",
+        Gap.upstream(
+            "Scan[other axes, backwards, or of before opset 9]", "Scan is not implemented for other input axes than 0"
         ),
     )
 
@@ -93,7 +85,7 @@ class ReferenceBackend(Backend):
         return EngineArtifact(
             files={"model.onnx": content},
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta=border_rows(model),
         )
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
@@ -103,11 +95,7 @@ class ReferenceBackend(Backend):
         return Borders
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Parse."""
         with guard(LoadError, _NAME):
@@ -137,18 +125,8 @@ class _Evaluation(Executable):
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Every call evaluates, then copies."""
-        evaluator, weights, names = self._evaluator, self._weights, list(outputs)
-
-        def call() -> None:
-            feeds = {name: value.array if isinstance(value, Slot) else value for name, value in inputs.items()}
-            for name, result in zip(names, evaluator.run(names, {**weights, **feeds}), strict=True):
-                place = outputs[name]
-                if isinstance(place, Slot):
-                    place.array = result
-                else:
-                    place[...] = result
-
-        return guarded(call, _NAME)
+        evaluator, weights = self._evaluator, self._weights
+        return guarded(by_copy(lambda names, feeds: evaluator.run(names, {**weights, **feeds}), inputs, outputs), _NAME)
 
     def close(self) -> None:
         """Drop the evaluator."""

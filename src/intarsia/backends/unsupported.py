@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 
 _NEEDS: Mapping[str, str] = MappingProxyType(
     {
@@ -31,7 +31,5 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
 def unsupported(kind: str) -> Availability:
     """Why an engine kind without a backend cannot be used, and what a backend would need. No command cures that."""
     need = _NEEDS.get(kind, "a package that brings one")
-    return Availability(
-        usable=False,
-        reason=f"described only: Intarsia has no backend for it, and installing it changes nothing; one needs {need}",
-    )
+    useless = "described only: Intarsia has no backend for it, so installing it changes nothing"
+    return Availability(usable=False, reason=f"{useless} (a backend would need {need})")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
@@ -61,7 +61,7 @@ def _serving(text: str) -> Iterator[tuple[str, Availability]]:
     """The engines that targets name or that serve the devices they name, and whether each compiles for them here."""
     from intarsia.backends.registry import engine_of, names, probe, unsupported_names
     from intarsia.config import CompilationConfig, engines
-    from intarsia.planning.engine_set import absence
+    from intarsia.planning.engine_set import absence, no_backend_there
 
     seen = set()
     for target in CompilationConfig.of(text).flatten():
@@ -76,8 +76,9 @@ def _serving(text: str) -> Iterator[tuple[str, Availability]]:
             seen.add(name)
             is_driven = each.kind.name in (*names(), *unsupported_names())
             found = probe(name) if is_driven else Availability(usable=False, reason=absence(each))
-            lack = absence(each) if found.usable else None
-            yield name, found if lack is None else replace(found, usable=False, reason=lack)
+            lack = absence(each) if found.usable else no_backend_there(each)
+            unusable = Availability(usable=False, version=found.version, devices=found.devices, reason=lack)
+            yield name, found if lack is None else unusable
 
 
 def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool) -> str:
@@ -93,10 +94,11 @@ def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool
         return f"{looked}\nno engine that Intarsia knows compiles for it"
     if all(target.kind.is_external for target in targets):
         return f"{looked}\nnone of it can be used here"
-    return (
-        f"{looked}\nnothing here compiles for it. Compile on that machine itself, where no --target is needed; or see "
-        f"by 'intarsia compile MODEL --target {shlex.quote(text)}' how the model would be divided by priority alone"
-    )
+    is_somewhere = any(target.kind.runs_here for target in targets)
+    advice = "Compile on that machine itself, where no --target is needed; or see" if is_somewhere else "See"
+    command = f"intarsia compile MODEL --target {shlex.quote(text)}"
+    plan = f"{advice} by '{command}' how the model would be divided by priority alone"
+    return f"{looked}\nnothing here compiles for it. {plan}"
 
 
 def _is_reference(name: str) -> bool:

@@ -47,7 +47,7 @@ class CompileOptions(ModelOptions, total=False):
     seed: int
     prune: bool
     max_memory: int | str | None
-    survey: bool
+    footprints: bool
     max_error: float | None
     strict: bool
 
@@ -75,8 +75,7 @@ class CompileSettings:
             many times longer.
         max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
             weights counted. Left out, a mix may need 1.3 times what the best single engine does.
-        survey: Load the engines that were not in the final benchmark once more, for their memory and cold start, as
-            `compare` does.
+        footprints: Measure the memory and cold start of the engines that were not benchmarked too, as `compare` does.
         max_error: The largest error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32. What
             makes the model faster then computes in reduced precision. Left out, all of it computes as the model says.
         strict: Refuse a model that no engine could be shown to answer rightly. Without, the best engine ships, and
@@ -96,14 +95,14 @@ class CompileSettings:
     seed: int = 0
     prune: bool = True
     max_memory: int | str | None = None
-    survey: bool = False
+    footprints: bool = False
     max_error: float | None = None
     strict: bool = False
     custom_ops: Iterable[AnyPath] = ()
     search: SearchSettings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("prune", "survey", "strict"):
+        for name in ("prune", "footprints", "strict"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name}={shown(getattr(self, name))}: give True or False")
         for name, others in (("store", ()), ("plan", (PlanFile,)), ("constraints", (Iterable,))):
@@ -129,7 +128,7 @@ class CompileSettings:
             seed=self.seed,
             prune=self.prune,
             max_memory=None if self.max_memory is None else _bytes(self.max_memory),
-            survey=self.survey,
+            footprints=self.footprints,
             max_error=self.max_error,
             strict=self.strict,
         )

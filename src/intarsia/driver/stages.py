@@ -24,8 +24,7 @@ from intarsia.runtime import Artifact, CompiledModel, attach_report
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.tolerance import remark
 from intarsia.search.search import Found, search
-from intarsia.search.single.footprints import held_against
-from intarsia.search.single.footprints import survey as measure_footprints
+from intarsia.search.single.footprints import held_against, measure_footprints
 from intarsia.search.single.single_engine import first_settings
 from intarsia.target.cores import memory_bytes as memory_here
 
@@ -87,8 +86,8 @@ def _borders(job: Compilation) -> set[str]:
 def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace, progress: Watcher) -> dict[str, Any]:
     """The report, for which the engines' footprints are measured that are not known yet."""
     decision, deadline = found.decision, measurer.time.deadline
-    due = found.singles if job.problem.settings.survey else held_against(decision.chosen, found.singles)
-    surveyed = (
+    due = found.singles if job.problem.settings.footprints else held_against(decision.chosen, found.singles)
+    others = (
         {}
         if decision.is_interrupted
         else measure_footprints(job.problem, measurer, due, decision.verdict.footprints, progress)
@@ -102,7 +101,7 @@ def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace,
         announced=(deadline.seconds, deadline.because) if deadline.because else None,
         measured=measurer.measured,
         cached=measurer.cached,
-        surveyed=surveyed,
+        others=others,
         left_out=measurer.left_out,
         remarks=_remarks(work.folder / VALUES, job.graph.outputs),
     )

@@ -29,7 +29,7 @@ _UNMEASURED: Final = {
     if name not in ModelOptions.__annotations__
 }
 _BY_PARTITIONING: Final = dict.fromkeys(("partition", "plan"), "the partitioning says it")
-_SURVEYS: Final = {"survey": "every engine is loaded once more in any case"}
+_FOOTPRINTS: Final = {"footprints": "those of every engine are measured in any case"}
 
 
 def compile(
@@ -180,6 +180,6 @@ def compare(
     Raises:
         IntarsiaError: As `compile`.
     """
-    stated = replace(settings_of("compare()", settings, options, refused=_SURVEYS), survey=True)
+    stated = replace(settings_of("compare()", settings, options, refused=_FOOTPRINTS), footprints=True)
     with without_best(), compile(model, target, settings=stated, progress=progress, began=began) as compiled:
         return Comparison(compiled.report)

@@ -8,10 +8,11 @@ from itertools import count
 from pathlib import Path
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference_io import VALUES, record_values
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.client import WorkerClient
@@ -20,7 +21,7 @@ from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Workload, Write, Written
 from intarsia.errors import ConfigError, NoCoverError
 from intarsia.files import scratch
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.partitioning import Partition
 from intarsia.partitioning.capability import refusal_text
 from intarsia.runtime import Artifact, plan_of
@@ -30,7 +31,6 @@ from intarsia.runtime.executors.feeds import describe, graph_feeds
 from intarsia.search.decision.prediction import failure_error
 from intarsia.target import Target
 
-PATIENCE_S = 300.0
 _ROUNDS_SHARE = 0.7
 """Of the budget; the rest goes into starting processes."""
 
@@ -82,7 +82,7 @@ def benchmark(
         artifact.changed_engines()
     graph = artifacts[0].graph()
     with scratch() as folder, machine_lock(watch):
-        graph.save(folder)
+        save_graph(graph, folder)
         record_values(folder / VALUES, graph_feeds(graph, seed))
         engines = enumerate(dict.fromkeys(against))
         built = [_built(graph, target, artifacts[0], folder, number, watch) for number, target in engines]
@@ -144,7 +144,7 @@ def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, numbe
     path = folder / f"against-{number}.intarsia"
     with WorkerClient(folder, load_environment([registry.engine_of(target)], settings)) as worker:
         request = Write(workload=Workload.of([whole], settings), path=str(path))
-        answer = worker.ask(request, PATIENCE_S)
+        answer = worker.ask(request, PATIENCE.artifact_s)
     if not isinstance(answer, Written):
         raise failure_error(whole, failure_of(answer, "write"))
     return Contender(name=str(target), path=path, plan=plan_of(graph, [whole], settings), trust=OWN)

@@ -10,19 +10,17 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.reference import reference_values
 from intarsia.cost.reference.reference_io import VALUES
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.cost.worker.protocol import Failed, Open
 from intarsia.errors import BackendError, MismatchError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.runtime import Bucket
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.environment import load_environment
 from intarsia.search.decision.prediction import failure_error
-
-PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +48,12 @@ def check_ends(
     with scratch() as folder, WorkerClient(folder, environment) as worker:
         for number, (place, bucket, sizes) in enumerate(ends):
             watch(Progress(stage="check sizes", done=number, total=len(ends), note=str(bucket)))
-            at = graph.with_metadata({SIZES_KEY: dump_sizes(sizes)})
+            at = graph.with_sizes(sizes)
             values = reference_values(records.folder / "reference", at, (), seed)
             link = folder / VALUES
             link.unlink(missing_ok=True)
             link.symlink_to(values, target_is_directory=True)
-            answer = ask_twice(worker, Open(path=str(path), trust=OWN), PATIENCE_S)
+            answer = ask_twice(worker, Open(path=str(path), trust=OWN), PATIENCE.bucket_s)
             if isinstance(answer, Failed):
                 stated = ", ".join(f"{name}={size}" for name, size in sizes.items())
                 failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}", cause=answer.cause)

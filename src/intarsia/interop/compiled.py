@@ -24,7 +24,7 @@ from intarsia.errors import ArtifactError, ConfigError
 from intarsia.files import cache_folder
 from intarsia.graph.reading.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
-from intarsia.runtime.artifact.artifact import VERSION
+from intarsia.runtime.artifact.manifest import VERSION
 from intarsia.runtime.artifact.trust import OWN, Trust
 from intarsia.version import __version__
 
@@ -82,7 +82,7 @@ def compiled(
             log.warning("%s", told)
             held.pop_all()
             return model
-    _tidy(folder, path)
+    _remove_old(folder, path)
     return CompiledModel(Artifact(path, OWN))
 
 
@@ -127,7 +127,7 @@ def _found(path: Path, target: Any, settings: CompileSettings) -> CompiledModel 
     return model
 
 
-def _tidy(folder: Path, newest: Path) -> None:
+def _remove_old(folder: Path, newest: Path) -> None:
     """Remove what was not used for longest while there is too much."""
     kept = {path: path.stat() for path in folder.glob(f"*{_SUFFIX}")}
     total = sum(facts.st_size for facts in kept.values())

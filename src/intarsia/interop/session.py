@@ -16,6 +16,7 @@ from intarsia.config import CompilationConfig
 from intarsia.driver.settings import CompileOptions, CompileSettings, settings_of, stated_of
 from intarsia.errors import ConfigError, FeedError, IntarsiaError
 from intarsia.graph.reading.interface import interface_of
+from intarsia.graph.store import structure
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.compiled import DEFAULTS, Cache, compiled
 from intarsia.interop.failures import as_theirs
@@ -117,7 +118,7 @@ class InferenceSession:
         if isinstance(source, str | os.PathLike) and Path(source).suffix == ARTIFACT_SUFFIX:
             _refuse_settings(source, target, settings, cache)
             artifact = Artifact(Path(source), self._trust)
-            interface = interface_of(artifact.graph().structure())
+            interface = interface_of(structure(artifact.graph()))
             models = SizedModels(lambda _: CompiledModel(artifact), {})
         elif self._trust != UNSTATED:
             raise ConfigError(

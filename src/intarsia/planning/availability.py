@@ -1,4 +1,4 @@
-"""Says why a plan cannot be compiled on this machine: a sentence for each executor, runtime or engine that lacks."""
+"""Says why a plan cannot be compiled here: a sentence for each executor, runtime or engine that is missing."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend
+from intarsia.backends.contract import Backend
 from intarsia.backends.described import described_capability
 from intarsia.config import CompilationConfig, NestedEngine
 from intarsia.devices import DevicePlan
@@ -26,7 +26,7 @@ _CUSTOM_OPS = "custom-ops"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Team:
+class EngineSet:
     """Engines that take part.
 
     Attributes:
@@ -40,7 +40,9 @@ class Team:
     config: CompilationConfig
 
     @classmethod
-    def of(cls, graph: Graph, config: CompilationConfig, engines: Iterable[Engine], devices: DevicePlan | None) -> Team:
+    def of(
+        cls, graph: Graph, config: CompilationConfig, engines: Iterable[Engine], devices: DevicePlan | None
+    ) -> EngineSet:
         """Ask each engine what it takes of the graph, and of that keep what is planned on devices it serves."""
         engines = tuple(engines)
         found: dict[Engine, Capability] = {target: _capability(graph, target) for target in leaves(engines)}
@@ -135,13 +137,21 @@ def absence(target: Target) -> str | None:
     try:
         devices = registry.require(registry.engine_of(target)).devices
     except BackendUnavailableError as error:
-        return str(error)
+        return no_backend_there(target) or str(error)
     stated, here = target.features.architecture, _architecture_here()
     if stated and here and stated != here:
         return f"{kind.name} compiles here for {here}, not for {stated}"
     if devices and target.device_type not in devices:
         return f"{kind.name} runs here on {', '.join(sorted(devices))}, not on {target.device_type}"
     return None if target.device_type == "cpu" else lack(target.device_type)
+
+
+def no_backend_there(target: Target) -> str | None:
+    """Why an engine could not run on the target's device even if it were installed; ``None`` if it could."""
+    runs_on = target.kind.runs_on
+    if not runs_on or target.device_type in runs_on:
+        return None
+    return f"{target.kind.name} runs here on {', '.join(runs_on)}, not on {target.device_type}"
 
 
 @cache

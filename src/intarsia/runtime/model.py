@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
 from intarsia.files import make_folder, place_file
 from intarsia.forks import Forkable, left_behind
@@ -324,11 +324,11 @@ class CompiledModel(Forkable):
         self.close()
 
     def __repr__(self) -> str:
-        return summary.as_text(self)
+        return summary.as_text(self._artifact)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        return summary.as_html(self)
+        return summary.as_html(self._artifact)
 
 
 def load(

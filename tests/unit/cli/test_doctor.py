@@ -57,3 +57,11 @@ def test_of_an_engine_alone_it_says_that_it_cannot_be_used() -> None:
     assert done.exit_code == 3
     assert "tensorrt  no" in done.stdout
     assert "none of it can be used here" in done.stdout
+
+
+def test_nothing_is_to_be_installed_for_a_device_that_no_backend_runs_on() -> None:
+    done = invoke("doctor", "--target", "hexagon")
+    assert done.exit_code == 3
+    assert "tvm runs here on cpu, not on hexagon" in done.stdout
+    assert "nothing here compiles for it. See by 'intarsia compile MODEL --target hexagon'" in done.stdout
+    assert "pip install" not in done.stdout

@@ -27,7 +27,7 @@ WRONG: dict[str, tuple[tuple[Any, str], ...]] = {
     "seed": ((-1, "seed=-1: give a whole number from 0"),),
     "prune": (("no", "prune='no': give True or False"),),
     "max_memory": (("500", "max_memory: '500' is not an amount of memory; write it as 500MB"),),
-    "survey": ((1, "survey=1: give True or False"),),
+    "footprints": ((1, "footprints=1: give True or False"),),
     "max_error": ((1, "max_error=1: give a share between 0 and 1"),),
     "strict": ((None, "strict=None: give True or False"),),
     "custom_ops": (("lib.so", "custom_ops='lib.so': give a list of paths"), (["no.so"], "no.so is not there")),
@@ -50,7 +50,7 @@ def test_the_keywords_are_the_attributes() -> None:
 
 def test_the_command_line_states_every_setting_but_two() -> None:
     """Who checks the search, or wants every footprint, is at home in Python, or calls `compare`."""
-    assert set(SETTINGS) - {param.name for param in compile_.params} == {"prune", "survey"}
+    assert set(SETTINGS) - {param.name for param in compile_.params} == {"prune", "footprints"}
 
 
 def test_they_are_kept_in_plain_units(tmp_path: Path) -> None:

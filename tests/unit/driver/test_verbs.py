@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from intarsia import driver
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.devices import Constraint
 from intarsia.driver import CompileSettings, verbs
 from intarsia.errors import ConfigError, Interrupted, MissingStageError, ModelError, PlanError
@@ -29,7 +31,7 @@ def _no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("something was about to be measured")
 
     monkeypatch.setattr("intarsia.driver.stages.Measurer", measurer)
-    monkeypatch.setattr("intarsia.cost.worker.lock.PATIENCE_S", 0.05)
+    monkeypatch.setattr("intarsia.cost.worker.lock.PATIENCE", replace(PATIENCE, lock_s=0.05))
 
 
 def test_a_plan_that_cannot_be_read(tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ VERBS: dict[str, Callable[..., object]] = {
         ("partition", {"budget": 3.0}, "budget: nothing is searched or measured"),
         ("partition", {"strict": True}, "strict: nothing is searched or measured"),
         ("build", {"partition": "single"}, "partition: the partitioning says it"),
-        ("compare", {"survey": True}, "survey: every engine is loaded once more"),
+        ("compare", {"footprints": True}, "footprints: those of every engine are measured"),
     ],
 )
 def test_a_setting_without_effect_is_refused(verb: str, stated: Any, reason: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.devices import Constraint
 from intarsia.driver.settings import SETTINGS, CompileSettings
 from intarsia.errors import ConfigError
@@ -67,7 +67,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "constraints": {"constraints": [Constraint.node("relu", "cpu")]},
     "prune": {"prune": False},
     "max_memory": {"max_memory": "1GB"},
-    "survey": {"survey": True},
+    "footprints": {"footprints": True},
     "max_error": {"max_error": 0.01},
     "strict": {"strict": True},
     "custom_ops": {"custom_ops": [__file__]},

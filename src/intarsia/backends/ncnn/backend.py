@@ -11,6 +11,7 @@ import ctypes
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,8 +19,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
@@ -27,17 +27,17 @@ from intarsia.backends.contract.backend import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
     as_port,
     guard,
+    openmp,
     thread_count,
 )
 from intarsia.backends.ncnn import vulkan
 from intarsia.backends.ncnn.lowering import Border, lower, refusal
-from intarsia.backends.ncnn.lowering.stream import Source, chunks, describe
+from intarsia.backends.ncnn.lowering.weight_stream import Source, chunks, describe
 from intarsia.backends.package_probe import installed
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
@@ -62,21 +62,21 @@ _DEFAULTS: Mapping[str, bool] = {"winograd": True, "sgemm": True, "packing": Tru
 class NcnnBackend(Backend):
     """Convolution networks, with Winograd's algorithm for layers of 3 by 3."""
 
-    name: ClassVar[str] = "ncnn"
-    extra: ClassVar[str] = "ncnn"
-    licence: ClassVar[str] = "BSD-3-Clause"
+    name = "ncnn"
+    extra = "ncnn"
+    licence = "BSD-3-Clause"
     machine_code = ()
-    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
+    traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
         library="ncnn", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
-        Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
-        Gap(what="Softplus", why=GapReason.UPSTREAM, evidence="log(1 + exp(x)) is infinite from x = 89"),
-        Gap(what="LSTM", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
-        Gap(what="GRU", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
-        Gap(what="Conv[3-D]", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+        Gap.upstream("batch > 1", "blobs have no batch dimension: Tencent/ncnn#234"),
+        Gap.upstream("Pow[any exponent]", "BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
+        Gap.upstream("Softplus", "log(1 + exp(x)) is infinite from x = 89"),
+        Gap.not_implemented("LSTM", "the layer exists"),
+        Gap.not_implemented("GRU", "the layer exists"),
+        Gap.not_implemented("Conv[3-D]", "the layer exists"),
         *vulkan.GAPS,
     )
 
@@ -124,8 +124,8 @@ class NcnnBackend(Backend):
             weights=tuple(dict.fromkeys(recipe["weight"] for recipe in recipes if "weight" in recipe)),
             meta={
                 "blocks": recipes,
-                "inputs": [_border_json(border) for border in network.inputs],
-                "outputs": [_border_json(border) for border in network.outputs],
+                "inputs": [asdict(border) for border in network.inputs],
+                "outputs": [asdict(border) for border in network.outputs],
             },
         )
 
@@ -136,11 +136,7 @@ class NcnnBackend(Backend):
         return Ncnn
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Load the network and stream its weights; ncnn keeps its own reordered copy of them."""
         missing = [name for name in artifact.weights if name not in weights]
@@ -148,6 +144,8 @@ class NcnnBackend(Backend):
             raise LoadError(self.name, f"no array for the weights {', '.join(missing[:5])}")
         with guard(LoadError, self.name):
             import ncnn
+
+            from intarsia.backends.contract.metadata import NcnnBorder
 
             param = artifact.files["model.param"].decode()
             if vulkan.runs_on_vulkan(target):
@@ -158,8 +156,8 @@ class NcnnBackend(Backend):
             engine.load(param, source)
         return NcnnExecutable(
             engine,
-            [_border_from(entry) for entry in artifact.meta["inputs"]],
-            [_border_from(entry) for entry in artifact.meta["outputs"]],
+            [Border(**NcnnBorder.model_validate(row).model_dump()) for row in artifact.meta["inputs"]],
+            [Border(**NcnnBorder.model_validate(row).model_dump()) for row in artifact.meta["outputs"]],
         )
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
@@ -381,23 +379,3 @@ def _options(target: Target, settings: RunSettings) -> dict[str, bool | int]:
 def _check(code: int, what: str) -> None:
     if code != 0:
         raise RuntimeError(f"{what}: code {code}")
-
-
-def _border_json(border: Border) -> dict[str, Any]:
-    return {
-        "name": border.name,
-        "shape": list(border.shape),
-        "blob": border.blob,
-        "blob_shape": list(border.blob_shape),
-        "shared": border.shared,
-    }
-
-
-def _border_from(entry: Mapping[str, Any]) -> Border:
-    return Border(
-        name=entry["name"],
-        shape=tuple(entry["shape"]),
-        blob=entry["blob"],
-        blob_shape=tuple(entry["blob_shape"]),
-        shared=entry["shared"],
-    )

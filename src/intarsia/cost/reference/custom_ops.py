@@ -11,18 +11,18 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.cost.reference.reference_io import recorded_values
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.protocol import OBSERVING, Answer, Failed, Observe, Observed
 from intarsia.errors import ModelError
 from intarsia.files import scratch
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
 
 SEEDS = (0, 1)
-PATIENCE_S = 120.0
 
 
 def custom_op_types(graph: Graph, target: Target) -> Types:
@@ -57,12 +57,12 @@ def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tu
     environment = load_environment([registry.engine_of(target)], OBSERVING)
     with scratch() as folder:
         saved = folder / "graph"
-        graph.save(saved)
+        save_graph(graph, saved)
         with WorkerClient(saved, environment) as worker:
             for seed in seeds:
                 values = folder / str(seed)
                 request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
-                types = _types(target, ask_twice(worker, request, PATIENCE_S))
+                types = _types(target, ask_twice(worker, request, PATIENCE.custom_ops_s))
                 arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}
                 yield types, arrays
 

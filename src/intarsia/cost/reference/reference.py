@@ -23,11 +23,13 @@ from intarsia.cost.reference.reference_io import (
     recorded_tolerances,
     recorded_values,
 )
+from intarsia.cost.thresholds import REFERENCE
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import IntarsiaError, ModelError
 from intarsia.files import remove_folder, replace_file, sweep
 from intarsia.graph import Graph
 from intarsia.graph.custom_ops import unknown_values
+from intarsia.graph.fingerprint import content_hash
 from intarsia.graph.reference.perturb import Jitter
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds
@@ -36,11 +38,6 @@ from intarsia.runtime.tolerance import Tolerance, apart, counts_steps, tolerance
 from intarsia.target import Target
 
 log = logging.getLogger(__name__)
-KEEP_BYTES = 4 << 30
-PERTURBED = 3
-"""How often a model that rounds inside is computed with its rounding falling the other way."""
-SLOW_S = 10.0
-"""A model that takes longer than this to compute is computed only once more."""
 
 
 def reference_values(
@@ -59,7 +56,7 @@ def reference_values(
     and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
     ``machine`` is held while something is computed that was not before. What is damaged there is computed anew.
     """
-    folder = cache / f"{graph.content_hash()}-{seed}"
+    folder = cache / f"{content_hash(graph)}-{seed}"
     wanted = {*borders, *graph.outputs}
     if (
         not _is_sound(folder)
@@ -69,7 +66,7 @@ def reference_values(
         with machine():
             _compute(folder, graph, wanted, seed, type_oracle, watch)
     _touch(folder)
-    _prune(cache, KEEP_BYTES, keep=folder)
+    _prune(cache, REFERENCE.keep_bytes, keep=folder)
     return folder
 
 
@@ -110,7 +107,7 @@ def perturbed_count(graph: Graph, seconds: float) -> int:
     """How many evaluations more a graph is worth that takes so many seconds to compute."""
     if not rounds(graph):
         return 0
-    return PERTURBED if seconds <= SLOW_S else 1
+    return REFERENCE.perturbed if seconds <= REFERENCE.slow_s else 1
 
 
 def leave_open(
