@@ -97,7 +97,7 @@ class OpenVinoBackend(Backend):
         ),
         Gap.upstream(
             "DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
-            "16x16 int8, axis 0, into MatMul: off by 13; right along the other axis, and in blocks along this",
+            "16x16 int8, axis 0, into MatMul: error 13; right along the other axis, and in blocks along this",
         ),
         Gap.not_implemented("strings, elements of less than 8 bits at the borders", "Unsupported data type: int4"),
         Gap.not_implemented(
