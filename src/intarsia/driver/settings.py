@@ -241,7 +241,7 @@ def settings_of(
             hint = nearest(name, known, f"there are {', '.join(known)}")
             raise ConfigError(f"{caller} has no setting {name!r}{hint}")
     for name, reason in refused.items():
-        if name in options or getattr(base, name) != getattr(defaults, name):
+        if name in options or name in stated_of(base, defaults):
             raise ConfigError(f"{caller} takes no {name}: {reason}")
     return replace(base, **options)
 

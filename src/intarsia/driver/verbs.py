@@ -92,15 +92,8 @@ def tune(
     """Measure models into the record store, one after the other; nothing else is kept.
 
     Each gets the same share of the budget, whatever the others take, so that the records answer a `compile` with that
-    share as its budget. What is in the store already is not measured again.
-
-    Args:
-        models: Paths of ONNX files.
-        target: As `compile` takes it.
-        settings: As `compile` takes them; the budget is for all models.
-        progress: Told of every step.
-        began: When the budget began, as `compile` takes it.
-        **options: Settings as keywords.
+    share as its budget. What is in the store already is not measured again. ``models`` are paths of ONNX files, the
+    budget is for all of them, and the other arguments are those of `compile`.
 
     Yields:
         For each model its report, or the error that it ends in; the others go on.
@@ -143,16 +136,9 @@ def build(
     began: float | None = None,
     **options: Unpack[CompileOptions],
 ) -> CompiledModel:
-    """Build a partitioning of this model, whoever made it: `compile` by it as by a plan file.
+    """Build a partitioning of this model, from `partition` or by hand: `compile` by it as by a plan file.
 
-    Args:
-        model: As `compile` takes it.
-        partitioning: From `partition`, perhaps edited; it is checked against the model.
-        target: As `compile` takes it.
-        settings: As `compile` takes them, but for ``partition`` and ``plan``.
-        progress: Told of every step.
-        began: When the budget began, as `compile` takes it.
-        **options: Settings as keywords.
+    The other arguments are those of `compile`; the settings ``partition`` and ``plan`` are refused.
 
     Raises:
         PlanError: It does not cover the model's nodes, each once, in a runnable order.
@@ -172,10 +158,9 @@ def compare(
     began: float | None = None,
     **options: Unpack[CompileOptions],
 ) -> Comparison:
-    """Every engine side by side on this model, and whether a mix beats them. Takes what `compile` takes.
+    """Measure every engine on this model side by side, and whether a mix beats them. Takes what `compile` takes.
 
-    Returns:
-        The comparison: printed it is a table and a recommendation, `Comparison.json` holds every figure.
+    Printed, the comparison is a table and a recommendation; `Comparison.json` holds every figure.
 
     Raises:
         IntarsiaError: As `compile`.

@@ -1,4 +1,4 @@
-"""A model compiled once and found again: artifacts in a folder, by everything that a compile depends on.
+"""A folder of artifacts, each found again by everything that its compile depends on.
 
 The interfaces of other libraries compile where their user only constructs something, so a second time must be fast.
 """
@@ -50,7 +50,7 @@ DEFAULTS: Final = CompileSettings(budget=BUDGET_S)
 def compiled(
     source: str | os.PathLike[str] | bytes, target: Any, settings: CompileSettings, cache: Cache = None
 ) -> CompiledModel:
-    """The model compiled, now or earlier: what was kept of the same model, settings, engines and machine is taken.
+    """Compile the model, or load what an earlier call kept for the same model, settings, engines and machine.
 
     Args:
         source: The path of an ONNX file, or its bytes.
@@ -76,10 +76,10 @@ def compiled(
         try:
             model.save(path)
         except OSError as error:
-            told = f"{path}: a compiled model cannot be kept there ({error}); say cache=FOLDER, or cache=False for none"
+            why = f"{path}: a compiled model cannot be kept there ({error}); say cache=FOLDER, or cache=False for none"
             if cache not in (None, True):
-                raise ConfigError(told) from error
-            log.warning("%s", told)
+                raise ConfigError(why) from error
+            log.warning("%s", why)
             held.pop_all()
             return model
     _remove_old(folder, path)

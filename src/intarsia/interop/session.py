@@ -330,7 +330,7 @@ def _merged(settings: CompileSettings, options: SessionOptions) -> CompileSettin
 
 
 def _refuse_settings(source: AnyPath, target: Any, settings: CompileSettings, cache: Cache) -> None:
-    """An artifact is compiled already: nothing that says how is taken."""
+    """Refuse what says how to compile, beside an artifact that is compiled already."""
     stated = ["target or providers"] * bool(target) + ["cache"] * (cache is not None)
     stated += stated_of(settings, DEFAULTS)
     if stated:
@@ -342,8 +342,8 @@ def _of_target(target: Any) -> dict[str, Mapping[str, Any]]:
     return {**{name: {} for name, text in PROVIDERS.items() if text in kinds}, CPU_PROVIDER: {}}
 
 
-def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
-    for name in given:
+def _check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    for name in names:
         if name not in known:
             hint = nearest(name, known, f"the {what}s are {', '.join(known) or '(none)'}")
             raise FeedError(f"the model has no {what} {name!r}{hint}")
