@@ -17,7 +17,9 @@ from intarsia.planning.request import Compilation
 from intarsia.search.collage.collage import CollageResult, CollageSearch
 from intarsia.search.collage.fixed_plan import given_candidate
 from intarsia.search.collage.search_cache import from_json, search_key, to_json
-from intarsia.search.decision.decision import Decision, decide, finalists
+from intarsia.search.decision.contenders import finalists
+from intarsia.search.decision.decide import decide
+from intarsia.search.decision.decision import Decision
 from intarsia.search.decision.interrupted import decide_early
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION

@@ -254,6 +254,11 @@ class _Provenance(BaseModel):
 _MADE_AT = TypeAdapter(Annotated[_Number, Field(ge=0, le=2.5e11, allow_inf_nan=False)])  # years that a calendar has
 
 
+def value_of(kind: Kind, outcome: Mapping[str, Any]) -> Any:
+    """The value that an outcome from `checked_outcome` stands for."""
+    return _ADAPTERS[kind].validate_python(outcome)
+
+
 def checked_outcome(kind: Kind, text: str | bytes) -> Mapping[str, Any]:
     """An outcome as a mapping.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings, Spin
-from intarsia.cost.measure import judging_facts, run_facts
+from intarsia.cost.keys import judging_facts, run_facts
 from intarsia.cost.records.record import Key
 from intarsia.graph import Graph, Node
 from intarsia.partitioning import Partition, Partitioning

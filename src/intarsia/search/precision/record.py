@@ -7,7 +7,7 @@ from typing import Any
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.config.settings import RunSettings, Spin
-from intarsia.cost.measure import run_facts
+from intarsia.cost.keys import run_facts
 from intarsia.cost.records.record import Key
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pydantic import TypeAdapter
 
 from intarsia.backends import registry
-from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.keys import run_facts
+from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Key
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.worker.progress import Progress, Watcher

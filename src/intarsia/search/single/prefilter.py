@@ -13,7 +13,8 @@ from typing import Final
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import RunSettings
-from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.keys import run_facts
+from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.partitioning import Partition
