@@ -23,6 +23,7 @@ from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.progress import unwatched
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.graph import Graph
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.graph.work import work
 from intarsia.partitioning import Partition, boundaries, coarser
 from intarsia.planning.request import Compilation, Request, plan_compilation
@@ -74,7 +75,7 @@ def distinct(graph: Graph, cells: Sequence[tuple[str, ...]]) -> list[list[tuple[
     """The cells, equal ones together: those that a measurement could not tell apart."""
     groups: dict[str, list[tuple[str, ...]]] = {}
     for cell in cells:
-        groups.setdefault(graph.fingerprint_of(cell), []).append(cell)
+        groups.setdefault(fingerprint_of(graph, cell), []).append(cell)
     return list(groups.values())
 
 

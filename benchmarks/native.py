@@ -13,6 +13,7 @@ from pathlib import Path
 
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
+from intarsia.graph import extract
 from intarsia.runtime import Artifact
 from intarsia.target import Target
 
@@ -34,7 +35,7 @@ def main() -> None:
     artifact, text, threads, spin, place = sys.argv[1:]
     target, folder = Target(text), Path(place)
     graph = Artifact(Path(artifact)).graph()
-    model = graph.extract(node.id for node in graph.nodes)
+    model = extract(graph, (node.id for node in graph.nodes))
     folder.mkdir(parents=True, exist_ok=True)
     registry.get(target.kind.name).export(model, target, RunSettings(threads=int(threads), spin=Spin(spin)), folder)
     (folder / "outputs.json").write_text(json.dumps(list(graph.outputs)), encoding="utf-8")

@@ -26,7 +26,7 @@ from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, pa
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, out_by
 from intarsia.cost.worker.lock import machine_lock
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.planning.problem import Candidate
 from intarsia.report.comparison import Comparison
 from intarsia.runtime import build, plan_of, write_artifact
@@ -106,11 +106,11 @@ def claims(found: Found) -> list[Claim]:
     """All that the sentences and tables of a compile say to be faster or slower than its best single engine."""
     decision, verdict = found.decision, found.decision.verdict
     best = decision.best_single
-    if best is None or best.name not in verdict.raced:
+    if best is None or best.name not in verdict.benchmarked:
         return []
     mixes = [] if found.collage is None else [mix.candidate for mix in found.collage.mixes]
     plans = [*(plan for single in found.singles for plan in single.candidates), *mixes, *decision.reduced.candidates]
-    others = [plan for plan in plans if plan.name in verdict.raced and plan.name != best.name]
+    others = [plan for plan in plans if plan.name in verdict.benchmarked and plan.name != best.name]
     said = [
         Claim(
             plan=plan,
@@ -125,7 +125,7 @@ def claims(found: Found) -> list[Claim]:
 
 def quiet_race(graph: Graph, plans: Sequence[Candidate], folder: Path, seed: int = 0) -> tuple[Verdict, dict[int, str]]:
     """The plans against each other; and the name of each there, by its place."""
-    graph.save(folder)
+    save_graph(graph, folder)
     record_values(folder / VALUES, graph_feeds(graph, seed))
     names: dict[int, str] = {}
     contenders = []
@@ -180,7 +180,7 @@ def _judgement(claim: Claim, verdict: Verdict | None, places: Mapping[Any, int],
         "said": claim.shown.value,
         "by": field.interval(claim.gain),
     }
-    if verdict is None or verdict.is_void or not {plan, baseline} <= verdict.raced:
+    if verdict is None or verdict.is_void or not {plan, baseline} <= verdict.benchmarked:
         return row | {"quiet": None, "judged": UNJUDGED}
     quiet = verdict.speedup(plan, baseline)
     return row | {"quiet": field.interval(quiet), "judged": judged(claim.shown, quiet)}

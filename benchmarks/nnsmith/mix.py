@@ -18,7 +18,7 @@ from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.reference_io import VALUES, record_values
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.protocol import Failed, Open, Workload, Write
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model, save_graph
 from intarsia.partitioning import Capability, Partition, greedy, linear_order
 from intarsia.runtime import can_embed, plan_of, thread_budget
 from intarsia.runtime.environment import load_environment
@@ -124,7 +124,7 @@ def _failure(
     partitions = tuple(partitions)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "work"
-        graph.save(folder)
+        save_graph(graph, folder)
         record_values(folder / VALUES, values)
         environment = load_environment({partition.target.kind.name for partition in partitions}, settings)
         artifact = str(folder / "mix.intarsia")
@@ -156,7 +156,7 @@ def _taken_apart(
 
 
 def _fails_alone(graph: Graph, part: Partition, settings: RunSettings, exact: Mapping[str, np.ndarray]) -> bool:
-    partition = graph.extract(part.nodes)
+    partition = extract(graph, part.nodes)
     feeds = {value.name: exact[value.name] for value in partition.inputs}
     own, steady = reference(partition, feeds)
     return _failure(graph, [part], settings, {**feeds, **{name: own[name] for name in steady}}) is not None

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from intarsia.graph import Graph, Node, SubModel
+from intarsia.graph import Graph, Node, SubModel, extract
 from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.verify import deviation
 
@@ -59,7 +59,7 @@ def _walk(graph: Graph, nodes: list[str], feeds: Mapping[str, np.ndarray], rng: 
     live = dict(feeds)
     made: Arrays = {}
     for id_ in nodes:
-        found = evaluate(graph.extract([id_]), live, keep=[name for name in graph.node(id_).outputs if name])
+        found = evaluate(extract(graph, [id_]), live, keep=[name for name in graph.node(id_).outputs if name])
         made |= found if rng is None else {name: _moved(array, rng) for name, array in found.items()}
         live |= made
     return made

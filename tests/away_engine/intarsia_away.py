@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract.backend import Availability, EngineArtifact, Executable, guard
+from intarsia.backends.contract import Availability, EngineArtifact, Executable, guard
 from intarsia.backends.package_probe import installed
 from intarsia.backends.reference import ReferenceBackend
 from intarsia.errors import LoadError

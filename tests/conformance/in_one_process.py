@@ -12,7 +12,7 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
-from intarsia.graph import load_model
+from intarsia.graph import extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
@@ -24,7 +24,7 @@ SETTINGS = RunSettings(threads=2)
 def main() -> None:
     """Load, run, run again, and tell."""
     graph = load_model(SMALL_NET.model())
-    model, feeds = graph.extract(graph.position), SMALL_NET.feeds("a")
+    model, feeds = extract(graph, graph.position), SMALL_NET.feeds("a")
     want = evaluate(graph, feeds)
     errors: dict[str, float] = {}
     runs = []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability, Backend
+from intarsia.backends.contract import Availability, Backend
 from intarsia.target import Target
 from tests.conformance.boundary_cases import SMALL_NET
 from tests.conformance.conftest import Ask

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.coreml import program as coreml_program
+from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Program
 from intarsia.errors import LoadError
-from intarsia.graph import SubModel
+from intarsia.graph import SubModel, extract
 from intarsia.runtime.environment import applied
 from intarsia.target import Target
 from tests.conformance.boundary_cases import SMALL_NET
@@ -49,7 +49,7 @@ def model_of(case: Case) -> SubModel | None:
     """The case's nodes, if all of them are taken."""
     graph = graph_of(case.name)
     refused = BACKEND.capability(graph, TARGET).refusals
-    return None if refused else graph.extract(node.id for node in graph.nodes)
+    return None if refused else extract(graph, (node.id for node in graph.nodes))
 
 
 def read_back(coremltools: Any, model: SubModel, folder: Path) -> Any:
@@ -97,10 +97,10 @@ def folded(coremltools: Any, program: Program, model: SubModel, case: Case) -> l
     feeds = case.feeds("a")
     arrays = program.known | {place: model.weights[name].array() for name, place in program.weights.items()}
     arrays |= {place: feeds[name] for name, place in program.inputs.items()}
-    known = {place: coreml_program.narrowed(array) for place, array in arrays.items()}
+    known = {place: kernels.narrowed(array) for place, array in arrays.items()}
     placeholders = {"unused": mb.placeholder((1,), types.fp32)}
     with Function(placeholders, opset_version=coremltools.target.iOS16):
-        return Interpreter(program, coreml_program.kernel_of, [], known)()
+        return Interpreter(program, kernels.kernel_of, [], known)()
 
 
 @pytest.mark.engine

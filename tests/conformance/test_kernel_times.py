@@ -1,4 +1,4 @@
-"""What engines tell of their kernels can be put down to the nodes of the graph."""
+"""What engines tell of their kernels can be attributed to the nodes of the graph."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend
+from intarsia.backends.contract import Backend
 from intarsia.config import RunSettings
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.protocol import Inspect, NodeTimes, Workload
-from intarsia.graph import load_model
+from intarsia.graph import load_model, save_graph
 from intarsia.partitioning import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
@@ -32,7 +32,7 @@ def test_nodes_have_times_where_the_engine_has_a_profiler(name: str, tmp_path: P
     graph = load_model(two_layers())
     if registry.get(name).capability(graph, Target(name)).refusals:
         pytest.skip(f"{name} does not take this graph")
-    graph.save(tmp_path)
+    save_graph(graph, tmp_path)
     partition = Partition(target=Target(name), nodes=tuple(node.id for node in graph.nodes))
     with WorkerClient(tmp_path, load_environment([name], SETTINGS)) as worker:
         answer = worker.ask(Inspect(workload=Workload.of([partition], SETTINGS), runs=3), 60.0)

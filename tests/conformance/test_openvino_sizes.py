@@ -12,11 +12,11 @@ import onnx
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import BoundCall, Executable, Slot
+from intarsia.backends.contract import BoundCall, Executable, Slot
 from intarsia.backends.openvino import loader as openvino_loader
 from intarsia.config import RunSettings
 from intarsia.errors import ExecutionError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.target import Target
 from tests.conformance.cases import Case, f32, i64, node
@@ -43,7 +43,7 @@ class Bound:
     def __init__(self, graph: Graph, threads: int = 1) -> None:
         backend, settings = registry.get("openvino"), RunSettings(threads=threads)
         assert dict(backend.capability(graph, TARGET).refusals) == {}
-        model = graph.extract([each.id for each in graph.nodes])
+        model = extract(graph, [each.id for each in graph.nodes])
         artifact = backend.compile(model, TARGET, settings)
         weights = {name: weight.array() for name, weight in model.weights.items()}
         self.executable: Executable = backend.load(artifact, weights, TARGET, settings)
@@ -85,7 +85,7 @@ def test_any_size_is_right_after_any_other(case: SizeCase, threads: int) -> None
 def test_exported_it_takes_any_size_too(tmp_path: Path) -> None:
     case = SIZE_CASES[0]
     graph, settings = load_model(case.model, case.shapes), RunSettings(threads=1)
-    registry.get("openvino").export(graph.extract([each.id for each in graph.nodes]), TARGET, settings, tmp_path)
+    registry.get("openvino").export(extract(graph, [each.id for each in graph.nodes]), TARGET, settings, tmp_path)
     shutil.copy(openvino_loader.__file__, tmp_path / "loader.py")
     found = spec_from_file_location("loader", tmp_path / "loader.py")
     assert found is not None

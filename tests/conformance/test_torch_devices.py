@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.device_memory import Resident
+from intarsia.backends.contract import DeviceValue
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.torch.backend import TensorCall, prepared
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES
-from intarsia.backends.torch.memory import TensorMemory
+from intarsia.graph import extract
 from intarsia.target import Target
 from tests.conformance.cases import Case
 from tests.conformance.conftest import graph_of
@@ -32,7 +33,7 @@ def test_no_kernel_leaves_the_device(case: Case) -> None:
         return
     import torch
 
-    model = graph.extract(node.id for node in graph.nodes)
+    model = extract(graph, (node.id for node in graph.nodes))
     program = lower(model, NATIVES)
     weights = {name: model.weights[name].array() for name in program.weights}
     run = prepared(program, weights, [value.name for value in model.inputs], "meta")
@@ -47,7 +48,7 @@ def test_a_value_goes_from_step_to_step_as_it_lies_there() -> None:
     meta = {"inputs": [["x", "float32", [2, 3]]], "outputs": [["y", "float32", [2, 3]]]}
     memory = TensorMemory("torch", "cpu")
     step = TensorCall("torch", lambda x: [x + 1], meta, memory=memory)
-    brought, between, made = Resident(), Resident(), Resident()
+    brought, between, made = DeviceValue(), DeviceValue(), DeviceValue()
     source, destination = np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)
     calls = [
         memory.upload(source, brought),

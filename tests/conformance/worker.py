@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import BoundCall, EngineArtifact, Executable, Port, Slot
+from intarsia.backends.contract import BoundCall, EngineArtifact, Executable, Port, Slot
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ExecutionError, IntarsiaError
-from intarsia.graph import Graph, SubModel, load_model
+from intarsia.graph import Graph, SubModel, extract, load_model
 from intarsia.graph.dtypes import numpy_dtype
 from intarsia.partitioning import Partitioning
 from intarsia.runtime import Executor, build, load_build, plan_of
@@ -237,7 +237,7 @@ def answer(target: Target, request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] == "ask" or (capability.refusals and not request.get("anyway")):
         newer = any(backend.version_refusal(node, graph) for node in graph.nodes)
         return {"refused": dict(capability.refusals), "newer": newer}
-    model = graph.extract(node.id for node in graph.nodes)
+    model = extract(graph, (node.id for node in graph.nodes))
     stage = {"run": run, "contract": contract, "embed": embed}[request["do"]]
     try:
         return stage(target, model, request)

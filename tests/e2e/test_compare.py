@@ -50,7 +50,7 @@ def test_what_is_on_record_is_what_it_was(saved: Path, tiny: Path, intarsia: Cal
     limits = ("--fail-if", "p50>+400%", "--fail-if", "memory>+1%")
     done = intarsia(*demand(tiny, saved), "--baseline", saved / "c.json", *limits, "--json")
     judgement = json.loads(done.out)["judgement"]
-    is_void = json.loads((saved / "c.json").read_text())["search"]["control_void"]  # such a race is run again
+    is_void = json.loads((saved / "c.json").read_text())["search"]["control_void"]  # such a benchmark is run again
     assert is_void or [each["then"] == each["now"] for each in judgement["findings"]] == [True, True]
     assert done.code == judgement["exit_code"]
 

@@ -17,7 +17,7 @@ from intarsia import CompilationConfig, CompiledModel, Constraint, Target
 from intarsia.devices import read_constraints
 from intarsia.driver import Strategy, build, partition
 from intarsia.errors import ConfigError, MissingStageError
-from intarsia.graph import load_model
+from intarsia.graph import load_model, save_graph
 from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import Partitioning, parse_plan
 from intarsia.target import TAGS, register_tag
@@ -194,7 +194,7 @@ def test_nesting_devices_and_an_edit_hold_in_what_ships(placed: Path, store: Pat
         assert parts(compiled) == wanted
         assert_right(compiled, placed)
         report = compiled.report
-        compiled.artifact.graph().save(tmp_path / "saved")
+        save_graph(compiled.artifact.graph(), tmp_path / "saved")
     assert [part["device"] for part in report["partitions"]] == ["one", "two", "one", "one", "one"]
     nested, whole = str(CompilationConfig.of(NESTED)), report["config"]
     assert [part["config"] for part in report["partitions"]] == [nested, nested, nested, whole, nested]

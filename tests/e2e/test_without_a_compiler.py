@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.native import carried, library
+from intarsia.backends.native import bundled_library, library
 from intarsia.config import RunSettings
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partitioning
@@ -100,11 +100,11 @@ def test_the_manifest_says_what_the_library_serves_and_it_is_stored_once(graph: 
     ordered, settings = partitioning(graph, "parts")
     write_artifact(tmp_path / "m.intarsia", graph, build(graph, plan_of(graph, ordered.partitions, settings)))
     manifest = Artifact(tmp_path / "m.intarsia").manifest
-    steps = [number for number, step in enumerate(manifest.steps) if carried.FILE in step.files]
-    facts = [manifest.steps[number].meta[carried.FACTS] for number in steps]
+    steps = [number for number, step in enumerate(manifest.steps) if bundled_library.FILE in step.files]
+    facts = [manifest.steps[number].meta[bundled_library.FACTS] for number in steps]
     assert len(steps) == 3
     assert all(each == facts[0] for each in facts)
     assert facts[0]["instruction_sets"] == list(library.instruction_sets())
     assert facts[0]["sources"] == library.fingerprint()
-    entries = [f"steps/{number}/{carried.FILE}" for number in steps]
+    entries = [f"steps/{number}/{bundled_library.FILE}" for number in steps]
     assert [manifest.same.get(entry) for entry in entries] == [None, entries[0], entries[0]]

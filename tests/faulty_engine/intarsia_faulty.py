@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,

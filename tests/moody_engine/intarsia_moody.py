@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.backends.reference import ReferenceBackend
 from intarsia.config import RunSettings
 from intarsia.graph import SubModel

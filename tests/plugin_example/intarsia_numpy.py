@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 # whenever a target of its kind is described, where the engine may not be installed.
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
     as_port,
@@ -75,15 +74,10 @@ class NumpyBackend(LoweredBackend):
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=_TYPES | _CAST)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
-        Gap(
-            what="Erf, and with it the exact Gelu",
-            why=GapReason.UPSTREAM,
-            evidence="AttributeError: module 'numpy' has no attribute 'erf'",
-        ),
-        Gap(
-            what="ConvTranspose, TopK, ScatterElements and what else needs a kernel that is not in the table",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="_MAKERS has no conv_transpose, argsort, scatter_along, take_along",
+        Gap.upstream("Erf, and with it the exact Gelu", "AttributeError: module 'numpy' has no attribute 'erf'"),
+        Gap.not_implemented(
+            "ConvTranspose, TopK, ScatterElements and what else needs a kernel that is not in the table",
+            "_MAKERS has no conv_transpose, argsort, scatter_along, take_along",
         ),
     )
 

@@ -37,11 +37,11 @@ ELSEWHERE: Mapping[str, str] = {
     "backends/inductor/compiler.py::opened": "a file that is gone once it is loaded",
     "backends/mnn/backend.py::_silence": "no file: it is /dev/null",
     "cli/start.py::_fill_descriptors": "no file: it is /dev/null",
-    "backends/native/carried.py::_in_memory": "no file: it is memory",
+    "backends/native/bundled_library.py::_in_memory": "no file: it is memory",
     "cost/worker/worker.py::private_output": "no file: it is a pipe",
     "cost/timing/memory.py::__init__": "no file: the kernel is told something",
-    "target/detect/cuda.py::answer": "no file: it is standard output",
-    "target/detect/vulkan.py::answer": "no file: it is standard output",
+    "target/hardware/cuda.py::answer": "no file: it is standard output",
+    "target/hardware/vulkan.py::answer": "no file: it is standard output",
     "cost/worker/lock.py::_fault": "makes the lock, which is empty",
     "cost/records/store_file.py::connection": "SQLite keeps a journal",
     "cost/records/store_file.py::_put_aside": "what is there is renamed, and nothing is written",
@@ -145,7 +145,7 @@ def test_another_way_is_found(line: str, tmp_path: Path) -> None:
     (tmp_path / "graph").mkdir()
     (tmp_path / "graph" / "file.py").write_text(f"def written():\n    {line}\n", encoding="utf-8")
     (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "door.py").write_text(line.replace("\n        ", "\n    "), encoding="utf-8")
+    (tmp_path / "files" / "writing.py").write_text(line.replace("\n        ", "\n    "), encoding="utf-8")
     found, _ = unforeseen(tmp_path, {})
     assert len(found) == 1
     assert found[0].startswith("graph/file.py:")

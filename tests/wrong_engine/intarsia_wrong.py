@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.networks.quantised.faults import FAULTS, planted
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,

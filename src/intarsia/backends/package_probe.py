@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import metadata, util
 
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 
 
 def installed(

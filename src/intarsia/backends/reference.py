@@ -7,14 +7,13 @@ from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
     guard,
@@ -61,20 +60,12 @@ class ReferenceBackend(Backend):
     machine_code = ()
     traits = Traits(writes_in_place=False, compiles_once=True, any_shape=True, dtypes=words(_DTYPES))
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="operators of other domains",
-            why=GapReason.UPSTREAM,
-            evidence="the evaluator implements only what ONNX defines",
+        Gap.upstream("operators of other domains", "the evaluator implements only what ONNX defines"),
+        Gap.never(
+            "random numbers", "ONNX names no generator, so what one evaluation draws cannot be compared with another"
         ),
-        Gap(
-            what="random numbers",
-            why=GapReason.NEVER,
-            evidence="ONNX names no generator, so what one evaluation draws cannot be compared with another",
-        ),
-        Gap(
-            what="Scan[other axes, backwards, or of before opset 9]",
-            why=GapReason.UPSTREAM,
-            evidence="Scan is not implemented for other input axes than 0",
+        Gap.upstream(
+            "Scan[other axes, backwards, or of before opset 9]", "Scan is not implemented for other input axes than 0"
         ),
     )
 
@@ -103,11 +94,7 @@ class ReferenceBackend(Backend):
         return Borders
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Parse."""
         with guard(LoadError, _NAME):

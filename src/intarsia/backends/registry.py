@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract.backend import Availability, Backend
+from intarsia.backends.contract import Availability, Backend
 from intarsia.backends.unsupported import unsupported
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds.catalogue import ENGINES
@@ -73,7 +73,7 @@ def get(name: str) -> Backend:
     if python:
         from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
 
-        return isolated(get(kind), python)
+        return isolated(get(kind), name, python)
     sources = _sources().get(name)
     if sources is None:
         near = get_close_matches(name, names(), n=1)

@@ -9,13 +9,12 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
     as_port,
@@ -56,20 +55,17 @@ class TinygradBackend(LoweredBackend):
     traits = Traits(writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
-        Gap(
-            what="more than one thread",
-            why=GapReason.UPSTREAM,
-            evidence="runtime/ops_cpu.py: one worker runs the commands of all its threads, one after the other",
+        Gap.upstream(
+            "more than one thread",
+            "runtime/ops_cpu.py: one worker runs the commands of all its threads, one after the other",
         ),
-        Gap(
-            what="Mod of floats, Pow of integers",
-            why=GapReason.UPSTREAM,
-            evidence="mixin/elementwise.py: a - a.div(b).floor() * b; clang refuses what int32 ** int32 is rendered to",
+        Gap.upstream(
+            "Mod of floats, Pow of integers",
+            "mixin/elementwise.py: a - a.div(b).floor() * b; clang refuses what int32 ** int32 is rendered to",
         ),
-        Gap(
-            what="bfloat16, and elements of float8 and of less than 8 bits",
-            why=GapReason.UPSTREAM,
-            evidence="clang 14: error: __bf16 is not supported on this target; ClangRenderer supports no dtypes.fp8s",
+        Gap.upstream(
+            "bfloat16, and elements of float8 and of less than 8 bits",
+            "clang 14: error: __bf16 is not supported on this target; ClangRenderer supports no dtypes.fp8s",
         ),
     )
 
@@ -102,11 +98,7 @@ class TinygradBackend(LoweredBackend):
         return f"tinygrad has no {each.name} of {strange[0]}" if strange else None
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME), _LOCK:

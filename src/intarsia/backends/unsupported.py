@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 
 _NEEDS: Mapping[str, str] = MappingProxyType(
     {

@@ -15,23 +15,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     Embedding,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
+    ProfileRequest,
     guard,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import is_constant
-from intarsia.backends.native import carried, library
-from intarsia.backends.onnxruntime import backend as host
-from intarsia.backends.onnxruntime import optimised, rules
+from intarsia.backends.native import bundled_library, library
+from intarsia.backends.onnxruntime import offline_optimisation, rules
+from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.backends.onnxruntime.embedding import embedding
 from intarsia.backends.onnxruntime.profiler import kernel_times
+from intarsia.backends.onnxruntime.session import PROVIDERS, option_values, serialised, session_options
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 from intarsia.partitioning.capability import Capability
@@ -49,7 +50,7 @@ _NOTHING = "no 3x3 stride-1 convolution to replace"
 _NOT_BLOCKED = "ONNX Runtime's own optimised model computes no 3x3 stride-1 convolution in its blocked layout"
 _LIBRARY = "libintarsia_winograd.so"
 _LOADER = "loader.py"
-_SAVED = (optimised.MODEL, optimised.WEIGHTS)
+_SAVED = (offline_optimisation.MODEL, offline_optimisation.WEIGHTS)
 
 
 class WinogradBackend(Backend):
@@ -58,15 +59,14 @@ class WinogradBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
-    machine_code = (carried.FILE,)
-    traits = host.OnnxRuntimeBackend.traits
-    extends = host.OnnxRuntimeBackend.name
+    machine_code = (bundled_library.FILE,)
+    traits = OnnxRuntimeBackend.traits
+    extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
-        *host.OnnxRuntimeBackend.gaps,
-        Gap(
-            what="Conv[3x3, stride 1, channels that are no multiple of the block]",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="ONNX Runtime's own kernel computes them, as all other convolutions",
+        *OnnxRuntimeBackend.gaps,
+        Gap.not_implemented(
+            "Conv[3x3, stride 1, channels that are no multiple of the block]",
+            "ONNX Runtime's own kernel computes them, as all other convolutions",
         ),
     )
 
@@ -98,9 +98,9 @@ class WinogradBackend(Backend):
         A partition of a graph may well have nothing to replace; a whole model must.
         """
         with guard(CompileError, _NAME):
-            plain = host.OnnxRuntimeBackend().compile(model, target, settings)
+            plain = serialised(model)
             whole = len(model.nodes) == len(model.graph.nodes)
-            return optimised.compiled(plain, model, _saving_options(), partial(_replaced, whole))
+            return offline_optimisation.compiled(plain, model, _saving_options(), partial(_replaced, whole))
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
         """What ONNX Runtime saved, and its borders with partitions of others."""
@@ -109,31 +109,20 @@ class WinogradBackend(Backend):
         return Embedding if "partitions" in meta else Saved
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """A session with the native library that the artifact brings; it is built here if that one does not fit."""
         with guard(LoadError, _NAME):
-            return optimised.loaded(artifact, weights, host.session_options(_values(target, settings)))
+            return offline_optimisation.loaded(artifact, weights, session_options(_values(target, settings)))
 
-    def kernel_times(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        feeds: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
-        runs: int,
-    ) -> Sequence[Sequence[tuple[str, float]]]:
+    def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]]:
         """By ONNX Runtime's profiler."""
 
         def opened(options: Any) -> Any:
-            return optimised.opened(artifact, weights, options)[0]
+            return offline_optimisation.opened(request.artifact, request.weights, options)[0]
 
-        return kernel_times(opened, host.session_options(_values(target, settings)), feeds, runs)
+        options = session_options(_values(request.target, request.settings))
+        return kernel_times(opened, options, request.feeds, request.runs)
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""
@@ -143,19 +132,19 @@ class WinogradBackend(Backend):
         """``model.onnx`` with ``weights.bin``, the library to register, ``options.json``, and what loads them."""
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
-            plain = host.OnnxRuntimeBackend().compile(model, target, settings)
-            content, _ = _replaced(False, optimised.optimise(plain, model, _saving_options(), folder))
-            (folder / optimised.MODEL).write_bytes(content)
+            plain = serialised(model)
+            content, _ = _replaced(False, offline_optimisation.optimise(plain, model, _saving_options(), folder))
+            (folder / offline_optimisation.MODEL).write_bytes(content)
             shutil.copyfile(library.built(), folder / _LIBRARY)
-        values = {"providers": host.PROVIDERS, "custom_ops_libraries": [_LIBRARY], **_values(target, settings)}
+        values = {"providers": PROVIDERS, "custom_ops_libraries": [_LIBRARY], **_values(target, settings)}
         (folder / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        loader = Path(host.__file__).with_name("loader.py")
+        loader = Path(rules.__file__).with_name("loader.py")
         shutil.copyfile(loader, folder / _LOADER)
         written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json", _LOADER))
         return tuple(path for path in written if path.exists())
 
     def _probe(self, lacking: Callable[[], library.Lack | None]) -> Availability:
-        found = host.OnnxRuntimeBackend().probe()
+        found = OnnxRuntimeBackend().probe()
         if not found.usable:
             return replace(found, fix=f"pip install 'intarsia[{self.extra}]'")
         lack = lacking()
@@ -165,7 +154,7 @@ class WinogradBackend(Backend):
 
 
 def _saving_options() -> Any:
-    return host.session_options(host.option_values("all", threads=1, spin=Spin.NEVER))
+    return session_options(option_values("all", threads=1, spin=Spin.NEVER))
 
 
 def _replaced(must: bool, content: bytes) -> tuple[bytes, dict[str, Any]]:
@@ -218,4 +207,4 @@ def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
 
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:
     # The model is optimised already; done again, the passes would find nothing but take their time.
-    return host.option_values("disable", thread_count(target, settings), settings.spin)
+    return option_values("disable", thread_count(target, settings), settings.spin)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option

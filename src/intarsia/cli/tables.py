@@ -10,7 +10,7 @@ import click
 from intarsia.cli.buckets import print_buckets
 from intarsia.cli.console import print_table, print_text
 from intarsia.report.needs import needs_told
-from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.report.reasons import (
     NOTHING,
     about_ms,
@@ -22,7 +22,7 @@ from intarsia.report.reasons import (
     opportunity,
     percent,
     signed_ms,
-    switches,
+    transitions,
     void,
 )
 from intarsia.wording import counted
@@ -32,7 +32,7 @@ MOST_PARTS = 8
 """Rows before the rest is only counted, so that all fits one screen."""
 _NO_FAILURES = {
     "capability": "refused",
-    "first look": "first look",
+    "prefilter": "prefilter",
     "interrupted": "interrupted",
     "memory": "memory",
     "no time": "no time",
@@ -46,7 +46,7 @@ Row = tuple[str, str, str, str]
 
 
 def print_plans(report: Json, *, verbose: bool = False) -> None:
-    """Every plan that raced, fastest first, what was timed apart, and the engines that could not run it, with why."""
+    """Every benchmarked plan, fastest first, what was timed apart, and the engines that could not run it, with why."""
     mixes = report.get("mixes", ())
     shown = [*report.get("reduced_precision", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
     timed = ranked((*report["singles"], *shown))
@@ -73,7 +73,7 @@ def _single_row(single: Json, report: Json) -> Row:
 def _mix_row(mix: Json) -> Row:
     gain, failure = mix.get("speedup_vs_best_single"), mix.get("failure")
     remarks = [
-        switches(mix["transitions"]),
+        transitions(mix["transitions"]),
         "" if gain is None else f"{gain['low']:.2f} to {gain['high']:.2f}",
         _unraced(mix) if failure is None else f"failed at {failure['stage']}: {failure['reason']}",
     ]
@@ -85,12 +85,12 @@ def _mix_row(mix: Json) -> Row:
 
 
 def _unraced(plan: Json) -> str:
-    """Its figure is of another time than those of the plans that raced each other."""
-    return "" if has_raced(plan) else "timed apart"
+    """Its figure is of another time than those of the plans that were benchmarked with each other."""
+    return "" if was_benchmarked(plan) else "timed apart"
 
 
 def _latency(plan: Json) -> str:
-    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
+    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
 
 
 def _engines(targets: Sequence[str]) -> str:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import cast
 
 from intarsia.config.canonical import check, complete, default_host
 from intarsia.config.combinations import default_executor, default_runtime
 from intarsia.config.device_table import DeviceTable
 from intarsia.config.driver_spec import elsewhere
-from intarsia.config.elements import CONFIG, ELEMENTS, Member, member
+from intarsia.config.elements import CONFIG, ELEMENTS, NestedConfig, member
 from intarsia.config.executor import EXECUTORS, Executor
 from intarsia.config.executor import LEVEL as EXECUTOR_LEVEL
 from intarsia.config.forms import read_any
 from intarsia.config.option_types import DefaultDeviceOf, LibraryOf
 from intarsia.config.runtime import LEVEL as RUNTIME_LEVEL
 from intarsia.config.runtime import RUNTIMES, Runtime
-from intarsia.spec import Kind, Level, ListOf, MapOf, Option, Order, Spec, SpecOf, schema
+from intarsia.spec import Kind, Level, ListOf, MapOf, Option, Order, SpecOf, schema
 from intarsia.target import KINDS, LEVELS, TAGS, Target, VirtualDevice, VirtualDeviceOf
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
@@ -57,7 +58,7 @@ _SHORT = frozenset({"targets", "host"})
 """Options that a priority list can say."""
 
 
-class CompilationConfig(Spec[Kind]):
+class CompilationConfig(NestedConfig):
     """One machine, from any form: see `of`.
 
     Two are equal when they mean the same: composites are spliced, and what would be derived anyway is left out.
@@ -96,9 +97,9 @@ class CompilationConfig(Spec[Kind]):
         return form if isinstance(form, CompilationConfig) else cls(form)
 
     @property
-    def targets(self) -> tuple[Member, ...]:
+    def targets(self) -> tuple[Target | CompilationConfig, ...]:
         """Targets and nested configurations, most preferred first, each once; no composites, and none states a host."""
-        return self._places.targets
+        return cast("tuple[Target | CompilationConfig, ...]", self._places.targets)
 
     @property
     def devices(self) -> Mapping[str, VirtualDevice]:

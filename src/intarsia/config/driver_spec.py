@@ -10,7 +10,7 @@ from typing import Self
 from intarsia.errors import SpecError
 from intarsia.spec import Kind, Level, Spec, read
 from intarsia.spec.types import Value
-from intarsia.target.target import ELSEWHERE
+from intarsia.target.elsewhere import ELSEWHERE
 
 
 class Drive(Spec[Kind]):

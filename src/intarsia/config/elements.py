@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, cast
 
-from intarsia.spec import ListOf, Placed, Spec
+from intarsia.spec import Kind, ListOf, Placed, Spec
 from intarsia.spec.problems import Where
 from intarsia.spec.syntax import Piece, layer, print_container
 from intarsia.spec.types import MOST_SPECS, OptionType, Reader, Value
 from intarsia.target import TAGS, Target
-
-if TYPE_CHECKING:
-    from intarsia.config.compilation import CompilationConfig
 
 CONFIG = "config"
 DEPLOYMENT = "deployment"
@@ -32,10 +30,27 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
 )
 """Fields that tell the level of a dict which names no kind; the first one that is there counts."""
 
+
+class NestedConfig(Spec[Kind]):
+    """What a list of targets asks of a configuration that stands in it. `CompilationConfig` is the one that does."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def targets(self) -> tuple[Member, ...]:
+        """Its own targets and nested configurations."""
+
+    @property
+    @abstractmethod
+    def device_type(self) -> str:
+        """The device type of its default device."""
+
+
+Member = Target | NestedConfig
+"""An element of a priority list without its device index."""
 Element = Spec[Any] | Placed
-"""What a priority list holds: a `Target`, a `Target` with a device index, or a nested `CompilationConfig`."""
-Member: TypeAlias = "Target | CompilationConfig"
-"""An element without its device index."""
+"""An element of a priority list: a `Member`, or a `Target` with a device index."""
 
 
 def member(element: Element) -> tuple[Member, int | None]:

@@ -12,6 +12,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.cost.records.record import Key
 from intarsia.cost.worker.protocol import Timed
 from intarsia.graph import Graph, Node
+from intarsia.graph.fingerprint import content_hash, fingerprint_of
 from intarsia.graph.reference.rounding import rounds
 from intarsia.partitioning import Partition
 from intarsia.runtime.artifact.machine import this_machine
@@ -40,7 +41,7 @@ def measurement_key(
     return Key(
         facts={
             "protocol": PROTOCOL,
-            "graph": graph.fingerprint_of(union),
+            "graph": fingerprint_of(graph, union),
             "partitions": [_facts(partition, position) for partition in partitions],
             "timed": timed if place is None else [timed, place],
             **judging_facts(graph),
@@ -60,7 +61,7 @@ def nodes_key(graph: Graph, partition: Partition, nodes: Sequence[Node], setting
 def stages_key(graph: Graph, partitions: Sequence[Partition], settings: RunSettings) -> Key:
     """The key of a check of a graph's rounding stages, which depends on the weights too."""
     facts = measurement_key(graph, partitions, "stages", settings).facts
-    return Key(facts={**facts, "content": graph.content_hash()})
+    return Key(facts={**facts, "content": content_hash(graph)})
 
 
 def judging_facts(graph: Graph) -> Mapping[str, Any]:

@@ -43,7 +43,8 @@ from intarsia.cost.worker.protocol import (
     Written,
 )
 from intarsia.cost.worker.repro import Origin, write_repro
-from intarsia.graph import Graph
+from intarsia.graph import Graph, extract
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning import Partition
 from intarsia.runtime.artifact.machine import this_machine
 
@@ -104,7 +105,7 @@ class Measurer:
         self._known: dict[str, Outcome] = {}
         weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
         self.timeout_s = PATIENCE.partition_s + PATIENCE.partition_s_per_gigabyte * weight_bytes / 1e9
-        facts = {"graph": graph.fingerprint, "machine": this_machine().fingerprint}
+        facts = {"graph": fingerprint_of(graph), "machine": this_machine().fingerprint}
         self.time = Timetable(deadline, store, facts, watch, weight_bytes)
 
     def start(self, several: Iterable[RunSettings]) -> None:
@@ -169,7 +170,7 @@ class Measurer:
 
     def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
         """Milliseconds of each node by its id, as the partition's engine reports them; empty if it reports none."""
-        nodes = self.graph.extract(partition.nodes).nodes
+        nodes = extract(self.graph, partition.nodes).nodes
         key = nodes_key(self.graph, partition, nodes, settings)
         entry: Entry[Mapping[str, Any]] = Entry(kind="nodes", key=key, read=dict, write=dict)
         found = recalled(self, entry)

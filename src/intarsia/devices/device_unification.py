@@ -89,7 +89,7 @@ class DeviceUnification:
         self._pins[root].append(pin)
         return True
 
-    def tie(self, first: int, second: int, why: str) -> bool:
+    def unite(self, first: int, second: int, why: str) -> bool:
         """Put two places on one device; ``False``, and nothing changes, if they are known to be on two.
 
         Args:
@@ -148,20 +148,20 @@ class DeviceUnification:
         return place
 
 
-def told(story: ConflictPath, name: Callable[[int], str]) -> str:
+def told(found: ConflictPath, name: Callable[[int], str]) -> str:
     """A clash as a message: both constraints, and what lies between."""
     lines = [
         "two device constraints cannot both hold:",
-        f"  {story.first.constraint}",
-        f"  {story.second.constraint}",
+        f"  {found.first.constraint}",
+        f"  {found.second.constraint}",
     ]
-    if story.path:
-        shown = [f"{why} {name(place)}" for why, place in story.path]
+    if found.path:
+        shown = [f"{why} {name(place)}" for why, place in found.path]
         if len(shown) > SHOWN:
             half = SHOWN // 2
             shown = [*shown[:half], f"… {len(shown) - SHOWN} more …", *shown[-half:]]
-        lines.append(f"  no copy can be made on the path between them: {' '.join([name(story.first.place), *shown])}")
+        lines.append(f"  no copy can be made on the path between them: {' '.join([name(found.first.place), *shown])}")
     else:
-        lines.append(f"  both are about {name(story.first.place)}")
+        lines.append(f"  both are about {name(found.first.place)}")
     lines.append("change one of them, or leave it out")
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference_io import VALUES, record_values
@@ -21,7 +21,7 @@ from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Workload, Write, Written
 from intarsia.errors import ConfigError, NoCoverError
 from intarsia.files import scratch
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.partitioning import Partition
 from intarsia.partitioning.capability import refusal_text
 from intarsia.runtime import Artifact, plan_of
@@ -82,7 +82,7 @@ def benchmark(
         artifact.changed_engines()
     graph = artifacts[0].graph()
     with scratch() as folder, machine_lock(watch):
-        graph.save(folder)
+        save_graph(graph, folder)
         record_values(folder / VALUES, graph_feeds(graph, seed))
         engines = enumerate(dict.fromkeys(against))
         built = [_built(graph, target, artifacts[0], folder, number, watch) for number, target in engines]

@@ -17,7 +17,6 @@ from intarsia.cost.worker.protocol import Failed, Open
 from intarsia.errors import BackendError, MismatchError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.runtime import Bucket
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.environment import load_environment
@@ -49,7 +48,7 @@ def check_ends(
     with scratch() as folder, WorkerClient(folder, environment) as worker:
         for number, (place, bucket, sizes) in enumerate(ends):
             watch(Progress(stage="check sizes", done=number, total=len(ends), note=str(bucket)))
-            at = graph.with_metadata({SIZES_KEY: dump_sizes(sizes)})
+            at = graph.with_sizes(sizes)
             values = reference_values(records.folder / "reference", at, (), seed)
             link = folder / VALUES
             link.unlink(missing_ok=True)

@@ -29,7 +29,6 @@ from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.custom_ops import unknown_values
 from intarsia.graph.reference.reference import evaluate
-from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.planning.engine_set import tells
 from intarsia.runtime import Artifact, check_feeds
 from intarsia.runtime.environment import load_environment
@@ -126,7 +125,7 @@ def _sizes(artifact: Artifact, graph: Graph) -> Iterator[tuple[Graph, Mapping[st
     if not artifact.buckets:
         yield graph, {}
     for bucket in artifact.buckets:
-        yield graph.with_metadata({SIZES_KEY: dump_sizes(bucket.sizes)}), bucket.sizes
+        yield graph.with_sizes(bucket.sizes), bucket.sizes
 
 
 def _admitted(artifact: Artifact, feeds: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:

@@ -11,13 +11,24 @@ from typing import TYPE_CHECKING, Any
 from intarsia.graph.graph import Graph
 from intarsia.graph.parts import Node, Value, Weight
 from intarsia.graph.ranges import SizeRange
-from intarsia.graph.store import open_graph
-from intarsia.graph.submodel import SubModel
+from intarsia.graph.store import open_graph, save_graph
+from intarsia.graph.submodel import SubModel, extract
 
 if TYPE_CHECKING:
     from intarsia.graph.normalisation.normalise import load_model
 
-__all__ = ["Graph", "Node", "SizeRange", "SubModel", "Value", "Weight", "load_model", "open_graph"]
+__all__ = [
+    "Graph",
+    "Node",
+    "SizeRange",
+    "SubModel",
+    "Value",
+    "Weight",
+    "extract",
+    "load_model",
+    "open_graph",
+    "save_graph",
+]
 
 
 def __getattr__(name: str) -> Any:

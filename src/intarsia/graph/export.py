@@ -1,9 +1,9 @@
-"""Parts of an ONNX model file: structure without weights, and each way in which a weight can be added."""
+"""Writes ONNX models: adds weights to a model without any, inside it or outside, and writes the file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -12,13 +12,7 @@ from google.protobuf.message import EncodeError
 from intarsia.errors import ModelError
 from intarsia.files import make_folder, replace_file, replacing
 from intarsia.graph.dtypes import STRING, elem_type_of, is_packed
-from intarsia.graph.legalise import written
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from intarsia.graph.parts import Value, Weight
-    from intarsia.graph.submodel import SubModel
+from intarsia.graph.parts import Weight
 
 MESSAGE_LIMIT = (1 << 31) - 1
 """Bytes in one protobuf message."""
@@ -27,36 +21,6 @@ INLINE_LIMIT = 1_500_000_000
 """Bytes of weights from which a stand-alone model gets a data file."""
 ALIGNMENT = 64
 """Of a weight inside a data file: a cache line, and what vector loads want."""
-
-
-def skeleton(
-    model: SubModel, opset: int | None, ir_version: int, respell: Collection[str] = frozenset()
-) -> onnx.ModelProto:
-    """Everything but the weights.
-
-    Args:
-        model: The partition.
-        opset: Version to write for ONNX's own operators; ``None`` where none is in use.
-        ir_version: Version to write.
-        respell: Ids of nodes to write as other operators.
-    """
-    graph = model.graph
-    proto = onnx.ModelProto(ir_version=ir_version, producer_name="intarsia")
-    used = _domains(node.proto for node in model.nodes)
-    for domain, version in graph.opsets.items():
-        if domain in used or domain == "":
-            number = opset if domain == "" and opset is not None else version
-            proto.opset_import.add(domain=domain, version=number)
-    for domain in sorted(used - graph.opsets.keys() - {""}):  # nodes of our own making
-        proto.opset_import.add(domain=domain, version=1)
-    proto.graph.name = graph.name
-    proto.graph.node.extend(written(model.nodes, graph, respell))
-    proto.graph.input.extend(map(_info, model.inputs))
-    proto.graph.output.extend(map(_info, model.outputs))
-    border = {value.name for value in model.outputs}
-    inner = (graph.values[name] for node in model.nodes for name in node.outputs if name and name not in border)
-    proto.graph.value_info.extend(_info(value) for value in inner if value.type_proto is not None)
-    return proto
 
 
 def add_inline(model: onnx.ModelProto, weight: Weight) -> None:
@@ -114,20 +78,20 @@ def serialise(model: onnx.ModelProto) -> bytes:
         raise ModelError(_TOO_LARGE) from error
 
 
-def write(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
-    """Finish ``proto`` with the weights of ``model`` and write it; each file appears whole or not at all."""
+def write(proto: onnx.ModelProto, weights: Sequence[Weight], path: Path) -> None:
+    """Finish ``proto`` with its weights and write it; each file appears whole or not at all."""
     make_folder(path.parent)
-    if sum(weight.nbytes for weight in model.weights.values()) <= INLINE_LIMIT:
-        for weight in model.weights.values():
+    if sum(weight.nbytes for weight in weights) <= INLINE_LIMIT:
+        for weight in weights:
             add_inline(proto, weight)
     else:
-        _write_data(model, path.with_name(path.name + ".data"), proto)
+        _write_data(proto, weights, path.with_name(path.name + ".data"))
     replace_file(path, serialise(proto))
 
 
-def _write_data(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
+def _write_data(proto: onnx.ModelProto, weights: Sequence[Weight], path: Path) -> None:
     with replacing(path) as draft, draft.open("wb") as stream:
-        for weight in model.weights.values():
+        for weight in weights:
             if weight.nbytes == 0 or not is_mappable(weight):
                 add_inline(proto, weight)
                 continue
@@ -139,18 +103,3 @@ def _write_data(model: SubModel, path: Path, proto: onnx.ModelProto) -> None:
 def raw(weight: Weight) -> memoryview:
     """A mappable weight's bytes, without a copy."""
     return weight.array().reshape(-1).view(np.uint8).data
-
-
-def _info(value: Value) -> onnx.ValueInfoProto:
-    return onnx.ValueInfoProto(name=value.name, type=value.type_proto)
-
-
-def _domains(nodes: Iterable[onnx.NodeProto]) -> set[str]:
-    """Operator domains in use, nested graphs included."""
-    found = set()
-    for node in nodes:
-        found.add(node.domain)
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                found |= _domains(graph.node)
-    return found

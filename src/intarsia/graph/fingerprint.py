@@ -6,11 +6,11 @@ once; artifacts and verification by the second.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -19,13 +19,10 @@ from xxhash import xxh3_128
 
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.dtypes import STRING, numpy_dtype
-from intarsia.graph.export import serialise, skeleton
-from intarsia.graph.sizes import sizes_text
-
-if TYPE_CHECKING:
-    from intarsia.graph.graph import Graph
-    from intarsia.graph.parts import Node, Weight
-    from intarsia.graph.submodel import SubModel
+from intarsia.graph.export import serialise
+from intarsia.graph.graph import SIZES_KEY, Graph
+from intarsia.graph.parts import Node, Weight
+from intarsia.graph.submodel import SubModel, extract
 
 _TINY_ELEMENTS = 16
 """Floating-point constants up to this size are structure: scales, bounds, epsilons."""
@@ -35,19 +32,31 @@ _CHUNK = 1 << 20
 """Elements looked at in one go."""
 
 
-def fingerprint(model: SubModel) -> str:
-    """Hex digest of a partition of a graph; see `SubModel.fingerprint`."""
-    text = _Canonical(model).text() + sizes_text(model.graph)  # what is measured at other sizes is another record
+def fingerprint_of(graph: Graph, node_ids: Iterable[str] | None = None) -> str:
+    """`model_fingerprint` of these nodes, or of the whole graph; computed once."""
+    # Copies with other metadata share the memo, and the sizes are in the metadata.
+    key = ("fingerprint", graph.metadata.get(SIZES_KEY, ""), *(graph.position if node_ids is None else node_ids))
+    if key not in graph.memo:
+        graph.memo[key] = model_fingerprint(extract(graph, key[2:]))
+    return str(graph.memo[key])
+
+
+def model_fingerprint(model: SubModel) -> str:
+    """Hex digest of what a sub-model computes: its structure, shapes, dtypes, and the class of each weight.
+
+    It is free of names, ids and most weight values, so equal blocks of a network have equal fingerprints.
+    """
+    text = _Canonical(model).text() + model.graph.metadata.get(SIZES_KEY, "")  # other sizes are measured apart
     return xxh3_128(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def content_hash(graph: Graph) -> str:
-    """Hex digest of structure, names and all weight bytes; see `Graph.content_hash`."""
-    sizes = sizes_text(graph)
+    """Hex digest of structure, names and all weight bytes. Reads every weight on the first call."""
+    sizes = graph.metadata.get(SIZES_KEY, "")
     key = ("content", sizes)
     if key not in graph.memo:
-        whole = graph.extract(graph.position)
-        digest = xxh3_128(serialise(skeleton(whole, graph.opsets.get(""), graph.ir_version)) + sizes.encode())
+        whole = extract(graph, graph.position).without_weights(graph.opsets.get(""), graph.ir_version)
+        digest = xxh3_128(serialise(whole) + sizes.encode())
         for name in sorted(graph.weights):
             weight = graph.weights[name]
             digest.update(repr((name, weight.dtype, weight.shape)).encode("utf-8", "surrogateescape"))

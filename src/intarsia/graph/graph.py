@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from intarsia.errors import PlanError
+from intarsia.graph.parts import Node, Value, Weight
 
-if TYPE_CHECKING:
-    from intarsia.graph.parts import Node, Value, Weight
-    from intarsia.graph.submodel import SubModel
+SIZES_KEY = "intarsia.sizes"
+"""The entry of a graph's metadata that holds `Graph.sizes`, as JSON with sorted keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Graph:
-    """A model after normalisation. Compared by identity; ``fingerprint`` and ``content_hash`` compare content.
+    """A model after normalisation. Equal only to itself; `graph.fingerprint` compares content.
 
     Attributes:
         nodes: In topological order.
@@ -63,61 +62,13 @@ class Graph:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Sizes of its open dimensions at which it is measured and checked; empty where every dimension is known."""
-        from intarsia.graph.sizes import sizes_text
+        """The sizes of its open dimensions at which it is measured and checked; empty if every dimension is known."""
+        return MappingProxyType(json.loads(self.metadata.get(SIZES_KEY, "{}")))
 
-        return MappingProxyType(json.loads(sizes_text(self) or "{}"))
-
-    @property
-    def fingerprint(self) -> str:
-        """Hex digest of structure, shapes, dtypes and the class of each weight, not of weight values or names."""
-        return self.fingerprint_of(self.position)
-
-    def fingerprint_of(self, node_ids: Iterable[str]) -> str:
-        """`SubModel.fingerprint` of these nodes, computed once."""
-        from intarsia.graph.sizes import sizes_text
-
-        # Copies with other metadata share the memo, and the sizes are in the metadata.
-        key = ("fingerprint", sizes_text(self), *node_ids)
-        if key not in self.memo:
-            self.memo[key] = self.extract(key[2:]).fingerprint
-        return str(self.memo[key])
-
-    def content_hash(self) -> str:
-        """Hex digest of everything, all weight bytes included. Reads every weight on the first call."""
-        from intarsia.graph.fingerprint import content_hash
-
-        return content_hash(self)
+    def with_sizes(self, sizes: Mapping[str, int]) -> Graph:
+        """The same graph, to be measured and checked at these sizes."""
+        return self.with_metadata({SIZES_KEY: json.dumps(dict(sorted(sizes.items())))})
 
     def with_metadata(self, entries: Mapping[str, str]) -> Graph:
-        """The same graph with these key-value pairs of its own, beside those that it has or in place of them."""
+        """The same graph with these key-value pairs added to its own; a new pair replaces one of the same key."""
         return replace(self, metadata=MappingProxyType({**self.metadata, **entries}))
-
-    def extract(self, node_ids: Iterable[str]) -> SubModel:
-        """The nodes of these ids as a model of its own that shares this graph's weights.
-
-        The set should be convex (see ``partition``): if it is not, the sub-model takes as an input a value that
-        depends on one of its own outputs.
-        """
-        from intarsia.graph.submodel import cut
-
-        return cut(self, node_ids)
-
-    @property
-    def weight_index(self) -> tuple[tuple[str, int, int], ...]:
-        """``(name, offset, nbytes)`` of each weight in ``weights.bin``; weights of equal bytes share an offset."""
-        from intarsia.graph.store import weight_index
-
-        return weight_index(self)
-
-    def structure(self) -> bytes:
-        """The model with small weights inside and large ones by offset in ``weights.bin``, for ``open_graph``."""
-        from intarsia.graph.store import structure
-
-        return structure(self)
-
-    def save(self, folder: str | Path) -> None:
-        """Write ``graph.onnx`` and ``weights.bin``: the folder appears whole, or stays as it was."""
-        from intarsia.graph.store import save
-
-        save(self, Path(folder))

@@ -5,7 +5,7 @@ Which nodes an engine wants written so is its own business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,23 +21,14 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 
-def written(nodes: Sequence[Node], graph: Graph, respell: Collection[str]) -> Iterator[onnx.NodeProto]:
-    """Nodes as ONNX writes them, those whose ids are in ``respell`` in other words."""
-    for node in nodes:
-        if node.id in respell:
-            yield from respelled(node, graph)
-        else:
-            yield node.proto
+def legalise(node: Node, graph: Graph) -> list[onnx.NodeProto]:
+    """The nodes to write instead of one whose operator is in `REWRITES`, in ONNX of opset 21 and later."""
+    rewrite = _Rewrite(node, graph)
+    REWRITES[node.op_type](rewrite)
+    return rewrite.nodes
 
 
-def respelled(node: Node, graph: Graph) -> list[onnx.NodeProto]:
-    """What to write instead of a node whose operator is one of `SPELLINGS`, in ONNX of opset 21 and later."""
-    speller = _Speller(node, graph)
-    SPELLINGS[node.op_type](speller)
-    return speller.nodes
-
-
-class _Speller:
+class _Rewrite:
     """Collects the nodes that stand for one; names of values in between are made from its first output."""
 
     def __init__(self, node: Node, graph: Graph) -> None:
@@ -84,119 +75,121 @@ class _Speller:
         self.nodes.append(helper.make_node(op_type, inputs, [self.node.outputs[0]], **attributes))
 
 
-def _cast_like(spell: _Speller) -> None:
-    spell.end("Cast", spell.inputs[:1], to=elem_type_of(spell.dtype(spell.node.outputs[0])))
+def _cast_like(rewrite: _Rewrite) -> None:
+    rewrite.end("Cast", rewrite.inputs[:1], to=elem_type_of(rewrite.dtype(rewrite.node.outputs[0])))
 
 
-def _less(spell: _Speller) -> None:
-    spell.end("Greater", spell.inputs[::-1])
+def _less(rewrite: _Rewrite) -> None:
+    rewrite.end("Greater", rewrite.inputs[::-1])
 
 
-def _equal(spell: _Speller) -> None:
-    orders = (spell.inputs, spell.inputs[::-1])
-    spell.end("And", [spell.add("GreaterOrEqual", order) for order in orders])
+def _equal(rewrite: _Rewrite) -> None:
+    orders = (rewrite.inputs, rewrite.inputs[::-1])
+    rewrite.end("And", [rewrite.add("GreaterOrEqual", order) for order in orders])
 
 
-def _where(spell: _Speller) -> None:
+def _where(rewrite: _Rewrite) -> None:
     """Every operand in the result's shape."""
-    result = spell.shape(spell.node.outputs[0])
-    sizes = spell.constant(np.array(result, np.int64))
-    spell.end("Where", [_stretched(spell, name, result, sizes) for name in spell.inputs])
+    result = rewrite.shape(rewrite.node.outputs[0])
+    sizes = rewrite.constant(np.array(result, np.int64))
+    rewrite.end("Where", [_stretched(rewrite, name, result, sizes) for name in rewrite.inputs])
 
 
-def _stretched(spell: _Speller, name: str, result: Shape, sizes: str) -> str:
-    return name if spell.shape(name) == result else spell.add("Expand", (name, sizes))
+def _stretched(rewrite: _Rewrite, name: str, result: Shape, sizes: str) -> str:
+    return name if rewrite.shape(name) == result else rewrite.add("Expand", (name, sizes))
 
 
-def _clip(spell: _Speller) -> None:
+def _clip(rewrite: _Rewrite) -> None:
     """The upper bound last: it holds where the bounds are crossed."""
-    data, low, high = (*spell.inputs, "", "")[:3]
+    data, low, high = (*rewrite.inputs, "", "")[:3]
     bounds = [(op_type, bound) for op_type, bound in (("Max", low), ("Min", high)) if bound]
     if not bounds:
-        spell.end("Identity", (data,))
+        rewrite.end("Identity", (data,))
         return
     for op_type, bound in bounds[:-1]:
-        data = spell.add(op_type, (data, bound))
+        data = rewrite.add(op_type, (data, bound))
     op_type, bound = bounds[-1]
-    spell.end(op_type, (data, bound))
+    rewrite.end(op_type, (data, bound))
 
 
-def _from_the_front(spell: _Speller) -> None:
+def _from_the_front(rewrite: _Rewrite) -> None:
     """The same operator, with indices that count from the end counted from the front."""
-    data, indices, *rest = spell.inputs
-    dtype = np.dtype(spell.dtype(indices))
-    sizes = spell.constant(np.array(_indexed(spell), dtype))
-    negative = spell.add("Less", (indices, spell.constant(np.array(0, dtype))))
-    shift = spell.add("Mul", (spell.add("Cast", (negative,), to=elem_type_of(dtype.name)), sizes))
-    counted = spell.add("Add", (indices, shift))
-    spell.end(spell.node.op_type, (data, counted, *rest), **spell.node.attributes)
+    data, indices, *rest = rewrite.inputs
+    dtype = np.dtype(rewrite.dtype(indices))
+    sizes = rewrite.constant(np.array(_indexed(rewrite), dtype))
+    negative = rewrite.add("Less", (indices, rewrite.constant(np.array(0, dtype))))
+    shift = rewrite.add("Mul", (rewrite.add("Cast", (negative,), to=elem_type_of(dtype.name)), sizes))
+    counted = rewrite.add("Add", (indices, shift))
+    rewrite.end(rewrite.node.op_type, (data, counted, *rest), **rewrite.node.attributes)
 
 
-def _indexed(spell: _Speller) -> int | Shape:
+def _indexed(rewrite: _Rewrite) -> int | Shape:
     """What each index is below: a size, or one for each number of a tuple."""
-    shape = spell.shape(spell.inputs[0])
-    if spell.node.op_type != "GatherND":
-        return shape[spell.axis(0)]
-    first = spell.attribute("batch_dims", 0)
-    return shape[first : first + spell.shape(spell.inputs[1])[-1]]
+    shape = rewrite.shape(rewrite.inputs[0])
+    if rewrite.node.op_type != "GatherND":
+        return shape[rewrite.axis(0)]
+    first = rewrite.attribute("batch_dims", 0)
+    return shape[first : first + rewrite.shape(rewrite.inputs[1])[-1]]
 
 
-def _last_of_equals(spell: _Speller) -> None:
+def _last_of_equals(rewrite: _Rewrite) -> None:
     """The first among the elements in reverse, from which the place follows."""
-    data = spell.inputs[0]
-    axis = spell.axis(0)
-    size = spell.shape(data)[axis]
-    reverse = spell.add("Gather", (data, spell.constant(np.arange(size)[::-1].copy())), axis=axis)
-    place = spell.add(spell.node.op_type, (reverse,), axis=axis, keepdims=spell.attribute("keepdims", 1))
-    spell.end("Sub", (spell.constant(np.array(size - 1, np.int64)), place))
+    data = rewrite.inputs[0]
+    axis = rewrite.axis(0)
+    size = rewrite.shape(data)[axis]
+    reverse = rewrite.add("Gather", (data, rewrite.constant(np.arange(size)[::-1].copy())), axis=axis)
+    place = rewrite.add(rewrite.node.op_type, (reverse,), axis=axis, keepdims=rewrite.attribute("keepdims", 1))
+    rewrite.end("Sub", (rewrite.constant(np.array(size - 1, np.int64)), place))
 
 
-def _lp_normalization(spell: _Speller) -> None:
+def _lp_normalization(rewrite: _Rewrite) -> None:
     """Where all is zero, zero by one: ONNX says zero there."""
-    data = spell.inputs[0]
-    axes = spell.constant(np.array([spell.axis(-1)], np.int64))
-    is_square = spell.attribute("p", 2) == 2
-    positive = spell.add("Mul", (data, data)) if is_square else spell.add("Abs", (data,))
-    norm = spell.add("ReduceSum", (positive, axes))
+    data = rewrite.inputs[0]
+    axes = rewrite.constant(np.array([rewrite.axis(-1)], np.int64))
+    is_square = rewrite.attribute("p", 2) == 2
+    positive = rewrite.add("Mul", (data, data)) if is_square else rewrite.add("Abs", (data,))
+    norm = rewrite.add("ReduceSum", (positive, axes))
     if is_square:
-        norm = spell.add("Sqrt", (norm,))
-    is_zero = spell.add("LessOrEqual", (norm, spell.constant(np.array(0, np.float32))))
-    divisor = spell.add("Add", (norm, spell.add("Cast", (is_zero,), to=onnx.TensorProto.FLOAT)))
-    spell.end("Div", (data, divisor))
+        norm = rewrite.add("Sqrt", (norm,))
+    is_zero = rewrite.add("LessOrEqual", (norm, rewrite.constant(np.array(0, np.float32))))
+    divisor = rewrite.add("Add", (norm, rewrite.add("Cast", (is_zero,), to=onnx.TensorProto.FLOAT)))
+    rewrite.end("Div", (data, divisor))
 
 
-def _layer_normalization(spell: _Speller) -> None:
+def _layer_normalization(rewrite: _Rewrite) -> None:
     """With a batch of one before all that is normalised together."""
-    data, *factors = spell.inputs
-    axes = spell.constant(np.array([0], np.int64))
-    batch = spell.add("Unsqueeze", (data, axes))
-    axis = spell.axis(-1) + 1
-    epsilon = float(spell.node.attributes.get("epsilon", 1e-5))
-    spell.end("Squeeze", (spell.add("LayerNormalization", (batch, *factors), axis=axis, epsilon=epsilon), axes))
+    data, *factors = rewrite.inputs
+    axes = rewrite.constant(np.array([0], np.int64))
+    batch = rewrite.add("Unsqueeze", (data, axes))
+    axis = rewrite.axis(-1) + 1
+    epsilon = float(rewrite.node.attributes.get("epsilon", 1e-5))
+    rewrite.end("Squeeze", (rewrite.add("LayerNormalization", (batch, *factors), axis=axis, epsilon=epsilon), axes))
 
 
-def _convolution(spell: _Speller) -> None:
+def _convolution(rewrite: _Rewrite) -> None:
     """Over two dimensions, with the pads stated."""
-    data, weight, *bias = spell.inputs
-    kernel, size = spell.shape(weight)[2:], spell.shape(data)[2:]
+    data, weight, *bias = rewrite.inputs
+    kernel, size = rewrite.shape(weight)[2:], rewrite.shape(data)[2:]
     ones = (1,) * len(kernel)
-    strides, dilations = (tuple(spell.node.attributes.get(name, ones)) for name in ("strides", "dilations"))
-    pads = _stated_pads(spell, kernel, size, strides, dilations)
-    rest: dict[str, Any] = {"group": spell.attribute("group", 1)}
+    strides, dilations = (tuple(rewrite.node.attributes.get(name, ones)) for name in ("strides", "dilations"))
+    pads = _stated_pads(rewrite, kernel, size, strides, dilations)
+    rest: dict[str, Any] = {"group": rewrite.attribute("group", 1)}
     if len(size) == 2:
-        spell.end("Conv", spell.inputs, kernel_shape=kernel, strides=strides, dilations=dilations, pads=pads, **rest)
+        rewrite.end(
+            "Conv", rewrite.inputs, kernel_shape=kernel, strides=strides, dilations=dilations, pads=pads, **rest
+        )
         return
-    row = spell.constant(np.array([2], np.int64))
-    image, weight = spell.add("Unsqueeze", (data, row)), spell.with_row(weight, row)
+    row = rewrite.constant(np.array([2], np.int64))
+    image, weight = rewrite.add("Unsqueeze", (data, row)), rewrite.with_row(weight, row)
     rest |= {"kernel_shape": (1, *kernel), "strides": (1, *strides), "dilations": (1, *dilations)}
-    result = spell.add("Conv", (image, weight, *bias), pads=(0, pads[0], 0, pads[1]), **rest)
-    spell.end("Squeeze", (result, row))
+    result = rewrite.add("Conv", (image, weight, *bias), pads=(0, pads[0], 0, pads[1]), **rest)
+    rewrite.end("Squeeze", (result, row))
 
 
-def _stated_pads(spell: _Speller, kernel: Shape, size: Shape, strides: Shape, dilations: Shape) -> Shape:
-    mode = spell.node.attributes.get("auto_pad", "NOTSET")
+def _stated_pads(rewrite: _Rewrite, kernel: Shape, size: Shape, strides: Shape, dilations: Shape) -> Shape:
+    mode = rewrite.node.attributes.get("auto_pad", "NOTSET")
     if mode == "NOTSET":
-        return tuple(spell.node.attributes.get("pads", (0, 0) * len(kernel)))
+        return tuple(rewrite.node.attributes.get("pads", (0, 0) * len(kernel)))
     if mode == "VALID":
         return (0, 0) * len(kernel)
     totals = [
@@ -208,11 +201,11 @@ def _stated_pads(spell: _Speller, kernel: Shape, size: Shape, strides: Shape, di
     return less + more if mode == "SAME_UPPER" else more + less
 
 
-def _transposed_convolution(spell: _Speller) -> None:
+def _transposed_convolution(rewrite: _Rewrite) -> None:
     """With pads and output padding stated, where ONNX has them follow from the shape of the result."""
-    data, weight, *_ = spell.inputs
-    kernel, size, made = spell.shape(weight)[2:], spell.shape(data)[2:], spell.shape(spell.node.outputs[0])[2:]
-    known = dict(spell.node.attributes)
+    data, weight, *_ = rewrite.inputs
+    kernel, size, made = rewrite.shape(weight)[2:], rewrite.shape(data)[2:], rewrite.shape(rewrite.node.outputs[0])[2:]
+    known = dict(rewrite.node.attributes)
     mode, _ = known.pop("auto_pad", "NOTSET"), known.pop("output_shape", None)
     ones = (1,) * len(kernel)
     known = {"strides": ones, "dilations": ones, "output_padding": (0,) * len(kernel), **known, "kernel_shape": kernel}
@@ -224,46 +217,46 @@ def _transposed_convolution(spell: _Speller) -> None:
     known["pads"] = less + rest if mode == "SAME_UPPER" else rest + less
     extra = zip(known["output_padding"], made, full, strict=True)
     known["output_padding"] = tuple(more + max(one - other, 0) for more, one, other in extra)
-    spell.end("ConvTranspose", spell.inputs, **known)
+    rewrite.end("ConvTranspose", rewrite.inputs, **known)
 
 
-def _gelu(spell: _Speller) -> None:
-    data = spell.inputs[0]
-    scaled = spell.add("Mul", (data, spell.constant(np.array(np.sqrt(0.5), np.float32))))
-    above = spell.add("Add", (spell.add("Erf", (scaled,)), spell.constant(np.array(1, np.float32))))
-    half = spell.add("Mul", (data, spell.constant(np.array(0.5, np.float32))))
-    spell.end("Mul", (half, above))
+def _gelu(rewrite: _Rewrite) -> None:
+    data = rewrite.inputs[0]
+    scaled = rewrite.add("Mul", (data, rewrite.constant(np.array(np.sqrt(0.5), np.float32))))
+    above = rewrite.add("Add", (rewrite.add("Erf", (scaled,)), rewrite.constant(np.array(1, np.float32))))
+    half = rewrite.add("Mul", (data, rewrite.constant(np.array(0.5, np.float32))))
+    rewrite.end("Mul", (half, above))
 
 
-def _gemm(spell: _Speller) -> None:
-    left, *rest = spell.inputs
-    attributes = {**spell.node.attributes, "transA": 0}
-    spell.end("Gemm", (spell.add("Transpose", (left,), perm=(1, 0)), *rest), **attributes)
+def _gemm(rewrite: _Rewrite) -> None:
+    left, *rest = rewrite.inputs
+    attributes = {**rewrite.node.attributes, "transA": 0}
+    rewrite.end("Gemm", (rewrite.add("Transpose", (left,), perm=(1, 0)), *rest), **attributes)
 
 
-def _matrices(spell: _Speller) -> None:
+def _matrices(rewrite: _Rewrite) -> None:
     """Vectors as matrices of one row on the left and one column on the right."""
-    left, right = spell.inputs
+    left, right = rewrite.inputs
     added = []
-    if len(spell.shape(left)) == 1:
-        left = spell.add("Unsqueeze", (left, spell.constant(np.array([0], np.int64))))
+    if len(rewrite.shape(left)) == 1:
+        left = rewrite.add("Unsqueeze", (left, rewrite.constant(np.array([0], np.int64))))
         added.append(-2)
-    if len(spell.shape(spell.inputs[1])) == 1:
-        right = spell.add("Unsqueeze", (right, spell.constant(np.array([1], np.int64))))
+    if len(rewrite.shape(rewrite.inputs[1])) == 1:
+        right = rewrite.add("Unsqueeze", (right, rewrite.constant(np.array([1], np.int64))))
         added.append(-1)
-    product = spell.add("MatMul", (left, right))
-    spell.end("Squeeze", (product, spell.constant(np.array(added, np.int64))))
+    product = rewrite.add("MatMul", (left, right))
+    rewrite.end("Squeeze", (product, rewrite.constant(np.array(added, np.int64))))
 
 
-def _mean(spell: _Speller) -> None:
+def _mean(rewrite: _Rewrite) -> None:
     """Sums of two at a time."""
-    total, *rest = spell.inputs
+    total, *rest = rewrite.inputs
     for name in rest:
-        total = spell.add("Add", (total, name))
-    spell.end("Div", (total, spell.constant(np.array(len(spell.inputs), np.float32))))
+        total = rewrite.add("Add", (total, name))
+    rewrite.end("Div", (total, rewrite.constant(np.array(len(rewrite.inputs), np.float32))))
 
 
-SPELLINGS: Mapping[str, Callable[[_Speller], None]] = {
+REWRITES: Mapping[str, Callable[[_Rewrite], None]] = {
     "ArgMax": _last_of_equals,
     "ArgMin": _last_of_equals,
     "CastLike": _cast_like,

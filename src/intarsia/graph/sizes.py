@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import onnx
 
 from intarsia.graph.build import tensor_shape
 from intarsia.graph.dtypes import element_bytes
+from intarsia.graph.graph import Graph
 from intarsia.graph.inference import INFERENCE_ERRORS
-
-if TYPE_CHECKING:
-    from intarsia.graph.graph import Graph
-    from intarsia.graph.parts import Value
-
-SIZES_KEY = "intarsia.sizes"
-"""The entry of a graph's metadata that holds the sizes at which it is measured."""
+from intarsia.graph.parts import Value
+from intarsia.graph.store import structure
 
 Dims = tuple[int | str, ...]
 """A shape with the names of open dimensions in it."""
-
-
-def sizes_text(graph: Graph) -> str:
-    """The sizes in one canonical text; empty where no dimension is open."""
-    return graph.metadata.get(SIZES_KEY, "")
-
-
-def dump_sizes(sizes: Mapping[str, int]) -> str:
-    """What `sizes_text` gives back."""
-    return json.dumps(dict(sorted(sizes.items())))
 
 
 def input_dims(graph: Graph) -> dict[str, Dims]:
@@ -60,7 +44,7 @@ def estimated(graph: Graph) -> Graph:
     if not graph.sizes:
         return graph
     model = onnx.ModelProto()
-    model.ParseFromString(graph.structure())
+    model.ParseFromString(structure(graph))
     model.graph.ClearField("value_info")
     for info in model.graph.input:
         for dim in info.type.tensor_type.shape.dim:

@@ -6,9 +6,9 @@ The two files together are an ordinary ONNX model with external data, but openin
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
@@ -18,12 +18,11 @@ from intarsia.errors import ModelError
 from intarsia.files import make_folder, replacing
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import dtype_name, element_bytes, numpy_dtype
-from intarsia.graph.export import ALIGNMENT, add_external, add_inline, is_mappable, raw, serialise, skeleton
+from intarsia.graph.export import ALIGNMENT, add_external, add_inline, is_mappable, raw, serialise
 from intarsia.graph.fingerprint import weight_digest
+from intarsia.graph.graph import Graph
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Weight, map_file
-
-if TYPE_CHECKING:
-    from intarsia.graph.graph import Graph
+from intarsia.graph.submodel import extract
 
 STRUCTURE = "graph.onnx"
 WEIGHTS = "weights.bin"
@@ -41,12 +40,9 @@ def weight_index(graph: Graph) -> tuple[tuple[str, int, int], ...]:
 
 def structure(graph: Graph) -> bytes:
     """The graph with small weights inside and the others by their place in ``weights.bin``."""
-    whole = graph.extract(graph.position)
-    model = skeleton(whole, graph.opsets.get(""), graph.ir_version)
-    model.graph.ClearField("input")
-    model.graph.input.extend(_info(graph, name) for name in graph.inputs)
-    model.graph.ClearField("output")
-    model.graph.output.extend(_info(graph, name) for name in graph.outputs)
+    inputs, outputs = (tuple(graph.values[name] for name in names) for names in (graph.inputs, graph.outputs))
+    whole = replace(extract(graph, graph.position), inputs=inputs, outputs=outputs)
+    model = whole.without_weights(graph.opsets.get(""), graph.ir_version)
     for key, text in graph.metadata.items():
         model.metadata_props.add(key=key, value=text)
     offsets = {name: offset for name, offset, _ in weight_index(graph)}
@@ -58,13 +54,14 @@ def structure(graph: Graph) -> bytes:
     return serialise(model)
 
 
-def save(graph: Graph, folder: Path) -> None:
-    """Write both files into a folder, in place of any earlier graph there: the structure comes when all else is whole.
+def save_graph(graph: Graph, folder: str | Path) -> None:
+    """Write both files into a folder, in place of any earlier graph there: the structure appears once all is written.
 
     Raises:
         OutputError: Nothing can be written there.
         DiskError: The disk is full.
     """
+    folder = Path(folder)
     make_folder(folder)
     with replacing(folder / STRUCTURE, lasts=False) as described:
         described.write_bytes(structure(graph))
@@ -78,10 +75,10 @@ def save(graph: Graph, folder: Path) -> None:
 
 
 def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Graph:
-    """The graph that ``structure()`` described, over mapped weights.
+    """The graph that `structure` described, over mapped weights.
 
     Args:
-        structure: What ``graph.structure()`` returned.
+        structure: What `structure` returned.
         weights_file: The file that holds the weights; it must not change while the graph is in use.
         base_offset: Where in that file ``weights.bin`` begins.
 
@@ -110,8 +107,8 @@ def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Gr
         graph = build(model, weights)
     except ModelError:
         raise
-    except Exception as foreign:  # of a graph that nobody checked, the libraries for ONNX raise whatever comes of it
-        raise ModelError(f"the stored graph is damaged: {foreign or type(foreign).__name__}") from foreign
+    except Exception as raised:  # of a graph that nobody checked, the libraries for ONNX raise whatever comes of it
+        raise ModelError(f"the stored graph is damaged: {raised or type(raised).__name__}") from raised
     graph.memo["weight_index"] = tuple((name, *place) for name, place in places.items())
     return graph
 
@@ -130,10 +127,6 @@ def _laid_out(graph: Graph) -> list[tuple[str, int, int]]:
             end = places[key] + weight.nbytes
         index.append((weight.name, places[key], weight.nbytes))
     return index
-
-
-def _info(graph: Graph, name: str) -> onnx.ValueInfoProto:
-    return onnx.ValueInfoProto(name=name, type=graph.values[name].type_proto)
 
 
 def _place(tensor: onnx.TensorProto) -> tuple[int, int]:

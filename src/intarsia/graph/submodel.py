@@ -6,18 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import onnx
 
 from intarsia.errors import ModelError
 from intarsia.graph import export
-from intarsia.graph.fingerprint import fingerprint
+from intarsia.graph.graph import Graph
+from intarsia.graph.legalise import legalise
 from intarsia.graph.normalisation.opset import lowered
-
-if TYPE_CHECKING:
-    import onnx
-
-    from intarsia.graph.graph import Graph
-    from intarsia.graph.parts import Node, Value, Weight
+from intarsia.graph.parts import Node, Value, Weight
 
 WeightPlace = Literal["inline", "external", "inputs"]
 
@@ -39,14 +37,6 @@ class SubModel:
     outputs: tuple[Value, ...]
     weights: Mapping[str, Weight]
     graph: Graph = field(repr=False)
-
-    @property
-    def fingerprint(self) -> str:
-        """Hex digest of what the partition computes and on what class of weights.
-
-        Free of names and ids, so equal blocks of a network have equal fingerprints.
-        """
-        return fingerprint(self)
 
     def with_outputs(self, names: Iterable[str]) -> SubModel:
         """The same partition, with further values that it computes among its outputs."""
@@ -88,8 +78,7 @@ class SubModel:
         """What `to_bytes` writes, for engines whose reader is Python code and takes it as it is in memory."""
         if weights == "inline":
             export.check_fits(self.weights.values())
-        opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
-        model = export.skeleton(self, opset, ir_version)
+        model = self.without_weights(*lowered(self.nodes, self.graph, max_opset, max_ir))
         for weight in self.weights.values():
             if weight.nbytes <= small_bytes or weights == "inline":
                 export.add_inline(model, weight)
@@ -104,7 +93,7 @@ class SubModel:
         path: str | Path,
         max_opset: int | None = None,
         max_ir: int | None = None,
-        respell: Collection[str] = frozenset(),
+        legalised: Collection[str] = frozenset(),
     ) -> None:
         """Write a stand-alone ``.onnx`` file; above 1.5 GB the weights go to ``<name>.data`` beside it.
 
@@ -112,17 +101,49 @@ class SubModel:
             path: Where to.
             max_opset: Newest version of ONNX's own operators that the reader knows.
             max_ir: Newest IR version that the reader knows.
-            respell: Ids of nodes to write as other operators that give the same values (`graph.legalise`).
+            legalised: Ids of nodes to write as other operators that give the same values (`graph.legalise`).
 
         Raises:
             ModelError: An operator has no equal in the older opset.
         """
-        opset, ir_version = lowered(self.nodes, self.graph, max_opset, max_ir)
-        export.write(self, Path(path), export.skeleton(self, opset, ir_version, respell))
+        model = self.without_weights(*lowered(self.nodes, self.graph, max_opset, max_ir), legalised)
+        export.write(model, tuple(self.weights.values()), Path(path))
+
+    def without_weights(
+        self, opset: int | None, ir_version: int, legalised: Collection[str] = frozenset()
+    ) -> onnx.ModelProto:
+        """The partition as an ONNX model that still lacks its weights.
+
+        Args:
+            opset: Version to write for ONNX's own operators; ``None`` where none is in use.
+            ir_version: Version to write.
+            legalised: Ids of nodes to write as other operators.
+        """
+        graph = self.graph
+        proto = onnx.ModelProto(ir_version=ir_version, producer_name="intarsia")
+        used = _domains(node.proto for node in self.nodes)
+        for domain, version in graph.opsets.items():
+            if domain in used or domain == "":
+                number = opset if domain == "" and opset is not None else version
+                proto.opset_import.add(domain=domain, version=number)
+        for domain in sorted(used - graph.opsets.keys() - {""}):  # nodes of our own making
+            proto.opset_import.add(domain=domain, version=1)
+        proto.graph.name = graph.name
+        for node in self.nodes:
+            proto.graph.node.extend(legalise(node, graph) if node.id in legalised else (node.proto,))
+        proto.graph.input.extend(map(value_info, self.inputs))
+        proto.graph.output.extend(map(value_info, self.outputs))
+        border = {value.name for value in self.outputs}
+        inner = (graph.values[name] for node in self.nodes for name in node.outputs if name and name not in border)
+        proto.graph.value_info.extend(value_info(value) for value in inner if value.type_proto is not None)
+        return proto
 
 
-def cut(graph: Graph, node_ids: Iterable[str]) -> SubModel:
-    """The sub-model of these nodes; each id may come once or more, in any order.
+def extract(graph: Graph, node_ids: Iterable[str]) -> SubModel:
+    """The nodes of these ids as a model of their own, which shares the graph's weights.
+
+    The ids may repeat and come in any order. The set should be convex (see `intarsia.partitioning`): if it is not, the
+    sub-model takes as an input a value that depends on one of its own outputs.
 
     Raises:
         PlanError: An id is not in the graph.
@@ -155,3 +176,19 @@ def _read(graph: Graph, nodes: Iterable[Node], members: Collection[int]) -> tupl
         elif (value := graph.values[name]).producer not in members:
             inputs.append(value)
     return tuple(inputs), weights
+
+
+def value_info(value: Value) -> onnx.ValueInfoProto:
+    """A value's name and type as ONNX writes them."""
+    return onnx.ValueInfoProto(name=value.name, type=value.type_proto)
+
+
+def _domains(nodes: Iterable[onnx.NodeProto]) -> set[str]:
+    """Operator domains in use, nested graphs included."""
+    found = set()
+    for node in nodes:
+        found.add(node.domain)
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                found |= _domains(graph.node)
+    return found

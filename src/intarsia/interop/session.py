@@ -17,6 +17,7 @@ from intarsia.driver import Strategy
 from intarsia.errors import ConfigError, FeedError, IntarsiaError
 from intarsia.graph.bind import Shapes, stated_shapes
 from intarsia.graph.reading.interface import interface_of
+from intarsia.graph.store import structure
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.compiled import BUDGET_S, Settings, compiled
 from intarsia.interop.failures import as_theirs
@@ -131,7 +132,7 @@ class InferenceSession:
         source, settings = self._source, self._settings
         if isinstance(source, str | os.PathLike) and Path(source).suffix == ARTIFACT_SUFFIX:
             artifact = _opened(Path(source), settings, self._trust)
-            interface = interface_of(artifact.graph().structure())
+            interface = interface_of(structure(artifact.graph()))
             models = SizedModels(lambda _: CompiledModel(artifact), {})
         elif self._trust != UNSTATED:
             raise ConfigError(

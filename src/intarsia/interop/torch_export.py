@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import guard
+from intarsia.backends.contract import guard
 from intarsia.errors import BackendUnavailableError, CompileError, UnsupportedError
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def opportunities_json(chosen: Candidate, alternatives: AlternativeCosts) -> lis
             "target": str(opportunity.target),
             "segments": [opportunity.start, opportunity.end],
             "gain_ms": opportunity.gain_ms,
-            "transitions": opportunity.switches,
+            "transitions": opportunity.transitions,
             "transition_ms": opportunity.transition_ms,
         }
         for opportunity in alternatives.opportunities(engines.pop())

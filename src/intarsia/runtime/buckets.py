@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
 from intarsia.graph.ranges import Ranges, SizeRange
 from intarsia.graph.sizes import Dims

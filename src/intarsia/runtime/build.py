@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Embedding, EngineArtifact, Executable, Traits
+from intarsia.backends.contract import Embedding, EngineArtifact, Executable, Traits
 from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
-from intarsia.graph import Graph, SubModel
+from intarsia.graph import Graph, SubModel, extract
 from intarsia.runtime.compiled_parts import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.branches import BranchExecutor
@@ -74,7 +74,7 @@ def _compiled(
     if known is not None:
         return known
     start = time.perf_counter()
-    artifact = _compile(graph.extract(step.nodes), step, settings)
+    artifact = _compile(extract(graph, step.nodes), step, settings)
     seconds = time.perf_counter() - start
     if partitions:
         partitions.put(backend, step, settings, artifact, seconds)
@@ -180,10 +180,10 @@ class _Main:
         return step.target == self.target
 
     def compile(self, graph: Graph) -> EngineArtifact:
-        whole = graph.extract(node for step in self.plan.steps for node in step.nodes)
+        whole = extract(graph, (node for step in self.plan.steps for node in step.nodes))
         others = [step for step in self.plan.steps if not self.holds(step)]
         able = [number for number, step in enumerate(others) if _follows_blocks(step)]
-        partitions = [graph.extract(step.nodes) for step in others]
+        partitions = [extract(graph, step.nodes) for step in others]
         return self.embedding.compile(whole, partitions, able, self.target, self.plan.settings)
 
 

@@ -10,7 +10,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from intarsia.backends.contract.backend import Backend, EngineArtifact
+from intarsia.backends.contract import Backend, EngineArtifact
 from intarsia.config.settings import RunSettings
 from intarsia.files import place_folder
 from intarsia.runtime.plan import Step

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
 from intarsia.files import make_folder, place_file
 from intarsia.forks import Forkable, left_behind

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
-from intarsia.graph import Graph, Value
+from intarsia.graph import Graph, Value, extract
 from intarsia.partitioning import Partition
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_type
@@ -61,9 +61,9 @@ class Plan:
         return tuple(dict.fromkeys(registry.engine_of(step.target) for step in self.steps))
 
     @property
-    def switches(self) -> int:
+    def transitions(self) -> int:
         """How often one engine hands over to another during one run."""
-        return switches(self.partitions)
+        return transitions(self.partitions)
 
     @property
     def fingerprint(self) -> str:
@@ -79,7 +79,7 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
     """Work out the borders of partitions that are already in a runnable order."""
     steps = []
     for partition in partitions:
-        extracted = graph.extract(partition.nodes)
+        extracted = extract(graph, partition.nodes)
         steps.append(
             Step(
                 target=partition.target,
@@ -104,7 +104,7 @@ def _precise(step: Step) -> tuple[object, ...]:
     return () if step.precision is None else (step.precision.facts(),)
 
 
-def switches(partitions: Iterable[Partition]) -> int:
+def transitions(partitions: Iterable[Partition]) -> int:
     """How often one engine hands over to another."""
     return sum(a != b for a, b in pairwise(partition.target.kind.name for partition in partitions))
 

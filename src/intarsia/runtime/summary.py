@@ -8,7 +8,7 @@ from html import escape
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import ArtifactError
 from intarsia.wording import counted
 

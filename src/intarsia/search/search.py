@@ -82,8 +82,8 @@ def _shown_or_not(job: Compilation, measurer: Measurer, deadline: Deadline, prog
 
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     singles = tune_singles(job.problem, measurer, progress, deadline)
-    if job.problem.settings.survey:
-        measurer.time.keep_last(_survey_s(measurer, singles, deadline))
+    if job.problem.settings.footprints:
+        measurer.time.keep_last(_footprints_s(measurer, singles, deadline))
     collage = _collage(job, measurer, singles, deadline, progress)
     plans = _plans(singles)
     mixes = [mix.candidate for mix in collage.mixes] if collage else []
@@ -136,7 +136,7 @@ def _collage(
             return replace(from_json(job.problem, stored), is_replayed=True)
         except (IntarsiaError, ValueError) as error:
             measurer.store.discard(key, str(error))
-    measurer.time.keep(_race_s(measurer, singles))
+    measurer.time.keep(_benchmark_s(measurer, singles))
     mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     result = mixes.run(deadline.part(_search_s(measurer, deadline)))
     measurer.time.keep(0.0)
@@ -145,15 +145,15 @@ def _collage(
     return result
 
 
-def _survey_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:
+def _footprints_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:
     """Seconds for loading each engine once more, but no more than its share."""
     engines = [registry.engine_of(single.target) for single in singles if single.candidates]
     needed = sum(measurer.time.process_s + measurer.time.whole_s([engine]) for engine in engines)
     return min(needed, SHARES.footprints_most * deadline.seconds)
 
 
-def _race_s(measurer: Measurer, singles: Sequence[Single]) -> float:
-    """Seconds that a race between the best engine and a mix needs."""
+def _benchmark_s(measurer: Measurer, singles: Sequence[Single]) -> float:
+    """Seconds that a benchmark between the best engine and a mix needs."""
     best = min(singles, key=lambda single: single.outcome.cost_ms)
     engine = registry.engine_of(best.target)
     ms = min(best.outcome.cost_ms, DECISION.kept_ms)

@@ -62,7 +62,7 @@ def stream_of(
     """
     if wanted is not None and job.run.pipeline is not None:
         return StreamChoice(candidate=_driven(wanted, job.run.pipeline))
-    executor = job.team.config.executor
+    executor = job.engine_set.config.executor
     if executor.kind.name != _PIPELINE:
         return StreamChoice(candidate=wanted)
     pool = finalists if wanted is None else [wanted]

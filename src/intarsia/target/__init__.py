@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from intarsia.target.aliases import ALIASES
+from intarsia.target.base_device import least_specialised, resolve_base
 from intarsia.target.dispatch import Dispatch
 from intarsia.target.features import Features
 from intarsia.target.kinds.catalogue import KINDS
@@ -11,11 +12,9 @@ from intarsia.target.kinds.kind import DEVICE_TYPES, TargetKind
 from intarsia.target.kinds.registration import register_kind
 from intarsia.target.origins import Origin, origins
 from intarsia.target.priority import PriorityList, one_host, parse_targets, read_priority_list
-from intarsia.target.refines import least_specialised, resolve_base
-from intarsia.target.scope import target_or_current
 from intarsia.target.tagging import LEVELS, list_tags, load_tags, register_tag
 from intarsia.target.tags import TAGS
-from intarsia.target.target import Target
+from intarsia.target.target import Target, target_or_current
 from intarsia.target.virtual_device import VirtualDevice, VirtualDeviceOf
 
 __all__ = [

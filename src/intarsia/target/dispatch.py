@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Generic, ParamSpec, TypeVar
 
 from intarsia.spec import Registry
-from intarsia.target.scope import current
 from intarsia.target.target import Target
 
 P = ParamSpec("P")
@@ -67,4 +66,4 @@ class Dispatch(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the implementation of the target in scope."""
-        return self.implementation(current())(*args, **kwargs)
+        return self.implementation(Target.current())(*args, **kwargs)

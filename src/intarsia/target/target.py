@@ -6,49 +6,26 @@ A target holds no device index, no executor and nothing of how a plan is searche
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
 from intarsia.errors import SpecError
 from intarsia.spec import Level, Spec, read
 from intarsia.spec.schema import Options
 from intarsia.spec.types import Value
-from intarsia.target import scope
 from intarsia.target.aliases import ALIASES
+from intarsia.target.elsewhere import ELSEWHERE
 from intarsia.target.facts import DeviceFacts
 from intarsia.target.kinds.catalogue import KINDS, plugin_kind
 from intarsia.target.kinds.kind import TargetKind
-from intarsia.target.refines import refines
 from intarsia.target.tags import TAGS
 
 if TYPE_CHECKING:
     from intarsia.target.features import Features
-
-_EXECUTOR = "how a whole model is driven belongs to the executor of a compilation configuration"
-_RUNTIME = "what runs the compiled model belongs to the runtime of a compilation configuration"
-_SEARCH = "how a plan is searched is a setting of compile(), not part of a machine"
-_GREEDY = "it is an argument of intarsia.partitioning.greedy(), and compile() has no such setting"
-ELSEWHERE: Mapping[str, str] = MappingProxyType(
-    {
-        "executor": _EXECUTOR,
-        "link-params": _EXECUTOR,
-        "unpacked-api": _EXECUTOR,
-        "interface-api": _EXECUTOR,
-        "workspace-byte-alignment": _EXECUTOR,
-        "constant-byte-alignment": _EXECUTOR,
-        "constants-byte-alignment": _EXECUTOR,
-        "runtime": _RUNTIME,
-        "system-lib": _RUNTIME,
-        "partition": _SEARCH,
-        "budget": _SEARCH,
-        "seed": _SEARCH,
-        "min-nodes": _GREEDY,
-        "min-flops": _GREEDY,
-        "spin": "what idle threads may do is a setting of the plan",
-        "from_device": "probing is asked for by Target.from_device(), which writes out what it finds",
-    }
-)
-"""Options that a target refuses, each with where it goes."""
+_SCOPE: ContextVar[tuple[Target, ...]] = ContextVar("targets in scope", default=())
+"""The targets of the ``with`` blocks around the caller, innermost last. Each thread and each task has its own."""
+_NOT_COMPARED = frozenset({"base", "host", "keys"})
+"""Options that say the same of different things: an engine's keys are its own, and hosts are merged by the config."""
 
 
 class Target(DeviceFacts, Spec[TargetKind]):
@@ -97,9 +74,9 @@ class Target(DeviceFacts, Spec[TargetKind]):
     @classmethod
     def detect(cls) -> Target:
         """This machine's CPU as a target that states what was found: processor, features, cores it may use."""
-        from intarsia.target.detect import detect_cpu
+        from intarsia.target.hardware import cpu_options
 
-        return detect_cpu()
+        return cls(cpu_options())
 
     @classmethod
     def from_device(cls, device: str, index: int = 0) -> Target:
@@ -108,9 +85,9 @@ class Target(DeviceFacts, Spec[TargetKind]):
         Raises:
             SpecError: It is no device type that can be looked at, or there is no such device.
         """
-        from intarsia.target.detect import from_device
+        from intarsia.target.hardware import options_at
 
-        return from_device(device, index)
+        return cls(options_at(device, index))
 
     @classmethod
     def current(cls, *, allow_none: bool = True) -> Target | None:
@@ -119,14 +96,22 @@ class Target(DeviceFacts, Spec[TargetKind]):
         Raises:
             SpecError: There is none, and ``allow_none`` is false.
         """
-        return scope.current(allow_none=allow_none)
+        stack = _SCOPE.get()
+        if not stack and not allow_none:
+            raise SpecError("no target is in scope; pass one, or call inside 'with Target(…):'")
+        return stack[-1] if stack else None
 
     def __enter__(self) -> Self:
-        scope.enter(self)
+        _SCOPE.set((*_SCOPE.get(), self))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        scope.leave(self)
+        *around, innermost = _SCOPE.get() or (None,)
+        if innermost is not self:  # blocks were left in another order than they were entered
+            raise SpecError(
+                f"cannot leave the scope of {str(self)!r}: the innermost scope is that of {str(innermost)!r}"
+            )
+        _SCOPE.set(tuple(filter(None, around)))
 
     @property
     def host(self) -> Target | None:
@@ -168,7 +153,15 @@ class Target(DeviceFacts, Spec[TargetKind]):
 
         Both are of one device type, and agree in all that both state; so does this one's ``base``, where stated.
         """
-        return refines(self, other)
+        if self.device_type != other.device_type or not self.kind.takes(other.kind, other.device_type):
+            return False
+        base = self.base
+        return self._agrees(other) and (base is None or (base.kind is other.kind and base._agrees(other)))
+
+    def _agrees(self, other: Target) -> bool:
+        """Whether both state the same of all that both state."""
+        both = self.options.keys() & other.options.keys() - _NOT_COMPARED
+        return all(self.options[name] == other.options[name] for name in both)
 
     def with_options(self, options: Mapping[str, Value]) -> Self:
         """A copy that states these options, given as in a dict; ``None`` takes one back.
@@ -183,6 +176,18 @@ class Target(DeviceFacts, Spec[TargetKind]):
     def with_host(self, host: object) -> Self:
         """A copy with this host, in any form; ``None`` takes it back."""
         return self.with_options({"host": host})
+
+
+def target_or_current(form: object = None) -> Target:
+    """The target of this form, else the one in scope.
+
+    Raises:
+        SpecError: There is neither; or the form is not a target.
+    """
+    found = Target.current() if form is None else Target(form)
+    if found is None:
+        raise SpecError("target is not set: pass it as an argument, or call inside 'with Target(…):'")
+    return found
 
 
 def _machine_around(chief: Spec[Any]) -> Target:

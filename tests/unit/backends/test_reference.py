@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from intarsia.backends.contract.backend import Slot
+from intarsia.backends.contract import Slot
 from intarsia.backends.reference import ReferenceBackend
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ExecutionError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.target import Target
 from tests.conformance.cases import Case, Content, Feed, f32, node, one
 
@@ -22,7 +22,7 @@ def test_a_late_shape_goes_into_a_slot() -> None:
     graph = load_model(one("NonZero", "late", {"x": f32(2, 3)}).model())
     backend = ReferenceBackend()
     assert backend.capability(graph, TARGET).refusals == {}
-    model = graph.extract(node.id for node in graph.nodes)
+    model = extract(graph, (node.id for node in graph.nodes))
     executable = backend.load(backend.compile(model, TARGET, SETTINGS), {}, TARGET, SETTINGS)
     x, y = np.zeros((2, 3), np.float32), Slot()
     call = executable.bind({"x": x}, {"y": y})
@@ -39,7 +39,7 @@ def test_a_late_shape_goes_into_a_slot() -> None:
 def test_a_slot_that_is_still_empty_is_an_error_of_ours() -> None:
     graph = load_model(one("Relu", "plain", {"x": f32(2)}).model())
     backend = ReferenceBackend()
-    artifact = backend.compile(graph.extract([graph.nodes[0].id]), TARGET, SETTINGS)
+    artifact = backend.compile(extract(graph, [graph.nodes[0].id]), TARGET, SETTINGS)
     executable = backend.load(artifact, {}, TARGET, SETTINGS)
     with pytest.raises(ExecutionError, match="reference failed at run"):
         executable.bind({"x": Slot()}, {"y": np.zeros(2, np.float32)})()
@@ -68,7 +68,7 @@ def evaluated(graph: Graph, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
     """The output ``y`` of a graph that is taken whole."""
     backend = ReferenceBackend()
     assert backend.capability(graph, TARGET).refusals == {}
-    model = graph.extract(node.id for node in graph.nodes)
+    model = extract(graph, (node.id for node in graph.nodes))
     artifact = backend.compile(model, TARGET, SETTINGS)
     weights = {name: model.weights[name].array() for name in artifact.weights}
     executable = backend.load(artifact, weights, TARGET, SETTINGS)

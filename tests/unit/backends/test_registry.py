@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.errors import BackendUnavailableError
 from intarsia.target.kinds.catalogue import ENGINES
 
@@ -124,3 +125,25 @@ def test_listing_and_probing_loads_no_engine() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert loaded.strip() == "set()"
+
+
+@pytest.mark.parametrize("place", ["ethos_n.py", "ethos_n/backend.py"])
+def test_a_file_or_a_folder_called_as_its_kind_is_an_engine(place: str, tmp_path: Path) -> None:
+    assert "ethos-n" in registry.unsupported_names()
+    file = tmp_path / place
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(
+        "from intarsia.backends.reference import ReferenceBackend\n"
+        "class EthosBackend(ReferenceBackend):\n"
+        "    name = 'ethos-n'\n"
+    )
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from intarsia.backends import __path__, registry\n"
+        "__path__.append(sys.argv[1])\n"
+        "registry.FOLDER = Path(sys.argv[1])\n"
+        "print(registry.names(), type(registry.get('ethos-n')).__name__, registry.probe('ethos-n').usable)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "('ethos-n',) EthosBackend True"

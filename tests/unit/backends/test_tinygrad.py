@@ -9,11 +9,11 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.backends import tinygrad as engine
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.lowering.program import Instruction
 from intarsia.backends.tinygrad import TinygradBackend
 from intarsia.config import RunSettings
-from intarsia.graph import load_model
+from intarsia.graph import extract, load_model
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
 from tests.conformance.cases import Feed, f32, one
@@ -80,7 +80,7 @@ def test_a_division_that_processors_do_not_do_ends_no_process(operator: str, wan
     engine, target, settings = TinygradBackend(), Target("tinygrad"), RunSettings(threads=1)
     four = Feed(shape=(4,), dtype="int32")
     graph = load_model(one(operator, "d", {"a": four, "b": four}).model())
-    model = graph.extract(node.id for node in graph.nodes)
+    model = extract(graph, (node.id for node in graph.nodes))
     feeds = {"a": np.array([7, -(2**31), 7, -7], np.int32), "b": np.array([0, -1, 2, -2], np.int32)}
     result = np.zeros(4, np.int32)
     with applied(load_environment(["tinygrad"], settings)):

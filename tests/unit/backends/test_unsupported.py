@@ -34,4 +34,4 @@ def test_none_of_them_is_usable(name: str) -> None:
 def test_no_command_is_told_to_cure_that(name: str) -> None:
     found = registry.probe(name)
     assert found.fix is None
-    assert "pip" not in (found.reason or "")
+    assert "install " not in (found.reason or "")

@@ -5,7 +5,7 @@ from importlib import util
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.backends.native import library
 from intarsia.backends.native.library import Lack
 from intarsia.backends.winograd import WinogradBackend

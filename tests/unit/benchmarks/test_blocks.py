@@ -7,6 +7,7 @@ import pytest
 from benchmarks import networks
 from benchmarks.blocks import blocks_of, distinct, sum_of_best
 from intarsia.graph import load_model
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.planning.request import segments_of
 
 
@@ -28,4 +29,4 @@ def test_every_node_is_in_one_block_and_equal_blocks_share_a_group() -> None:
     # Its five residual blocks are alike.
     assert len(groups) < len(cells)
     for group in groups:
-        assert len({graph.extract(cell).fingerprint for cell in group}) == 1
+        assert len({fingerprint_of(graph, cell) for cell in group}) == 1

@@ -26,7 +26,7 @@ def test_the_fastest_comes_first_and_failures_last(capsys: pytest.CaptureFixture
 
 def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     late = MIX | {"name": "late", "latency_ms": 9.0, "speed": None}
-    late |= {"speedup_vs_best_single": None, "raced": False}
+    late |= {"speedup_vs_best_single": None, "benchmarked": False}
     print_plans(REPORT | {"mixes": [MIX, late]})
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["collage:", "mnn", "onnxruntime", "late:"]
@@ -34,7 +34,7 @@ def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_beside_the_speeds_of_a_void_race_it_is_said_that_they_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    told = "the race of these plans is void: no speed here shows that one is faster"
+    told = "the benchmark of these plans is void: no speed here shows that one is faster"
     print_plans(REPORT)
     assert told not in capsys.readouterr().out
     print_plans(REPORT | {"search": REPORT["search"] | {"control_void": True}})

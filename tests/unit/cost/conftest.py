@@ -10,7 +10,7 @@ import pytest
 from intarsia.backends import registry
 from intarsia.cost.timing import clock_calibration
 from intarsia.cost.worker import lock
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, load_model, save_graph
 from intarsia.target.kinds import catalogue
 from tests.unit.graph.models import two_layers
 
@@ -89,5 +89,5 @@ def graph() -> Graph:
 def saved(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder a worker is started on; no values are recorded there."""
     folder = tmp_path_factory.mktemp("saved")
-    graph.save(folder)
+    save_graph(graph, folder)
     return folder

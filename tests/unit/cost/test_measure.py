@@ -27,7 +27,7 @@ from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
 from intarsia.cost.worker.repro import Origin
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, load_model, save_graph
 from intarsia.partitioning import Partition
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
@@ -247,7 +247,7 @@ def moody(graph: Graph, store: Store, timeout_s: float = 300.0) -> tuple[Measure
     """A compile's measurer, and what it finds of an engine whose machine has a mood."""
     partition = Partition(target=Target("moody"), nodes=tuple(node.id for node in graph.nodes))
     folder = Path(tempfile.mkdtemp(dir=store.path.parent))  # its own, as every compile has: what compiled is kept there
-    graph.save(folder)
+    save_graph(graph, folder)
     with Measurer(graph, folder, store, ["moody"], Origin(model=None)) as costs:
         costs.timeout_s = timeout_s
         return costs, costs.cost(partition, SETTINGS)

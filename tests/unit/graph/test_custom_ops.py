@@ -6,7 +6,7 @@ import pytest
 from onnx import helper
 
 from intarsia.errors import ModelError
-from intarsia.graph import load_model
+from intarsia.graph import extract, load_model
 from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
 from intarsia.graph.reference.reference import evaluate
@@ -50,6 +50,6 @@ def test_the_reference_takes_what_is_given_instead_of_computing_it() -> None:
 
 def test_inner_values_become_outputs() -> None:
     graph = load_model(two_layers())
-    partition = graph.extract(graph.position)
+    partition = extract(graph, graph.position)
     names = [value.name for value in partition.with_outputs(["b", "y"]).outputs]
     assert names == ["y", "b"]

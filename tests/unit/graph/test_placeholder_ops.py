@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.errors import PlanError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.placeholder_ops import DOMAIN, OP_TYPE, punched
 from intarsia.partitioning import maximal_regions
 from tests.unit.graph.models import random_dags, two_layers
@@ -25,8 +25,8 @@ def test_each_node_is_in_a_hole_or_outside_and_comes_behind_what_it_reads(
     graph = load_model(proto)
     ids = whole_of(graph)
     accepted = {ids[index % len(ids)] for index in chosen}
-    partitions = [graph.extract(region) for region in maximal_regions(graph, accepted)]
-    model = punched(graph.extract(ids), partitions)
+    partitions = [extract(graph, region) for region in maximal_regions(graph, accepted)]
+    model = punched(extract(graph, ids), partitions)
     known = {*graph.inputs, *graph.weights}
     for node in model.nodes:
         assert set(node.reads) <= known
@@ -40,8 +40,8 @@ def test_each_node_is_in_a_hole_or_outside_and_comes_behind_what_it_reads(
 
 def test_a_hole_is_written_with_the_shapes_of_what_leaves_it_and_without_its_weights() -> None:
     graph = load_model(two_layers())
-    partition = graph.extract(["relu", "MatMul_2"])
-    model = punched(graph.extract(whole_of(graph)), [partition])
+    partition = extract(graph, ["relu", "MatMul_2"])
+    model = punched(extract(graph, whole_of(graph)), [partition])
     assert set(partition.weights).isdisjoint(model.weights)
     proto = onnx.load_from_string(model.to_bytes(weights="inline"))
     placeholder = next(node for node in proto.graph.node if node.domain == DOMAIN)
@@ -56,6 +56,6 @@ def test_a_hole_is_written_with_the_shapes_of_what_leaves_it_and_without_its_wei
 def test_partitions_that_need_each_other_are_refused() -> None:
     graph = load_model(two_layers())
     ids = whole_of(graph)
-    around = graph.extract([ids[0], ids[-1]])  # not convex: what lies between reads it and is read by it
+    around = extract(graph, [ids[0], ids[-1]])  # not convex: what lies between reads it and is read by it
     with pytest.raises(PlanError, match="circle"):
-        punched(graph.extract(ids), [around])
+        punched(extract(graph, ids), [around])

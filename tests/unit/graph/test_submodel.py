@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.errors import ModelError, PlanError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import branching, feeds_of, random_dags, two_layers
 
@@ -29,7 +29,7 @@ def test_partitions_one_after_the_other_give_what_the_whole_gives(proto: onnx.Mo
     whole = evaluate(graph, feeds)
     live = dict(feeds)
     for ids in _partitions(graph, cuts):
-        partition = graph.extract(ids)
+        partition = extract(graph, ids)
         alone = load_model(partition.to_bytes(weights="inline"))
         given_ = {value.name: live[value.name] for value in partition.inputs}
         results = evaluate(partition, given_)
@@ -43,7 +43,7 @@ def test_partitions_one_after_the_other_give_what_the_whole_gives(proto: onnx.Mo
 
 def test_the_border_of_a_partition() -> None:
     graph = load_model(two_layers())
-    partition = graph.extract(["relu", "MatMul_2"])
+    partition = extract(graph, ["relu", "MatMul_2"])
     assert [value.name for value in partition.inputs] == ["a"]
     assert [value.name for value in partition.outputs] == ["c"]
     assert set(partition.weights) == {"w1"}
@@ -53,13 +53,13 @@ def test_the_border_of_a_partition() -> None:
 
 def test_a_value_that_is_read_outside_and_inside_is_an_output() -> None:
     graph = load_model(branching())
-    partition = graph.extract(["Neg_0", "ReduceSum_1", "Greater_2"])
+    partition = extract(graph, ["Neg_0", "ReduceSum_1", "Greater_2"])
     assert [value.name for value in partition.outputs] == ["z", "positive"]
 
 
 def test_what_nested_graphs_capture_comes_along() -> None:
     graph = load_model(branching())
-    partition = graph.extract(["If_3", "Loop_4"])
+    partition = extract(graph, ["If_3", "Loop_4"])
     assert [value.name for value in partition.inputs] == ["positive", "z"]
     assert {weight.shape for weight in partition.weights.values()} == {(3, 200), (), ()}
     alone = load_model(partition.to_bytes(weights="inline"))
@@ -69,16 +69,16 @@ def test_what_nested_graphs_capture_comes_along() -> None:
 def test_an_unknown_id_is_named_with_the_nearest() -> None:
     graph = load_model(two_layers())
     with pytest.raises(PlanError, match="'rela'; did you mean 'relu'"):
-        graph.extract(["rela"])
+        extract(graph, ["rela"])
 
 
 def test_nothing_is_no_sub_model() -> None:
     with pytest.raises(ModelError, match="at least one node"):
-        load_model(two_layers()).extract([])
+        extract(load_model(two_layers()), [])
 
 
 def test_external_weights_are_named_and_left_out() -> None:
-    partition = load_model(two_layers()).extract(["first"])
+    partition = extract(load_model(two_layers()), ["first"])
     proto = onnx.ModelProto.FromString(partition.to_bytes(weights="external"))
     (tensor,) = proto.graph.initializer
     assert (tensor.name, tensor.data_location) == ("w0", onnx.TensorProto.EXTERNAL)
@@ -87,7 +87,7 @@ def test_external_weights_are_named_and_left_out() -> None:
 
 
 def test_weights_as_inputs_come_after_the_real_ones() -> None:
-    partition = load_model(two_layers()).extract(["first", "relu"])
+    partition = extract(load_model(two_layers()), ["first", "relu"])
     proto = onnx.ModelProto.FromString(partition.to_bytes(weights="inputs"))
     assert [value.name for value in proto.graph.input] == ["x", "w0"]
     assert proto == partition.to_message(weights="inputs")
@@ -97,20 +97,20 @@ def test_weights_as_inputs_come_after_the_real_ones() -> None:
 @pytest.mark.parametrize("place", ["inline", "external", "inputs"])
 def test_small_weights_are_inside_in_any_case(place: str) -> None:
     graph = load_model(branching())
-    data = graph.extract(["Loop_4"]).to_bytes(weights=place)  # type: ignore[arg-type]
+    data = extract(graph, ["Loop_4"]).to_bytes(weights=place)  # type: ignore[arg-type]
     proto = onnx.ModelProto.FromString(data)
     assert {tensor.name for tensor in proto.graph.initializer if tensor.raw_data} == {"three", "factor"}
 
 
 def test_equal_partitions_have_equal_bytes() -> None:
-    first, second = (load_model(branching()).extract(["If_3"]).to_bytes(weights="inline") for _ in range(2))
+    first, second = (extract(load_model(branching()), ["If_3"]).to_bytes(weights="inline") for _ in range(2))
     assert first == second
 
 
 def test_a_saved_partition_stands_alone(tmp_path: Path) -> None:
     graph = load_model(two_layers())
     path = tmp_path / "deep" / "piece.onnx"
-    graph.extract(["first", "relu"]).save(path)
+    extract(graph, ["first", "relu"]).save(path)
     onnx.checker.check_model(str(path), full_check=True)
     feeds = feeds_of(two_layers())
     np.testing.assert_array_equal(evaluate(load_model(path), feeds)["b"], evaluate(graph, feeds, keep=["b"])["b"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.errors import ConfigError
 from intarsia.interop import compiled as module
 from intarsia.interop.compiled import Settings, compiled, default_cache

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Port, Signature, Slot, Traits
+from intarsia.backends.contract import BoundCall, Executable, Port, Signature, Slot, Traits
 from intarsia.config import RunSettings
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target

@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing import paired_benchmark
@@ -131,7 +131,7 @@ def table_machine(graph: Graph, table: Table, folder: Path, worker: type[TableWo
         for module in (pool, paired_benchmark, builder):
             patch.setattr(module, "WorkerClient", Worker)
         patch.setattr(paired_benchmark, "PAIRED", replace(PAIRED, settle_s=0.0))
-        patch.setattr(paired_benchmark, "Pace", lambda: full_speed)
+        patch.setattr(paired_benchmark, "ClockProbe", lambda: full_speed)
         patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
         for question in ("require", "probe"):
             patch.setattr(registry, question, lambda name: Availability(usable=True, version="1"))

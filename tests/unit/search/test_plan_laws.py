@@ -23,7 +23,7 @@ from intarsia.cost.records.store import Store
 from intarsia.cost.worker.deadline import NO_END
 from intarsia.cost.worker.progress import unwatched
 from intarsia.cost.worker.repro import Origin
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.work import work
 from intarsia.partitioning import (
@@ -169,7 +169,7 @@ def interpreted(graph: Graph, partitions: Sequence[Partition]) -> dict[str, int]
     for part in partitions:
         border = boundaries(graph, part.nodes)
         local = {name: hash(name) for name in graph.weights} | {name: memory[name] for name in border.inputs}
-        for node in graph.extract(part.nodes).nodes:
+        for node in extract(graph, part.nodes).nodes:
             local[node.outputs[0]] = hash((node.op_type, *(local[name] for name in node.inputs)))
         memory |= {name: local[name] for name in border.outputs}
     return {name: memory[name] for name in graph.outputs}
@@ -240,8 +240,8 @@ def test_what_ships_costs_no_more_than_any_engine_alone_or_any_benchmarked_mix(w
     assert found.decision is not None
     shipped = world.cost_ms(found.decision.chosen.partitions)
     assert all(shipped <= world.cost_ms(single.partitions) + AGREE for single in found.singles)
-    raced = [mix for mix in found.mixes if mix.name in found.decision.verdict.rounds_ms]
-    assert all(shipped <= world.cost_ms(mix.partitions) + AGREE for mix in raced)
+    benchmarked = [mix for mix in found.mixes if mix.name in found.decision.verdict.rounds_ms]
+    assert all(shipped <= world.cost_ms(mix.partitions) + AGREE for mix in benchmarked)
 
 
 @thorough

@@ -130,9 +130,9 @@ def test_where_no_end_fits_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.found == ()
     assert found.dropped[0] == (
         "openvino, its engines in less than fp32",
-        "it is off by 50, and so is each end",
+        "its error is 50, so is each end's",
     )
-    assert found.reason == "no plan in reduced precision races: openvino: it is off by 50, and so is each end"
+    assert found.reason == "no plan in reduced precision is benchmarked: openvino: its error is 50, so is each end's"
 
 
 def test_without_a_fast_type_layers_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from intarsia.errors import SpecError
 from intarsia.spec import Bool, Enum, ExecutedPath, Int, ListOf, Order, SpecOf, Str
 from intarsia.spec.types import OptionType
 from intarsia.target import DEVICE_TYPES, KINDS, TAGS, Target, TargetKind, register_kind, register_tag
+from intarsia.target.elsewhere import ELSEWHERE
 
 
 @pytest.fixture(autouse=True)
@@ -259,7 +260,7 @@ def test_with_options() -> None:
 
 
 def test_a_target_says_where_other_settings_go() -> None:
-    for name, where in module.ELSEWHERE.items():
+    for name, where in ELSEWHERE.items():
         with pytest.raises(SpecError) as caught:
             Target(f"llvm -{name}=1")
         assert where in str(caught.value)

@@ -1,1 +1,43 @@
-"""What an engine must do to take part, and what the engines share."""
+"""What an engine must do to take part: import from here all that an engine is written with.
+
+Importing this loads neither an engine nor numpy.
+"""
+
+from __future__ import annotations
+
+from intarsia.backends.contract.artifact import EngineArtifact, Signature, signature_rows, signatures
+from intarsia.backends.contract.backend import Backend, ProfileRequest, thread_count
+from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
+from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Visit
+from intarsia.backends.contract.executable import Executable
+from intarsia.backends.contract.guard import guard, guarded
+from intarsia.backends.contract.slots import BoundCall, Port, Slot, as_port, following
+from intarsia.backends.contract.traits import Availability, ForkFault, Gap, GapReason, Traits
+
+__all__ = [
+    "Availability",
+    "Backend",
+    "BoundCall",
+    "DeviceMemory",
+    "DeviceValue",
+    "Embedding",
+    "EngineArtifact",
+    "Executable",
+    "ForkFault",
+    "Gap",
+    "GapReason",
+    "PartitionBlocks",
+    "Port",
+    "ProfileRequest",
+    "Signature",
+    "Slot",
+    "Traits",
+    "Visit",
+    "as_port",
+    "following",
+    "guard",
+    "guarded",
+    "signature_rows",
+    "signatures",
+    "thread_count",
+]

@@ -71,10 +71,7 @@ _OF_NUMBER = {
     errno.ENOMEM: Cause.NO_MEMORY,
 }
 _FAULTS = frozenset(
-    {
-        *(signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE),
-        *(signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS),
-    }
+    {*(signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE), *(signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS)}
 )
 """Signals that a process raises by what it does itself."""
 _NO_MEMORY_WORDS = ("bad_alloc", "bad allocation", "memoryerror", "out of memory", "failed to allocate memory")

@@ -14,7 +14,7 @@ Text = Annotated[str, Strict()]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=2**46)]
 Row = tuple[Text, Text, tuple[Count, ...] | None]
-"""A border, as `intarsia.backends.contract.backend.signature_rows` writes it."""
+"""A border, as `intarsia.backends.contract.signature_rows` writes it."""
 
 
 class _Kept(BaseModel):
@@ -47,7 +47,7 @@ class Library(_Kept):
 
 
 class Saved(Borders):
-    """Of `intarsia.backends.onnxruntime.optimised`."""
+    """Of `intarsia.backends.onnxruntime.offline_optimisation`."""
 
     block: Count
     weights: tuple[tuple[Text, Text, tuple[Count, ...], Count], ...]

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract.backend import (
-    Availability,
-    EngineArtifact,
-    Executable,
-    Gap,
-    GapReason,
-    Traits,
-    guard,
-    signature_rows,
-)
+from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, guard, signature_rows
 from intarsia.backends.contract.node_facts import words
-from intarsia.backends.coreml import program as coreml_program
+from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction
@@ -47,16 +38,14 @@ class CoremlBackend(LoweredBackend):
     machine_code = ()
     traits = Traits(writes_in_place=False, dtypes=words("float32 int32"))
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(what="running a package", why=GapReason.NOT_IMPLEMENTED, evidence=_NOT_RUN),
-        Gap(
-            what="more than 5 dimensions, and none",
-            why=GapReason.UPSTREAM,
-            evidence="coremltools: Core ML only supports tensors with rank <= 5; inputs have one dimension at least",
+        Gap.not_implemented("running a package", _NOT_RUN),
+        Gap.upstream(
+            "more than 5 dimensions, and none",
+            "coremltools: Core ML only supports tensors with rank <= 5; inputs have one dimension at least",
         ),
-        Gap(
-            what="recurrent layers and what is addressed by computed indices",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="docs/decisions/0010: meant are networks of convolutions, and transformers of fixed shape",
+        Gap.not_implemented(
+            "recurrent layers and what is addressed by computed indices",
+            "docs/decisions/0010: meant are networks of convolutions, and transformers of fixed shape",
         ),
         NOT_LOWERED,
     )
@@ -71,7 +60,7 @@ class CoremlBackend(LoweredBackend):
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By operation, element type and number of dimensions."""
-        reason = coreml_program.lack(each, reads)
+        reason = kernels.lack(each, reads)
         return None if reason is None else f"{self.name} has no {reason}"
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
@@ -87,11 +76,7 @@ class CoremlBackend(LoweredBackend):
         return EngineArtifact(files=files, meta=meta)
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Not here.
 
@@ -112,5 +97,5 @@ class CoremlBackend(LoweredBackend):
         weights = {name: model.weights[name].array() for name in program.weights}
         inputs = [value.name for value in model.inputs]
         path = folder / _PACKAGE
-        coreml_program.write(program, weights, inputs, str(target["compute-precision"]), path)
+        kernels.write(program, weights, inputs, str(target["compute-precision"]), path)
         return path

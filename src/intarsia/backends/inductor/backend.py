@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Traits,
     guard,
+    openmp,
     signature_rows,
     signatures,
     thread_count,
@@ -63,26 +62,22 @@ class InductorBackend(LoweredBackend):
         library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="uint16, uint32, uint64, but for arithmetic element by element",
-            why=GapReason.UPSTREAM,
-            evidence="as in the engine torch, whose operators it falls back to; of constants: Promotion for uint16, "
+        Gap.upstream(
+            "uint16, uint32, uint64, but for arithmetic element by element",
+            "as in the engine torch, whose operators it falls back to; of constants: Promotion for uint16, "
             "uint32, uint64 types is not supported, attempted to promote Bool and UInt16",
         ),
-        Gap(
-            what="Mod of floats with the sign of the divisor",
-            why=GapReason.UPSTREAM,
-            evidence="onnx node tests mod_float_edge_cases_fmod_0_*: 0 instead of -0",
+        Gap.upstream(
+            "Mod of floats with the sign of the divisor",
+            "onnx node tests mod_float_edge_cases_fmod_0_*: 0 instead of -0",
         ),
-        Gap(
-            what="mode=reduce-overhead",
-            why=GapReason.UPSTREAM,
-            evidence="it means CUDA graphs, which a library compiled ahead of time does not record; it is as default",
+        Gap.upstream(
+            "mode=reduce-overhead",
+            "it means CUDA graphs, which a library compiled ahead of time does not record; it is as default",
         ),
-        Gap(
-            what="artifacts for a machine with fewer instruction sets than this one, beyond those an artifact records",
-            why=GapReason.UPSTREAM,
-            evidence="it compiles with -march=native; only from PyTorch 2.13 on an option (cpp.march) changes that",
+        Gap.upstream(
+            "artifacts for a machine with fewer instruction sets than this one, beyond those an artifact records",
+            "it compiles with -march=native; only from PyTorch 2.13 on an option (cpp.march) changes that",
         ),
         NOT_LOWERED,
     )
@@ -122,11 +117,7 @@ class InductorBackend(LoweredBackend):
         )
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Map the library."""
         with guard(LoadError, _NAME):

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.backends.lowering.interpreter import Tensor
 from intarsia.backends.native import library as native
 from intarsia.files import cache_folder, scratch

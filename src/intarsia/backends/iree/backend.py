@@ -10,14 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Traits,
     guard,
     signature_rows,
@@ -72,54 +71,44 @@ class IreeBackend(Backend):
         library="IREE", evidence="a run there waits for ever for IREE's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="DepthToSpace[mode=CRD, blocksize > 2]",
-            why=GapReason.UPSTREAM,
-            evidence="https://github.com/iree-org/iree/issues/24179: comes out in another order",
+        Gap.upstream(
+            "DepthToSpace[mode=CRD, blocksize > 2]",
+            "https://github.com/iree-org/iree/issues/24179: comes out in another order",
         ),
-        Gap(
-            what="GridSample",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node test gridsample_zeros_padding gives 3e35 instead of 0: it reads outside of the image",
+        Gap.upstream(
+            "GridSample",
+            "ONNX node test gridsample_zeros_padding gives 3e35 instead of 0: it reads outside of the image",
         ),
-        Gap(
-            what="LpNormalization, Det, SoftmaxCrossEntropyLoss[mean, weights]",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node tests l2normalization_axis_0 and det_2d give nan, sce_mean_weight gives inf",
+        Gap.upstream(
+            "LpNormalization, Det, SoftmaxCrossEntropyLoss[mean, weights]",
+            "ONNX node tests l2normalization_axis_0 and det_2d give nan, sce_mean_weight gives inf",
         ),
-        Gap(
-            what="GRU, RNN[reverse, bidirectional], LSTM[reverse]; ConvTranspose[groups]; Softsign; DFT; RoiAlign",
-            why=GapReason.UPSTREAM,
-            evidence="failed to legalize operation 'torch.operator'; ConvTranspose: 'tensor.collapse_shape' op "
+        Gap.upstream(
+            "GRU, RNN[reverse, bidirectional], LSTM[reverse]; ConvTranspose[groups]; Softsign; DFT; RoiAlign",
+            "failed to legalize operation 'torch.operator'; ConvTranspose: 'tensor.collapse_shape' op "
             "expected reassociation map #0 to have size equal to the expanded rank (5), but it is 4",
         ),
-        Gap(
-            what="LSTM[peepholes], QLinearMatMul[3 dimensions], AveragePool[ceil_mode, count_include_pad]",
-            why=GapReason.UPSTREAM,
-            evidence="ONNX node tests lstm_with_peepholes, qlinearmatmul_3D_* and "
+        Gap.upstream(
+            "LSTM[peepholes], QLinearMatMul[3 dimensions], AveragePool[ceil_mode, count_include_pad]",
+            "ONNX node tests lstm_with_peepholes, qlinearmatmul_3D_* and "
             "averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True come out wrong",
         ),
-        Gap(
-            what="operators in their form after opset 21",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="its importer takes any version for the newest it knows; Attention, RMSNormalization: failed to "
+        Gap.not_implemented(
+            "operators in their form after opset 21",
+            "its importer takes any version for the newest it knows; Attention, RMSNormalization: failed to "
             "legalize operation 'torch.operator'",
         ),
-        Gap(
-            what="values whose shape only running tells",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="code is compiled for fixed shapes; onnxruntime takes these nodes",
+        Gap.not_implemented(
+            "values whose shape only running tells", "code is compiled for fixed shapes; onnxruntime takes these nodes"
         ),
-        Gap(
-            what="Vulkan",
-            why=GapReason.UPSTREAM,
-            evidence="on Mesa's lavapipe a depthwise Conv, Greater, and Add of int8, int16, float16 come out wrong; "
+        Gap.upstream(
+            "Vulkan",
+            "on Mesa's lavapipe a depthwise Conv, Greater, and Add of int8, int16, float16 come out wrong; "
             "float64: failed to convert SPIR-V type",
         ),
-        Gap(
-            what="results computed where they are wanted",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="unhandled torch type: '!hal.buffer' where an output is given as iree.abi.output; they are copied",
+        Gap.not_implemented(
+            "results computed where they are wanted",
+            "unhandled torch type: '!hal.buffer' where an output is given as iree.abi.output; they are copied",
         ),
     )
 
@@ -153,11 +142,7 @@ class IreeBackend(Backend):
         return Borders
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Hand the weights to the compiled code, and start it where they are packed."""
         with guard(LoadError, _NAME):

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import (
-    BoundCall,
-    Executable,
-    Signature,
-    Slot,
-    following,
-    guard,
-    guarded,
-)
+from intarsia.backends.contract import BoundCall, Executable, Signature, Slot, following, guard, guarded
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.errors import LoadError
 

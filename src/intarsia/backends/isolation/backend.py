@@ -12,25 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     as_port,
     guard,
     signatures,
 )
 from intarsia.backends.contract.shared_memory import SharedBlock, shared_block
-from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, paged, view
+from intarsia.backends.isolation.message import Message, bytes_as_arrays, paged, view
 from intarsia.backends.isolation.process import EngineProcess, probed
-from intarsia.backends.registry import AWAY
 from intarsia.errors import CompileError, LoadError
 from intarsia.forks import Forkable
+from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
@@ -42,21 +41,26 @@ if TYPE_CHECKING:
 
 _STRING = "string"
 _GAPS = (
-    Gap(
-        what="strings, and values whose shape only running tells, in another interpreter",
-        why=GapReason.NOT_IMPLEMENTED,
-        evidence="memory that two processes share has a size, and holds no Python objects",
+    Gap.not_implemented(
+        "strings, and values whose shape only running tells, in another interpreter",
+        "memory that two processes share has a size, and holds no Python objects",
     ),
-    Gap(
-        what="the engine's own profile, and the layout of a session that holds its parts, in another interpreter",
-        why=GapReason.NOT_IMPLEMENTED,
-        evidence="one call and one answer is all that goes over the wire",
+    Gap.not_implemented(
+        "the engine's own profile, and the layout of a session that holds its parts, in another interpreter",
+        "one call and one answer is all that goes over the wire",
     ),
 )
 
 
-def isolated(inner: Backend, python: str) -> Backend:
-    """The engine in the interpreter at this path, which is part of its name."""
+def isolated(inner: Backend, name: str, python: str) -> Backend:
+    """The engine as it is in another interpreter.
+
+    Args:
+        inner: The engine in this one.
+        name: What it is called there: the engine's name, and the interpreter behind it.
+        python: Path of the interpreter.
+    """
+    suffix = name.removeprefix(inner.name)
     traits = replace(
         inner.traits,
         runs_elsewhere=True,
@@ -66,13 +70,13 @@ def isolated(inner: Backend, python: str) -> Backend:
         dtypes=inner.traits.dtypes - {_STRING},
     )
     facts: dict[str, Any] = {
-        "name": f"{inner.name}{AWAY}{python}",
+        "name": name,
         "extra": inner.extra,
         "licence": inner.licence,
         "machine_code": inner.machine_code,
         "traits": traits,
         "gaps": (*inner.gaps, *_GAPS),
-        "extends": inner.extends and f"{inner.extends}{AWAY}{python}",
+        "extends": inner.extends and inner.extends + suffix,
     }
     made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)
     return made
@@ -126,11 +130,7 @@ class _IsolatedBackend(Backend, Forkable):
         return EngineArtifact(files=files, weights=tuple(answer.facts["weights"]), meta=answer.facts["meta"])
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Hand files and weights over; the meta holds the borders, since they are bound here."""
         process = self._process(settings, LoadError)
@@ -144,7 +144,7 @@ class _IsolatedBackend(Backend, Forkable):
             **_how(target, settings),
         }
         with guard(LoadError, self.name):
-            answer = process.ask(Parcel(facts=facts, arrays=files | handed), LoadError)
+            answer = process.ask(Message(facts=facts, arrays=files | handed), LoadError)
         return _Proxy(process, answer.facts)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
@@ -154,12 +154,12 @@ class _IsolatedBackend(Backend, Forkable):
 
     def _asked(
         self, verb: str, model: SubModel, target: Target, settings: RunSettings, more: Mapping[str, Any]
-    ) -> Parcel:
+    ) -> Message:
         process = self._process(settings, CompileError)
         facts = {"do": verb, "nodes": [node.id for node in model.nodes], **_how(target, settings), **more}
         with guard(CompileError, self.name):
-            structure = {"structure": np.frombuffer(model.graph.structure(), np.uint8)}
-            return process.ask(Parcel(facts=facts, arrays=structure), CompileError, [_weights(model)])
+            arrays = {"structure": np.frombuffer(structure(model.graph), np.uint8)}
+            return process.ask(Message(facts=facts, arrays=arrays), CompileError, [_weights(model)])
 
     def _process(self, settings: RunSettings, error: type[CompileError | LoadError]) -> EngineProcess:
         wanted = self._inner.environment(settings)
@@ -191,7 +191,7 @@ class _Proxy(Executable):
         after, writes = _placed(wanted, blocks)
         facts = {"do": "bind", "executable": self._number, "inputs": reads, "outputs": writes}
         process = self._process
-        number = process.ask(Parcel(facts=facts), LoadError, blocks).facts["number"]
+        number = process.ask(Message(facts=facts), LoadError, blocks).facts["number"]
 
         def call(_owner: _Proxy = self) -> None:  # which is dropped there once nothing here can call it any more
             for own, shared in before:
@@ -205,7 +205,7 @@ class _Proxy(Executable):
     def close(self) -> None:
         """Have it closed there."""
         self._drop()
-        self._process.tidy()
+        self._process.clean_up()
 
 
 _Copies = list[tuple[np.ndarray, np.ndarray]]
@@ -239,8 +239,8 @@ def _strings(node: Node, graph: Graph) -> str | None:
 
 def _weights(model: SubModel) -> SharedBlock:
     """What the partition uses of ``weights.bin``, in its places; the rest are holes, which take no memory."""
-    index = [row for row in model.graph.weight_index if row[0] in model.weights]
-    block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in model.graph.weight_index), default=0))
+    index = [row for row in weight_index(model.graph) if row[0] in model.weights]
+    block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in weight_index(model.graph)), default=0))
     for name, offset, nbytes in index:
         content = model.weights[name].array().reshape(-1).view(np.uint8)
         np.copyto(np.ndarray(nbytes, np.uint8, buffer=block, offset=offset), content)

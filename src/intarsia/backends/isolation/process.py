@@ -13,23 +13,21 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, NoReturn
 
 from intarsia import errors
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.contract.failures import CauseError, cause_of_end
 from intarsia.backends.contract.shared_memory import SharedBlock
-from intarsia.backends.isolation import entry
-from intarsia.backends.isolation.parcel import Parcel
-from intarsia.backends.isolation.server import ASK, DONE, FAILED, LONGEST, RUN
+from intarsia.backends.isolation.message import ASK, DONE, FAILED, LONGEST, RUN, Message
 from intarsia.errors import BackendError, ExecutionError, IntarsiaError
 from intarsia.forks import Forkable, left_behind
 
 SECONDS_TO_TELL = 60.0
 LAST_WORDS = 400
 # Neither our search path nor our other variables of Python: what the other interpreter imports is its own.
-_FLAGS = ("-E", "-P", entry.__file__)
-
+_FLAGS = ("-E", "-P", str(Path(__file__).with_name("entry.py")))
 
 _Reply = tuple[bytes, Sequence[int]]
 """A message, and the descriptors that came with it."""
@@ -81,7 +79,7 @@ class EngineProcess(Forkable):
         """Whether it can be asked."""
         return self._end.alive and self._process.poll() is None
 
-    def ask(self, asked: Parcel, error: type[BackendError], blocks: Sequence[SharedBlock] = ()) -> Parcel:
+    def ask(self, asked: Message, error: type[BackendError], blocks: Sequence[SharedBlock] = ()) -> Message:
         """The answer; the blocks are mapped at the other end, in this order.
 
         Raises:
@@ -106,7 +104,7 @@ class EngineProcess(Forkable):
         """Have an executable closed with the next request: a finaliser may run anywhere, and so waits for no lock."""
         self._dropped.append(number)
 
-    def tidy(self) -> None:
+    def clean_up(self) -> None:
         """Close what was dropped, unless a request is under way, which means that another will see to it."""
         if self._lock.acquire(blocking=False):
             try:
@@ -132,12 +130,12 @@ class EngineProcess(Forkable):
     def _drop_those_left(self) -> None:
         dropped = [self._dropped.popleft() for _ in range(len(self._dropped))]
         if dropped:
-            self._asked(Parcel(facts={"do": "drop", "executables": dropped}), ExecutionError, ())
+            self._asked(Message(facts={"do": "drop", "executables": dropped}), ExecutionError, ())
 
-    def _asked(self, asked: Parcel, error: type[BackendError], blocks: Sequence[SharedBlock]) -> Parcel:
+    def _asked(self, asked: Message, error: type[BackendError], blocks: Sequence[SharedBlock]) -> Message:
         block = asked.packed()
         reply, received = self._exchange(lambda: self._sent((block, *blocks)), error)
-        return Parcel.of_block(SharedBlock.received(received[0])) if received else self._raise(reply)
+        return Message.of_block(SharedBlock.received(received[0])) if received else self._raise(reply)
 
     def _called(self, number: int) -> _Reply:
         self._wire.send(RUN + str(number).encode())
@@ -156,9 +154,9 @@ class EngineProcess(Forkable):
             reply = act()
         except ConnectionError:
             reply = b"", ()
-        except OSError as foreign:
+        except OSError as raised:
             self.close()
-            raise error(self.name, f"its process in {self._python} cannot be reached: {foreign}") from foreign
+            raise error(self.name, f"its process in {self._python} cannot be reached: {raised}") from raised
         except BaseException:
             self.close()
             raise

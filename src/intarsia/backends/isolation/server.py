@@ -15,26 +15,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
+from intarsia.backends.contract import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
 from intarsia.backends.contract.shared_memory import SharedBlock
-from intarsia.backends.isolation.parcel import Parcel, bytes_as_arrays, view
+from intarsia.backends.isolation.message import (
+    ANSWER,
+    DONE,
+    FAILED,
+    LONGEST,
+    MOST_BLOCKS,
+    RUN,
+    Message,
+    bytes_as_arrays,
+    view,
+)
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.errors import BackendError, CompileError, ExecutionError, IntarsiaError, LoadError
+from intarsia.graph import extract
 from intarsia.target import Target
 
 if TYPE_CHECKING:
     import numpy as np
 
     from intarsia.graph import SubModel
-
-RUN, ASK = b"r", b"a"
-"""What a message to the server begins with: the number of a bound call follows, or its parcel is attached."""
-DONE, FAILED, ANSWER = b"d", b"f", b"a"
-"""What its messages begin with: a call is done; what failed, as JSON; a parcel is attached."""
-LONGEST = 1 << 14
-"""Bytes of the longest message."""
-MOST_BLOCKS = 250
-"""Descriptors that the kernel lets one message carry, nearly."""
 
 
 def tell(engine: str) -> None:
@@ -100,10 +102,10 @@ class _Server:
         bound.call()
 
     def answer(self, wire: socket.socket, blocks: Sequence[SharedBlock]) -> None:
-        """Do what the parcel in the first block asks, and send a parcel back."""
-        asked = Parcel.of_block(blocks[0])
+        """Do what the message in the first block asks, and send a message back."""
+        asked = Message.of_block(blocks[0])
         made: list[SharedBlock] = []
-        does: Mapping[str, Callable[[Parcel, Sequence[SharedBlock]], Parcel]] = {
+        does: Mapping[str, Callable[[Message, Sequence[SharedBlock]], Message]] = {
             "compile": self._compile,
             "load": self._load,
             "bind": self._bind,
@@ -116,18 +118,18 @@ class _Server:
         else:
             wire.send(said)
 
-    def _compile(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+    def _compile(self, asked: Message, blocks: Sequence[SharedBlock]) -> Message:
         with guard(CompileError, self._backend.name):
             artifact = self._backend.compile(_model(asked, blocks), *_how(asked))
         facts = {"weights": artifact.weights, "meta": dict(artifact.meta)}
-        return Parcel(facts=facts, arrays=bytes_as_arrays(artifact.files))
+        return Message(facts=facts, arrays=bytes_as_arrays(artifact.files))
 
-    def _export(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+    def _export(self, asked: Message, blocks: Sequence[SharedBlock]) -> Message:
         with guard(CompileError, self._backend.name):
             paths = self._backend.export(_model(asked, blocks), *_how(asked), Path(asked.facts["folder"]))
-        return Parcel(facts={"paths": [str(path) for path in paths]})
+        return Message(facts={"paths": [str(path) for path in paths]})
 
-    def _load(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+    def _load(self, asked: Message, blocks: Sequence[SharedBlock]) -> Message:
         files = {name: asked.arrays[place].tobytes() for name, place in asked.facts["files"].items()}
         weights = {name: _read_only(asked.arrays[place]) for name, place in asked.facts["weights"].items()}
         artifact = EngineArtifact(files=files, weights=tuple(weights), meta=asked.facts["meta"])
@@ -136,9 +138,9 @@ class _Server:
         number = next(self._numbers)
         self._executables[number] = _Loaded(executable, weights)
         borders = {"inputs": _rows(executable.inputs), "outputs": _rows(executable.outputs)}
-        return Parcel(facts={"number": number, **borders})
+        return Message(facts={"number": number, **borders})
 
-    def _bind(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+    def _bind(self, asked: Message, blocks: Sequence[SharedBlock]) -> Message:
         sides = [
             {name: view(blocks[block], offset, dtype, shape) for name, (block, offset, dtype, shape) in side.items()}
             for side in (asked.facts["inputs"], asked.facts["outputs"])
@@ -147,13 +149,13 @@ class _Server:
             call = self._executables[asked.facts["executable"]].executable.bind(*sides)
         number = next(self._numbers)
         self._calls[number] = _Call(asked.facts["executable"], call, sides)
-        return Parcel(facts={"number": number})
+        return Message(facts={"number": number})
 
-    def _drop(self, asked: Parcel, blocks: Sequence[SharedBlock]) -> Parcel:
+    def _drop(self, asked: Message, blocks: Sequence[SharedBlock]) -> Message:
         for number in asked.facts["executables"]:
             self._calls = {call: owned for call, owned in self._calls.items() if owned.executable != number}
             self._executables.pop(number).executable.close()
-        return Parcel(facts={})
+        return Message(facts={})
 
 
 def _answer(act: Callable[[], None]) -> bytes:
@@ -173,17 +175,17 @@ def _failure(error: str, detail: str) -> bytes:
     return FAILED + json.dumps([error, detail[:2000]]).encode()
 
 
-def _how(asked: Parcel) -> tuple[Target, RunSettings]:
+def _how(asked: Message) -> tuple[Target, RunSettings]:
     facts = asked.facts
     return Target(facts["target"]), RunSettings(threads=facts["threads"], spin=Spin(facts["spin"]))
 
 
-def _model(asked: Parcel, blocks: Sequence[SharedBlock]) -> SubModel:
+def _model(asked: Message, blocks: Sequence[SharedBlock]) -> SubModel:
     """The sub-graph, over weights that lie in a block by their places in ``weights.bin``."""
     from intarsia.graph import open_graph
 
     weights = Path(f"/proc/self/fd/{blocks[0].descriptor}")
-    return open_graph(asked.arrays["structure"].tobytes(), weights).extract(asked.facts["nodes"])
+    return extract(open_graph(asked.arrays["structure"].tobytes(), weights), asked.facts["nodes"])
 
 
 def _rows(borders: Sequence[Signature]) -> list[list[Any]]:

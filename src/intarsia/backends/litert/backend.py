@@ -7,13 +7,12 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Slot,
     Traits,
     as_port,
@@ -27,7 +26,7 @@ from intarsia.backends.contract.node_facts import words
 from intarsia.backends.litert.builder import NoKernelError
 from intarsia.backends.litert.flatbuffer import Structure, assembled, structure_of
 from intarsia.backends.litert.network import networks, operators_of
-from intarsia.backends.litert.types import missing_kernel
+from intarsia.backends.litert.rules import missing_kernel
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction
@@ -61,20 +60,14 @@ class LitertBackend(LoweredBackend):
         dtypes=words("float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"),
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="float64, uint64, and most computing in bfloat16",
-            why=GapReason.UPSTREAM,
-            evidence="Type FLOAT64 is unsupported by op Abs; Mul only supports FLOAT32, ...; and the like",
+        Gap.upstream(
+            "float64, uint64, and most computing in bfloat16",
+            "Type FLOAT64 is unsupported by op Abs; Mul only supports FLOAT32, ...; and the like",
         ),
-        Gap(
-            what="pools with dilations",
-            why=GapReason.UPSTREAM,
-            evidence="Pool2DOptions in the schema has no field for them",
-        ),
-        Gap(
-            what="kernels for quantised numbers: QLinearConv, ConvInteger, MatMulInteger",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="the lowering spells them out in float64 and int32, which LiteRT does not convolve or multiply",
+        Gap.upstream("pools with dilations", "Pool2DOptions in the schema has no field for them"),
+        Gap.not_implemented(
+            "kernels for quantised numbers: QLinearConv, ConvInteger, MatMulInteger",
+            "the lowering spells them out in float64 and int32, which LiteRT does not convolve or multiply",
         ),
         NOT_LOWERED,
     )
@@ -120,11 +113,7 @@ class LitertBackend(LoweredBackend):
         return LiteRt
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Compute what depends on weights alone, and lay all of them behind the structure."""
         with guard(LoadError, self.name):

@@ -159,14 +159,7 @@ def _cancelled(fusion: _Fusion, first: Operator, each: Operator, side: int) -> O
 
 
 _RULES: Mapping[str, _Rule] = MappingProxyType(
-    {
-        "ADD": _shifted,
-        "DIV": _cancelled,
-        "MINIMUM": _relu6,
-        "MUL": _product,
-        "RELU": _relu,
-        "RESHAPE": _reshaped_twice,
-    }
+    {"ADD": _shifted, "DIV": _cancelled, "MINIMUM": _relu6, "MUL": _product, "RELU": _relu, "RESHAPE": _reshaped_twice}
 )
 
 

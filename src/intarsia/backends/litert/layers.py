@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError, plain
-from intarsia.backends.litert.elements import Writer
-from intarsia.backends.litert.moves import WRITERS as MOVES
-from intarsia.backends.litert.moves import padded
+from intarsia.backends.litert.elementwise import Writer
+from intarsia.backends.litert.shape import WRITERS as MOVES
+from intarsia.backends.litert.shape import padded
 from intarsia.backends.lowering.program import Instruction
 from intarsia.wording import counted
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from intarsia.backends.litert import elements, layers, moves, sums
+from intarsia.backends.litert import elementwise, layers, reduction, shape
 from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError, Operator, Tensor, plain
-from intarsia.backends.litert.elements import Writer
+from intarsia.backends.litert.elementwise import Writer
 from intarsia.backends.litert.fusion import fused
 from intarsia.backends.lowering.program import CONSTANT, INPUT, LEAVES, WEIGHT, Instruction, Program
 
 if TYPE_CHECKING:
     import numpy as np
 
-_FAMILIES = (elements, layers, moves, sums)
+_FAMILIES = (elementwise, layers, shape, reduction)
 WRITERS: Mapping[str, Writer] = dict(chain.from_iterable(family.WRITERS.items() for family in _FAMILIES))
 """How each primitive is written."""
 

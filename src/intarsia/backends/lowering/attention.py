@@ -9,8 +9,8 @@ import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.composites import softmax
+from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site
 
 
 def _heads(b: Builder, x: Term, count: int | None) -> Term:
@@ -32,12 +32,12 @@ def _shared(b: Builder, x: Term, heads: int) -> Term:
     return b.reshape(apart, (n, heads, length, size))
 
 
-def _band(site: Site, rows: int, columns: int, offset: int) -> np.ndarray | None:
+def _band(ctx: NodeContext, rows: int, columns: int, offset: int) -> np.ndarray | None:
     """Which keys each query may see by position; ``None`` if all."""
     ahead = np.arange(columns)[None, :] - np.arange(rows)[:, None] - offset
-    left, right = site.get("left_window_size", -1), site.get("right_window_size", -1)
+    left, right = ctx.get("left_window_size", -1), ctx.get("right_window_size", -1)
     seen = np.ones((rows, columns), bool)
-    if site.get("is_causal", 0):
+    if ctx.get("is_causal", 0):
         seen &= ahead <= 0
     if left >= 0:
         seen &= -ahead <= left
@@ -46,21 +46,21 @@ def _band(site: Site, rows: int, columns: int, offset: int) -> np.ndarray | None
     return None if seen.all() else seen
 
 
-def _mask(site: Site, q: Term, columns: int, offset: int) -> Term | None:
+def _mask(ctx: NodeContext, q: Term, columns: int, offset: int) -> Term | None:
     """What is added to the products: 0, or minus infinity where a query may not look."""
-    b = site.builder
+    b = ctx.builder
     nothing = b.scalar(float("-inf"), q)
-    mask = site.optional(3)
+    mask = ctx.optional(3)
     if mask is not None:
         if mask.dtype == "bool":
             mask = b.where(mask, b.scalar(0, q), nothing)
         missing = columns - mask.shape[-1]
         if missing > 0:
             mask = b.pad(mask, [0] * mask.rank, [0] * (mask.rank - 1) + [missing], float("-inf"))
-    if site.has(6):
-        seen: Term | None = _padded_band(site, q.shape[2], columns)
+    if ctx.has(6):
+        seen: Term | None = _padded_band(ctx, q.shape[2], columns)
     else:
-        band = _band(site, q.shape[2], columns, offset)
+        band = _band(ctx, q.shape[2], columns, offset)
         seen = None if band is None else b.constant(band)
     if seen is not None:
         hidden = b.where(seen, b.scalar(0, q), nothing)
@@ -68,18 +68,18 @@ def _mask(site: Site, q: Term, columns: int, offset: int) -> Term | None:
     return mask
 
 
-def _padded_band(site: Site, rows: int, columns: int) -> Term:
+def _padded_band(ctx: NodeContext, rows: int, columns: int) -> Term:
     """As `_band`, for keys of which only so many of each batch are there: queries stand at their end."""
-    b = site.builder
-    given = site.operand(6)
+    b = ctx.builder
+    given = ctx.operand(6)
     lengths = b.reshape(b.cast(given, "int64"), (prod(given.shape), 1, 1, 1))
     keys = b.constant(np.arange(columns, dtype=np.int64).reshape(1, 1, 1, columns))
     seen = b.compare("lt", keys, lengths)
     queries = b.constant(np.arange(rows, dtype=np.int64).reshape(1, 1, rows, 1))
     places = b.binary("add", b.binary("sub", lengths, rows), queries)
     ahead = b.binary("sub", keys, places)
-    left, right = site.get("left_window_size", -1), site.get("right_window_size", -1)
-    if site.get("is_causal", 0):
+    left, right = ctx.get("left_window_size", -1), ctx.get("right_window_size", -1)
+    if ctx.get("is_causal", 0):
         seen = b.binary("and", seen, b.compare("le", ahead, 0))
     if left >= 0:
         seen = b.binary("and", seen, b.compare("ge", ahead, -left))
@@ -88,35 +88,35 @@ def _padded_band(site: Site, rows: int, columns: int) -> Term:
     return seen
 
 
-def _attention(site: Site) -> list[Term | None]:
-    b = site.builder
-    q = _heads(b, site.operand(0), site.get("q_num_heads"))
-    k, v = (_heads(b, site.operand(place), site.get("kv_num_heads")) for place in (1, 2))
-    past = site.operand(4).shape[2] if site.has(4) else 0
+def _attention(ctx: NodeContext) -> list[Term | None]:
+    b = ctx.builder
+    q = _heads(b, ctx.operand(0), ctx.get("q_num_heads"))
+    k, v = (_heads(b, ctx.operand(place), ctx.get("kv_num_heads")) for place in (1, 2))
+    past = ctx.operand(4).shape[2] if ctx.has(4) else 0
     if past:
-        k, v = b.concat([site.operand(4), k], 2), b.concat([site.operand(5), v], 2)
-    root = float(np.sqrt(site.get("scale") or 1 / np.sqrt(q.shape[3])))
+        k, v = b.concat([ctx.operand(4), k], 2), b.concat([ctx.operand(5), v], 2)
+    root = float(np.sqrt(ctx.get("scale") or 1 / np.sqrt(q.shape[3])))
     keys, values = _shared(b, k, q.shape[1]), _shared(b, v, q.shape[1])
     products = b.matmul(b.binary("mul", q, root), b.transpose(b.binary("mul", keys, root), (0, 1, 3, 2)))
-    if cap := site.get("softcap", 0.0):
+    if cap := ctx.get("softcap", 0.0):
         products = b.binary("mul", b.unary("tanh", b.binary("div", products, cap)), cap)
-    mask = _mask(site, q, k.shape[2], past)
+    mask = _mask(ctx, q, k.shape[2], past)
     biased = products if mask is None else b.binary("add", products, mask)
-    weights = _weights(site, biased, mask)
-    told = (products, products, biased, weights)[site.get("qk_matmul_output_mode", 0)]
+    weights = _weights(ctx, biased, mask)
+    told = (products, products, biased, weights)[ctx.get("qk_matmul_output_mode", 0)]
     found = b.matmul(weights, values)
-    if site.operand(0).rank == 3:
+    if ctx.operand(0).rank == 3:
         n, heads, length, size = found.shape
         found = b.reshape(b.transpose(found, (0, 2, 1, 3)), (n, length, heads * size))
     return [found, k, v, told]
 
 
-def _weights(site: Site, biased: Term, mask: Term | None) -> Term:
-    b = site.builder
-    if "softmax_precision" in site.node.attributes:
+def _weights(ctx: NodeContext, biased: Term, mask: Term | None) -> Term:
+    b = ctx.builder
+    if "softmax_precision" in ctx.node.attributes:
         from intarsia.graph.dtypes import dtype_name
 
-        exact = b.cast(biased, dtype_name(site.get("softmax_precision")) or biased.dtype)
+        exact = b.cast(biased, dtype_name(ctx.get("softmax_precision")) or biased.dtype)
     else:
         exact = biased
     weights = b.cast(softmax(b, exact, 3), biased.dtype)
@@ -126,26 +126,26 @@ def _weights(site: Site, biased: Term, mask: Term | None) -> Term:
     return b.where(blind, b.scalar(0, weights), weights)
 
 
-def _rotary(site: Site) -> Term:
-    b, given = site.builder, site.operand(0)
+def _rotary(ctx: NodeContext) -> Term:
+    b, given = ctx.builder, ctx.operand(0)
     x = b.transpose(given, (0, 2, 1, 3)) if given.rank == 4 else given
     if given.rank == 3:
-        heads = site.get("num_heads", 0)
+        heads = ctx.get("num_heads", 0)
         x = b.reshape(x, (*x.shape[:2], heads, x.shape[2] // heads))
-    turned = site.get("rotary_embedding_dim", 0) or x.shape[3]
-    cos, sin = site.operand(1), site.operand(2)
-    if site.has(3):
-        places = b.cast(site.operand(3), "int64")
+    turned = ctx.get("rotary_embedding_dim", 0) or x.shape[3]
+    cos, sin = ctx.operand(1), ctx.operand(2)
+    if ctx.has(3):
+        places = b.cast(ctx.operand(3), "int64")
         cos, sin = b.take(cos, places, 0), b.take(sin, places, 0)
     cos, sin = (b.reshape(each, (*each.shape[:2], 1, each.shape[2])) for each in (cos, sin))
     half = turned // 2
-    if site.get("interleaved", 0):
+    if ctx.get("interleaved", 0):
         one, two = b.part(x, 3, 0, turned, 2), b.part(x, 3, 1, turned, 2)
     else:
         one, two = b.part(x, 3, 0, half), b.part(x, 3, half, turned)
     real = b.binary("sub", b.binary("mul", cos, one), b.binary("mul", sin, two))
     imaginary = b.binary("add", b.binary("mul", sin, one), b.binary("mul", cos, two))
-    if site.get("interleaved", 0):
+    if ctx.get("interleaved", 0):
         pairs = [b.reshape(each, (*each.shape, 1)) for each in (real, imaginary)]
         found = b.reshape(b.concat(pairs, 4), (*x.shape[:3], turned))
     else:

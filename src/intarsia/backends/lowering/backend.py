@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import Backend, EngineArtifact, Gap, GapReason, guard, signature_rows
+from intarsia.backends.contract import Backend, EngineArtifact, Gap, guard, signature_rows
 from intarsia.backends.lowering.lower import lower, refusal
 from intarsia.backends.lowering.program import Instruction
 from intarsia.errors import CompileError
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
 
-NOT_LOWERED = Gap(
-    what="operators that the shared lowering does not know, and what only running tells",
-    why=GapReason.NOT_IMPLEMENTED,
-    evidence="docs/engines.md: control flow, sequences, strings, random numbers; axes and shapes that are computed",
+NOT_LOWERED = Gap.not_implemented(
+    "operators that the shared lowering does not know, and what only running tells",
+    "docs/engines.md: control flow, sequences, strings, random numbers; axes and shapes that are computed",
 )
 
 

@@ -7,164 +7,158 @@ from functools import partial, reduce
 
 import numpy as np
 
-from intarsia.backends.lowering.composites import (
-    clip,
-    reciprocal,
-    relu,
-    sigmoid,
-    softplus,
-)
+from intarsia.backends.lowering.composites import clip, reciprocal, relu, sigmoid, softplus
+from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site
 
 _SELU_ALPHA, _SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 """ONNX's defaults, https://onnx.ai/onnx/operators/onnx__Selu.html."""
 
 
-def _unary(name: str, site: Site) -> Term:
-    return site.builder.unary(name, site.operand(0))
+def _unary(name: str, ctx: NodeContext) -> Term:
+    return ctx.builder.unary(name, ctx.operand(0))
 
 
-def _binary(name: str, site: Site) -> Term:
-    return site.builder.binary(name, site.operand(0), site.operand(1))
+def _binary(name: str, ctx: NodeContext) -> Term:
+    return ctx.builder.binary(name, ctx.operand(0), ctx.operand(1))
 
 
-def _compare(name: str, site: Site) -> Term:
-    return site.builder.compare(name, site.operand(0), site.operand(1))
+def _compare(name: str, ctx: NodeContext) -> Term:
+    return ctx.builder.compare(name, ctx.operand(0), ctx.operand(1))
 
 
-def _all(name: str, site: Site) -> Term:
-    return reduce(partial(site.builder.binary, name), site.operands())
+def _all(name: str, ctx: NodeContext) -> Term:
+    return reduce(partial(ctx.builder.binary, name), ctx.operands())
 
 
-def _mean(site: Site) -> Term:
-    return site.builder.binary("div", _all("add", site), site.count)
+def _mean(ctx: NodeContext) -> Term:
+    return ctx.builder.binary("div", _all("add", ctx), ctx.count)
 
 
-def _div(site: Site) -> Term:
-    x, y = site.operand(0), site.operand(1)
-    return site.builder.binary("div" if x.is_float else "int_div", x, y)
+def _div(ctx: NodeContext) -> Term:
+    x, y = ctx.operand(0), ctx.operand(1)
+    return ctx.builder.binary("div" if x.is_float else "int_div", x, y)
 
 
-def _mod(site: Site) -> Term:
-    return _binary("fmod" if site.get("fmod", 0) else "mod", site)
+def _mod(ctx: NodeContext) -> Term:
+    return _binary("fmod" if ctx.get("fmod", 0) else "mod", ctx)
 
 
-def _pow(site: Site) -> Term:
-    x, y = site.operand(0), site.operand(1)
-    b = site.builder
+def _pow(ctx: NodeContext) -> Term:
+    x, y = ctx.operand(0), ctx.operand(1)
+    b = ctx.builder
     if x.dtype == y.dtype:
         return b.binary("pow", x, y)
     wide = "float64" if "64" in x.dtype + y.dtype else "float32"
     return b.cast(b.binary("pow", b.cast(x, wide), b.cast(y, wide)), x.dtype)
 
 
-def _shift(site: Site) -> Term:
-    return _binary("shift_left" if site.get("direction") == "LEFT" else "shift_right", site)
+def _shift(ctx: NodeContext) -> Term:
+    return _binary("shift_left" if ctx.get("direction") == "LEFT" else "shift_right", ctx)
 
 
-def _where(site: Site) -> Term:
-    return site.builder.where(site.operand(0), site.operand(1), site.operand(2))
+def _where(ctx: NodeContext) -> Term:
+    return ctx.builder.where(ctx.operand(0), ctx.operand(1), ctx.operand(2))
 
 
-def _cast(site: Site) -> Term:
-    if site.get("saturate", 1) == 0:
+def _cast(ctx: NodeContext) -> Term:
+    if ctx.get("saturate", 1) == 0:
         raise UnsupportedError("a cast without saturation")
-    x, dtype = site.operand(0), site.dtype_of_output()
+    x, dtype = ctx.operand(0), ctx.dtype_of_output()
     if dtype.startswith("float8") or x.dtype == "string" or dtype == "string":
         raise UnsupportedError(f"a cast from {x.dtype} to {dtype}")
-    return site.builder.cast(x, dtype)
+    return ctx.builder.cast(x, dtype)
 
 
-def _clip(site: Site) -> Term:
-    return clip(site.builder, site.operand(0), site.optional(1), site.optional(2))
+def _clip(ctx: NodeContext) -> Term:
+    return clip(ctx.builder, ctx.operand(0), ctx.optional(1), ctx.optional(2))
 
 
-def _is_inf(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
+def _is_inf(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
     flags = [
         b.compare("eq", x, sign * float("inf"))
         for sign, name in ((1, "detect_positive"), (-1, "detect_negative"))
-        if site.get(name, 1)
+        if ctx.get(name, 1)
     ]
     return reduce(partial(b.binary, "or"), flags) if flags else b.compare("ne", x, x)
 
 
-def _leaky(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    alpha = site.get("alpha", 0.01)
+def _leaky(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    alpha = ctx.get("alpha", 0.01)
     if "leaky_relu" in b.natives:
         return b.emit("leaky_relu", (x,), x.dtype, x.shape, alpha=alpha)
     return b.where(b.compare("lt", x, 0), b.binary("mul", x, alpha), x)
 
 
-def _prelu(site: Site) -> Term:
-    b, x, slope = site.builder, site.operand(0), site.operand(1)
+def _prelu(ctx: NodeContext) -> Term:
+    b, x, slope = ctx.builder, ctx.operand(0), ctx.operand(1)
     if "prelu" in b.natives:
         return b.emit("prelu", (x, slope), x.dtype, x.shape)
     return b.where(b.compare("lt", x, 0), b.binary("mul", x, slope), x)
 
 
-def _exponential(site: Site, alpha: float, gamma: float = 1.0, inside: float = 1.0) -> Term:
-    b, x = site.builder, site.operand(0)
+def _exponential(ctx: NodeContext, alpha: float, gamma: float = 1.0, inside: float = 1.0) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
     # Of what is not positive alone: the branch that is not taken must not run over.
     low = b.binary("sub", b.unary("exp", b.binary("div", b.binary("min", x, 0), inside)), 1.0)
     found = b.where(b.compare("lt", x, 0), b.binary("mul", low, alpha), x)
     return found if gamma == 1.0 else b.binary("mul", found, gamma)
 
 
-def _elu(site: Site) -> Term:
-    return _exponential(site, site.get("alpha", 1.0))
+def _elu(ctx: NodeContext) -> Term:
+    return _exponential(ctx, ctx.get("alpha", 1.0))
 
 
-def _celu(site: Site) -> Term:
-    alpha = site.get("alpha", 1.0)
-    return _exponential(site, alpha, inside=alpha)
+def _celu(ctx: NodeContext) -> Term:
+    alpha = ctx.get("alpha", 1.0)
+    return _exponential(ctx, alpha, inside=alpha)
 
 
-def _selu(site: Site) -> Term:
-    return _exponential(site, site.get("alpha", _SELU_ALPHA), site.get("gamma", _SELU_GAMMA))
+def _selu(ctx: NodeContext) -> Term:
+    return _exponential(ctx, ctx.get("alpha", _SELU_ALPHA), ctx.get("gamma", _SELU_GAMMA))
 
 
-def _hard_sigmoid(site: Site, alpha: float | None = None, beta: float | None = None) -> Term:
-    b, x = site.builder, site.operand(0)
-    steep = site.get("alpha", 0.2) if alpha is None else alpha
-    offset = site.get("beta", 0.5) if beta is None else beta
+def _hard_sigmoid(ctx: NodeContext, alpha: float | None = None, beta: float | None = None) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    steep = ctx.get("alpha", 0.2) if alpha is None else alpha
+    offset = ctx.get("beta", 0.5) if beta is None else beta
     return clip(b, b.binary("add", b.binary("mul", x, steep), offset), 0.0, 1.0)
 
 
-def _hard_swish(site: Site) -> Term:
-    x = site.operand(0)
-    if "hard_swish" in site.builder.natives:
-        return site.builder.unary("hard_swish", x)
-    return site.builder.binary("mul", x, _hard_sigmoid(site, 1 / 6, 0.5))
+def _hard_swish(ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    if "hard_swish" in ctx.builder.natives:
+        return ctx.builder.unary("hard_swish", x)
+    return ctx.builder.binary("mul", x, _hard_sigmoid(ctx, 1 / 6, 0.5))
 
 
-def _mish(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
+def _mish(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
     return b.binary("mul", x, b.unary("tanh", softplus(b, x)))
 
 
-def _soft_sign(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
+def _soft_sign(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
     return b.binary("div", x, b.binary("add", b.unary("abs", x), 1.0))
 
 
-def _thresholded(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    return b.where(b.compare("gt", x, site.get("alpha", 1.0)), x, b.scalar(0, x))
+def _thresholded(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    return b.where(b.compare("gt", x, ctx.get("alpha", 1.0)), x, b.scalar(0, x))
 
 
-def _shrink(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    bias, lambd = site.get("bias", 0.0), site.get("lambd", 0.5)
+def _shrink(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    bias, lambd = ctx.get("bias", 0.0), ctx.get("lambd", 0.5)
     high = b.where(b.compare("gt", x, lambd), b.binary("sub", x, bias), b.scalar(0, x))
     return b.where(b.compare("lt", x, -lambd), b.binary("add", x, bias), high)
 
 
-def _gelu(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    kind = site.get("approximate", "none")
+def _gelu(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    kind = ctx.get("approximate", "none")
     if "gelu" in b.natives:
         return b.emit("gelu", (x,), x.dtype, x.shape, approximate=kind)
     if kind == "tanh":
@@ -175,28 +169,28 @@ def _gelu(site: Site) -> Term:
     return b.binary("mul", b.binary("mul", x, 0.5), b.binary("add", bent, 1.0))
 
 
-def _swish(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    alpha = site.get("alpha", 1.0)
+def _swish(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    alpha = ctx.get("alpha", 1.0)
     return b.binary("mul", x, sigmoid(b, x if alpha == 1.0 else b.binary("mul", x, alpha)))
 
 
-def _dropout(site: Site) -> list[Term | None]:
-    b, x = site.builder, site.operand(0)
-    if site.has(2) and bool(site.known(2)):
+def _dropout(ctx: NodeContext) -> list[Term | None]:
+    b, x = ctx.builder, ctx.operand(0)
+    if ctx.has(2) and bool(ctx.known(2)):
         raise UnsupportedError("it draws random numbers in training")
-    mask = b.expand(b.constant(np.array(True)), x.shape) if site.wants(1) else None
-    return [_same(site), mask]
+    mask = b.expand(b.constant(np.array(True)), x.shape) if ctx.wants(1) else None
+    return [_same(ctx), mask]
 
 
-def _same(site: Site) -> Term:
-    x = site.operand(0)
-    return site.builder.unary("identity", x)
+def _same(ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    return ctx.builder.unary("identity", x)
 
 
-def _on_first(rule: object, site: Site) -> Term:
+def _on_first(rule: object, ctx: NodeContext) -> Term:
     assert callable(rule)
-    found: Term = rule(site.builder, site.operand(0))
+    found: Term = rule(ctx.builder, ctx.operand(0))
     return found
 
 
@@ -228,7 +222,7 @@ RULES: Mapping[str, Rule] = {
     "HardSwish": _hard_swish,
     "Identity": _same,
     "IsInf": _is_inf,
-    "IsNaN": lambda site: site.builder.compare("ne", site.operand(0), site.operand(0)),
+    "IsNaN": lambda ctx: ctx.builder.compare("ne", ctx.operand(0), ctx.operand(0)),
     "LeakyRelu": _leaky,
     "Max": partial(_all, "max"),
     "Mean": _mean,

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from intarsia.backends.lowering.builder import Builder, along_axis
+from intarsia.backends.lowering.node_context import NodeContext, Rule, axis_of
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site, axis_of
 
 
 def _counted(b: Builder, indices: Term, size: Term | int) -> Term:
@@ -18,32 +18,32 @@ def _counted(b: Builder, indices: Term, size: Term | int) -> Term:
     return b.where(b.compare("lt", wide, 0), b.binary("add", wide, size), wide)
 
 
-def _indices(site: Site, position: int, size: int) -> Term:
+def _indices(ctx: NodeContext, position: int, size: int) -> Term:
     """An input's indices from the front; those known beforehand are counted there and then."""
-    name = site.node.inputs[position]
-    if name in site.graph.weights and prod(site.graph.weights[name].shape) <= 1 << 16:
-        known = site.known(position).astype(np.int64)
-        return site.builder.constant(np.where(known < 0, known + size, known))
-    return _counted(site.builder, site.operand(position), size)
+    name = ctx.node.inputs[position]
+    if name in ctx.graph.weights and prod(ctx.graph.weights[name].shape) <= 1 << 16:
+        known = ctx.known(position).astype(np.int64)
+        return ctx.builder.constant(np.where(known < 0, known + size, known))
+    return _counted(ctx.builder, ctx.operand(position), size)
 
 
-def _gather(site: Site) -> Term:
-    x = site.operand(0)
-    axis = axis_of(site.get("axis", 0), x.rank)
-    return site.builder.take(x, _indices(site, 1, x.shape[axis]), axis)
+def _gather(ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    axis = axis_of(ctx.get("axis", 0), x.rank)
+    return ctx.builder.take(x, _indices(ctx, 1, x.shape[axis]), axis)
 
 
-def _gather_elements(site: Site) -> Term:
-    x = site.operand(0)
-    axis = axis_of(site.get("axis", 0), x.rank)
-    return site.builder.take_along(x, _indices(site, 1, x.shape[axis]), axis)
+def _gather_elements(ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    axis = axis_of(ctx.get("axis", 0), x.rank)
+    return ctx.builder.take_along(x, _indices(ctx, 1, x.shape[axis]), axis)
 
 
-def _scatter_elements(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    axis = axis_of(site.get("axis", 0), x.rank)
-    indices = _indices(site, 1, x.shape[axis])
-    return b.scatter_along(x, indices, site.operand(2), axis, site.get("reduction", "none"))
+def _scatter_elements(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    axis = axis_of(ctx.get("axis", 0), x.rank)
+    indices = _indices(ctx, 1, x.shape[axis])
+    return b.scatter_along(x, indices, ctx.operand(2), axis, ctx.get("reduction", "none"))
 
 
 def _flat(b: Builder, indices: Term, shape: tuple[int, ...]) -> Term:
@@ -54,9 +54,9 @@ def _flat(b: Builder, indices: Term, shape: tuple[int, ...]) -> Term:
     return b.reduce("sum", weighted, [indices.rank - 1], keep=False)
 
 
-def _gather_nd(site: Site) -> Term:
-    b, x, indices = site.builder, site.operand(0), site.operand(1)
-    batch = site.get("batch_dims", 0)
+def _gather_nd(ctx: NodeContext) -> Term:
+    b, x, indices = ctx.builder, ctx.operand(0), ctx.operand(1)
+    batch = ctx.get("batch_dims", 0)
     depth = indices.shape[-1]
     lead, found = x.shape[batch : batch + depth], x.shape[batch + depth :]
     if not depth:
@@ -68,11 +68,11 @@ def _gather_nd(site: Site) -> Term:
         base = np.arange(batches, dtype=np.int64)[:, None] * prod(lead)
         flat = b.binary("add", each, b.constant(base))
     rows = b.reshape(x, (batches * prod(lead), *found))
-    return b.reshape(b.take(rows, b.reshape(flat, (prod(flat.shape),)), 0), site.shape_of_output())
+    return b.reshape(b.take(rows, b.reshape(flat, (prod(flat.shape),)), 0), ctx.shape_of_output())
 
 
-def _scatter_nd(site: Site) -> Term:
-    b, x, indices, updates = site.builder, site.operand(0), site.operand(1), site.operand(2)
+def _scatter_nd(ctx: NodeContext) -> Term:
+    b, x, indices, updates = ctx.builder, ctx.operand(0), ctx.operand(1), ctx.operand(2)
     depth = indices.shape[-1]
     lead, rest = x.shape[:depth], prod(x.shape[depth:])
     rows = prod(indices.shape[:-1])
@@ -82,15 +82,15 @@ def _scatter_nd(site: Site) -> Term:
         b.expand(flat, (rows, rest)),
         b.reshape(updates, (rows, rest)),
         0,
-        site.get("reduction", "none"),
+        ctx.get("reduction", "none"),
     )
     return b.reshape(found, x.shape)
 
 
-def _compress(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    axis = site.get("axis")
-    kept = np.flatnonzero(site.known(1)).astype(np.int64)
+def _compress(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    axis = ctx.get("axis")
+    kept = np.flatnonzero(ctx.known(1)).astype(np.int64)
     if axis is None:
         return b.take(b.reshape(x, (prod(x.shape),)), b.constant(kept), 0)
     return b.take(x, b.constant(kept), axis_of(axis, x.rank))
@@ -103,11 +103,11 @@ def _equal_place(b: Builder, indices: Term, axis: int) -> Term:
     return b.compare("eq", indices, b.constant(places))
 
 
-def _one_hot(site: Site) -> Term:
-    b = site.builder
-    indices, values = site.operand(0), site.operand(2)
-    shape = site.shape_of_output()
-    axis = axis_of(site.get("axis", -1), len(shape))
+def _one_hot(ctx: NodeContext) -> Term:
+    b = ctx.builder
+    indices, values = ctx.operand(0), ctx.operand(2)
+    shape = ctx.shape_of_output()
+    axis = axis_of(ctx.get("axis", -1), len(shape))
     depth = shape[axis]
     places = _counted(b, b.reshape(indices, (*indices.shape[:axis], 1, *indices.shape[axis:])), depth)
     hit = _equal_place(b, b.expand(places, shape), axis)
@@ -115,10 +115,10 @@ def _one_hot(site: Site) -> Term:
     return b.where(hit, on, off)
 
 
-def _reverse_sequence(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    lengths = site.known(1).astype(np.int64)
-    time, batch = site.get("time_axis", 0), site.get("batch_axis", 1)
+def _reverse_sequence(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    lengths = ctx.known(1).astype(np.int64)
+    time, batch = ctx.get("time_axis", 0), ctx.get("batch_axis", 1)
     steps = np.tile(np.arange(x.shape[time], dtype=np.int64), (x.shape[batch], 1))
     for row, length in zip(steps, lengths, strict=True):
         row[:length] = row[:length][::-1]
@@ -127,19 +127,19 @@ def _reverse_sequence(site: Site) -> Term:
     return b.take_along(x, b.expand(b.constant(order.reshape(shape)), x.shape), time)
 
 
-def _top_k(site: Site) -> list[Term]:
-    b, x = site.builder, site.operand(0)
-    axis = axis_of(site.get("axis", -1), x.rank)
-    count = site.numbers(1)[0]
-    order = b.part(b.argsort(x, axis, bool(site.get("largest", 1))), axis, 0, count)
+def _top_k(ctx: NodeContext) -> list[Term]:
+    b, x = ctx.builder, ctx.operand(0)
+    axis = axis_of(ctx.get("axis", -1), x.rank)
+    count = ctx.numbers(1)[0]
+    order = b.part(b.argsort(x, axis, bool(ctx.get("largest", 1))), axis, 0, count)
     return [b.take_along(x, order, axis), order]
 
 
 def _arg(name: str) -> Rule:
-    def rule(site: Site) -> Term:
-        b, x = site.builder, site.operand(0)
-        axis, keep = axis_of(site.get("axis", 0), x.rank), bool(site.get("keepdims", 1))
-        if not site.get("select_last_index", 0):
+    def rule(ctx: NodeContext) -> Term:
+        b, x = ctx.builder, ctx.operand(0)
+        axis, keep = axis_of(ctx.get("axis", 0), x.rank), bool(ctx.get("keepdims", 1))
+        if not ctx.get("select_last_index", 0):
             return b.arg(name, x, axis, keep)
         from_behind = b.arg(name, b.flip(x, axis), axis, keep)
         return b.binary("sub", b.scalar(x.shape[axis] - 1, from_behind), from_behind)
@@ -147,9 +147,9 @@ def _arg(name: str) -> Rule:
     return rule
 
 
-def _hardmax(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    axis = axis_of(site.get("axis", -1), x.rank)
+def _hardmax(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    axis = axis_of(ctx.get("axis", -1), x.rank)
     return b.cast(_equal_place(b, b.expand(b.arg("max", x, axis, True), x.shape), axis), x.dtype)
 
 

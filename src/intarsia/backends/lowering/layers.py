@@ -11,40 +11,42 @@ import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.composites import per_channel, product, square
+from intarsia.backends.lowering.einsum import einsum
+from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site
-from intarsia.backends.lowering.sums import einsum
 
 
-def _matmul(site: Site) -> Term:
-    return product(site.builder, site.operand(0), site.operand(1))
+def _matmul(ctx: NodeContext) -> Term:
+    return product(ctx.builder, ctx.operand(0), ctx.operand(1))
 
 
-def _gemm(site: Site) -> Term:
-    b = site.builder
-    x, y = site.operand(0), site.operand(1)
-    x = b.transpose(x, (1, 0)) if site.get("transA", 0) else x
-    y = b.transpose(y, (1, 0)) if site.get("transB", 0) else y
+def _gemm(ctx: NodeContext) -> Term:
+    b = ctx.builder
+    x, y = ctx.operand(0), ctx.operand(1)
+    x = b.transpose(x, (1, 0)) if ctx.get("transA", 0) else x
+    y = b.transpose(y, (1, 0)) if ctx.get("transB", 0) else y
     found = b.matmul(x, y)
-    if (alpha := site.get("alpha", 1.0)) != 1.0:
+    if (alpha := ctx.get("alpha", 1.0)) != 1.0:
         found = b.binary("mul", found, alpha)
-    more, beta = site.optional(2), site.get("beta", 1.0)
+    more, beta = ctx.optional(2), ctx.get("beta", 1.0)
     if more is None:
         return found
     return b.binary("add", found, more if beta == 1.0 else b.binary("mul", more, beta))
 
 
-def _einsum(site: Site) -> Term:
-    return einsum(site.builder, site.get("equation"), site.operands())
+def _einsum(ctx: NodeContext) -> Term:
+    return einsum(ctx.builder, ctx.get("equation"), ctx.operands())
 
 
-def window_of(site: Site, sizes: Sequence[int], kernel: Sequence[int], out: Sequence[int]) -> dict[str, list[int]]:
+def window_of(
+    ctx: NodeContext, sizes: Sequence[int], kernel: Sequence[int], out: Sequence[int]
+) -> dict[str, list[int]]:
     """Strides, dilations and padding; the padding that ``auto_pad`` asks for is worked out."""
     rank = len(kernel)
-    strides = list(site.get("strides") or [1] * rank)
-    dilations = list(site.get("dilations") or [1] * rank)
-    pads = list(site.get("pads") or [0] * 2 * rank)
-    auto = site.get("auto_pad", "NOTSET")
+    strides = list(ctx.get("strides") or [1] * rank)
+    dilations = list(ctx.get("dilations") or [1] * rank)
+    pads = list(ctx.get("pads") or [0] * 2 * rank)
+    auto = ctx.get("auto_pad", "NOTSET")
     if auto.startswith("SAME"):
         for axis in range(rank):
             reach = (out[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1
@@ -56,31 +58,31 @@ def window_of(site: Site, sizes: Sequence[int], kernel: Sequence[int], out: Sequ
     return {"strides": strides, "dilations": dilations, "before": pads[:rank], "after": pads[rank:]}
 
 
-def convolved(site: Site, x: Term, w: Term, bias: Term | None = None) -> Term:
+def convolved(ctx: NodeContext, x: Term, w: Term, bias: Term | None = None) -> Term:
     """The convolution that the node's attributes describe."""
-    shape = site.shape_of_output()
+    shape = ctx.shape_of_output()
     if x.rank < 3:
         raise UnsupportedError("a convolution over no dimension")
-    window = window_of(site, x.shape[2:], w.shape[2:], shape[2:])
-    return site.builder.conv(x, w, bias, shape, **window, groups=site.get("group", 1))
+    window = window_of(ctx, x.shape[2:], w.shape[2:], shape[2:])
+    return ctx.builder.conv(x, w, bias, shape, **window, groups=ctx.get("group", 1))
 
 
-def _conv(site: Site) -> Term:
-    return convolved(site, site.operand(0), site.operand(1), site.optional(2))
+def _conv(ctx: NodeContext) -> Term:
+    return convolved(ctx, ctx.operand(0), ctx.operand(1), ctx.optional(2))
 
 
-def _conv_transpose(site: Site) -> Term:
-    b, x, w = site.builder, site.operand(0), site.operand(1)
-    shape = site.shape_of_output()
+def _conv_transpose(ctx: NodeContext) -> Term:
+    b, x, w = ctx.builder, ctx.operand(0), ctx.operand(1)
+    shape = ctx.shape_of_output()
     kernel = w.shape[2:]
     rank = len(kernel)
-    strides = list(site.get("strides") or [1] * rank)
-    dilations = list(site.get("dilations") or [1] * rank)
-    more = list(site.get("output_padding") or [0] * rank)
-    pads = list(site.get("pads") or [0] * 2 * rank)
+    strides = list(ctx.get("strides") or [1] * rank)
+    dilations = list(ctx.get("dilations") or [1] * rank)
+    more = list(ctx.get("output_padding") or [0] * rank)
+    pads = list(ctx.get("pads") or [0] * 2 * rank)
     full = [(x.shape[2 + a] - 1) * strides[a] + dilations[a] * (kernel[a] - 1) + 1 for a in range(rank)]
-    auto = site.get("auto_pad", "NOTSET")
-    if auto.startswith("SAME") or site.get("output_shape"):
+    auto = ctx.get("auto_pad", "NOTSET")
+    if auto.startswith("SAME") or ctx.get("output_shape"):
         for axis in range(rank):
             total = full[axis] + more[axis] - shape[2 + axis]
             less = total // 2
@@ -89,15 +91,15 @@ def _conv_transpose(site: Site) -> Term:
     window = {"strides": strides, "dilations": dilations, "before": pads[:rank], "after": after}
     if any(full[a] - window["before"][a] - after[a] != shape[2 + a] for a in range(rank)):
         raise UnsupportedError("a transposed convolution of another size than its padding leaves")
-    found = b.conv_transpose(x, w, shape, **window, groups=site.get("group", 1))
-    bias = site.optional(2)
+    found = b.conv_transpose(x, w, shape, **window, groups=ctx.get("group", 1))
+    bias = ctx.optional(2)
     return found if bias is None else b.binary("add", found, per_channel(b, bias, x.rank))
 
 
-def _pool_window(site: Site, x: Term) -> dict[str, Any]:
-    shape = site.shape_of_output()
-    kernel = list(site.get("kernel_shape"))
-    window = window_of(site, x.shape[2:], kernel, shape[2:])
+def _pool_window(ctx: NodeContext, x: Term) -> dict[str, Any]:
+    shape = ctx.shape_of_output()
+    kernel = list(ctx.get("kernel_shape"))
+    window = window_of(ctx, x.shape[2:], kernel, shape[2:])
     for axis, size in enumerate(x.shape[2:]):
         reach = (shape[2 + axis] - 1) * window["strides"][axis] + window["dilations"][axis] * (kernel[axis] - 1) + 1
         # Where sizes are rounded up the last window reaches behind the padding; where down, not to its end.
@@ -113,22 +115,22 @@ def _pooled(b: Builder, name: str, x: Term, shape: Sequence[int], window: dict[s
     return b.pool(name, x, shape, **{**window, "after": after})
 
 
-def _max_pool(site: Site) -> Term:
-    if site.wants(1):
+def _max_pool(ctx: NodeContext) -> Term:
+    if ctx.wants(1):
         raise UnsupportedError("the indices of a MaxPool")
-    x = site.operand(0)
-    return _pooled(site.builder, "max", x, site.shape_of_output(), _pool_window(site, x))
+    x = ctx.operand(0)
+    return _pooled(ctx.builder, "max", x, ctx.shape_of_output(), _pool_window(ctx, x))
 
 
-def _counts(site: Site, x: Term, window: dict[str, Any]) -> np.ndarray:
+def _counts(ctx: NodeContext, x: Term, window: dict[str, Any]) -> np.ndarray:
     """How many elements count in each window."""
-    shape = site.shape_of_output()
+    shape = ctx.shape_of_output()
     rank = len(shape) - 2
-    declared = window_of(site, x.shape[2:], window["kernel"], shape[2:])
+    declared = window_of(ctx, x.shape[2:], window["kernel"], shape[2:])
     counts = np.ones((), np.float32)
     for axis in range(rank):
         first, last = 0, x.shape[2 + axis]
-        if site.get("count_include_pad", 0):
+        if ctx.get("count_include_pad", 0):
             first, last = -declared["before"][axis], last + declared["after"][axis]
         starts = np.arange(shape[2 + axis]) * window["strides"][axis] - window["before"][axis]
         taps = starts[:, None] + np.arange(window["kernel"][axis]) * window["dilations"][axis]
@@ -139,38 +141,38 @@ def _counts(site: Site, x: Term, window: dict[str, Any]) -> np.ndarray:
     return counts
 
 
-def _average_pool(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    window = _pool_window(site, x)
-    counts = _counts(site, x, window)
-    total = _pooled(b, "sum", x, site.shape_of_output(), window)
+def _average_pool(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    window = _pool_window(ctx, x)
+    counts = _counts(ctx, x, window)
+    total = _pooled(b, "sum", x, ctx.shape_of_output(), window)
     if (counts == counts.flat[0]).all():
         return b.binary("div", total, float(counts.flat[0]))
     return b.binary("div", total, b.cast(b.constant(counts), x.dtype))
 
 
-def _lp_pool(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    p = site.get("p", 2)
+def _lp_pool(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    p = ctx.get("p", 2)
     powers = b.binary("pow", b.unary("abs", x), p)
-    total = _pooled(b, "sum", powers, site.shape_of_output(), _pool_window(site, x))
+    total = _pooled(b, "sum", powers, ctx.shape_of_output(), _pool_window(ctx, x))
     return b.binary("pow", total, 1 / p)
 
 
-def _global(name: str, site: Site) -> Term:
-    x = site.operand(0)
-    return site.builder.reduce(name, x, range(2, x.rank))
+def _global(name: str, ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    return ctx.builder.reduce(name, x, range(2, x.rank))
 
 
-def _global_lp(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    p = site.get("p", 2)
+def _global_lp(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    p = ctx.get("p", 2)
     return b.binary("pow", b.reduce("sum", b.binary("pow", b.unary("abs", x), p), range(2, x.rank)), 1 / p)
 
 
-def _lrn(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    size = site.get("size")
+def _lrn(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    size = ctx.get("size")
     before = (size - 1) // 2
     around = [(0, 0)] * x.rank
     around[1] = (before, size - 1 - before)
@@ -178,15 +180,15 @@ def _lrn(site: Site) -> Term:
     total = b.part(squares, 1, 0, x.shape[1])
     for shift in range(1, size):
         total = b.binary("add", total, b.part(squares, 1, shift, shift + x.shape[1]))
-    scale = b.binary("add", b.binary("mul", total, site.get("alpha", 1e-4) / size), site.get("bias", 1.0))
-    return b.binary("div", x, b.binary("pow", scale, site.get("beta", 0.75)))
+    scale = b.binary("add", b.binary("mul", total, ctx.get("alpha", 1e-4) / size), ctx.get("bias", 1.0))
+    return b.binary("div", x, b.binary("pow", scale, ctx.get("beta", 0.75)))
 
 
-def _col2im(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    image, block = site.numbers(1), site.numbers(2)
+def _col2im(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    image, block = ctx.numbers(1), ctx.numbers(2)
     rank = len(image)
-    window = window_of(site, image, block, image)
+    window = window_of(ctx, image, block, image)
     channels = x.shape[1] // prod(block)
     counts = [
         (image[a] + window["before"][a] + window["after"][a] - window["dilations"][a] * (block[a] - 1) - 1)

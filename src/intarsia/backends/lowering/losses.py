@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from intarsia.backends.lowering.composites import log_softmax
+from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term
-from intarsia.backends.lowering.site import Rule, Site
 
 
-def _likelihood(site: Site, logs: Term, weight: Term | None) -> Term:
+def _likelihood(ctx: NodeContext, logs: Term, weight: Term | None) -> Term:
     """Minus the logarithm at each label, weighted and summed up as the node says; 0 at the label to ignore."""
-    b = site.builder
-    labels = b.cast(site.operand(1), "int64")
-    ignored = site.get("ignore_index")
+    b = ctx.builder
+    labels = b.cast(ctx.operand(1), "int64")
+    ignored = ctx.get("ignore_index")
     skip = None if ignored is None else b.compare("eq", labels, ignored)
     safe = labels if skip is None else b.where(skip, b.scalar(0, labels), labels)
     places = b.reshape(safe, (safe.shape[0], 1, *safe.shape[1:]))
@@ -22,7 +22,7 @@ def _likelihood(site: Site, logs: Term, weight: Term | None) -> Term:
     if skip is not None:
         weights = b.where(skip, b.scalar(0, weights), weights)
     losses = b.binary("mul", b.unary("neg", picked), weights)
-    reduction = site.get("reduction", "mean")
+    reduction = ctx.get("reduction", "mean")
     if reduction == "none":
         return losses
     axes = range(losses.rank)
@@ -30,13 +30,13 @@ def _likelihood(site: Site, logs: Term, weight: Term | None) -> Term:
     return total if reduction == "sum" else b.binary("div", total, b.reduce("sum", weights, axes, keep=False))
 
 
-def _negative_log_likelihood(site: Site) -> Term:
-    return _likelihood(site, site.operand(0), site.optional(2))
+def _negative_log_likelihood(ctx: NodeContext) -> Term:
+    return _likelihood(ctx, ctx.operand(0), ctx.optional(2))
 
 
-def _softmax_cross_entropy(site: Site) -> list[Term]:
-    logs = log_softmax(site.builder, site.operand(0), 1)
-    return [_likelihood(site, logs, site.optional(2)), logs]
+def _softmax_cross_entropy(ctx: NodeContext) -> list[Term]:
+    logs = log_softmax(ctx.builder, ctx.operand(0), 1)
+    return [_likelihood(ctx, logs, ctx.optional(2)), logs]
 
 
 RULES: Mapping[str, Rule] = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from intarsia.backends.lowering import (
     attention,
     elementwise,
-    grid,
+    grid_sample,
     indexing,
     layers,
     losses,
@@ -21,14 +21,26 @@ from intarsia.backends.lowering import (
     shape,
 )
 from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import LEAVES, Instruction, Program, Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site
 from intarsia.errors import ModelError
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
 
-_FAMILIES = (attention, elementwise, grid, indexing, layers, losses, quantised, recurrent, reduction, resize, shape)
+_FAMILIES = (
+    attention,
+    elementwise,
+    grid_sample,
+    indexing,
+    layers,
+    losses,
+    quantised,
+    recurrent,
+    reduction,
+    resize,
+    shape,
+)
 RULES: Mapping[str, Rule] = MappingProxyType(dict(chain.from_iterable(family.RULES.items() for family in _FAMILIES)))
 """How each operator of ONNX is lowered."""
 
@@ -85,7 +97,7 @@ def _lowered(builder: Builder, node: Node, graph: Graph, terms: Mapping[str, Ter
     rule = RULES.get(node.op_type) if node.domain == "" else None
     if rule is None:
         raise UnsupportedError("it has no lowering")
-    results = rule(Site(builder=builder, node=node, graph=graph, terms=terms))
+    results = rule(NodeContext(builder=builder, node=node, graph=graph, terms=terms))
     several = (results,) if isinstance(results, Term) else tuple(results)
     found = {}
     for name, term in zip(node.outputs, several, strict=False):

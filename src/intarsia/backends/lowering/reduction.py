@@ -6,30 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from intarsia.backends.lowering.builder import Builder
-from intarsia.backends.lowering.composites import (
-    log_softmax,
-    normalised,
-    per_channel,
-    reciprocal,
-    softmax,
-    square,
-)
+from intarsia.backends.lowering.composites import log_softmax, normalised, per_channel, reciprocal, softmax, square
+from intarsia.backends.lowering.node_context import NodeContext, Rule, axes_of, axis_of
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site, axes_of, axis_of
 
 
-def _axes(site: Site, x: Term) -> list[int]:
-    axes = site.numbers(1) if site.has(1) else None
+def _axes(ctx: NodeContext, x: Term) -> list[int]:
+    axes = ctx.numbers(1) if ctx.has(1) else None
     if not axes:
-        return [] if site.get("noop_with_empty_axes", 0) else list(range(x.rank))
+        return [] if ctx.get("noop_with_empty_axes", 0) else list(range(x.rank))
     return axes_of(axes, x.rank)
 
 
-def _reduced(over: Callable[[Builder, Term, Sequence[int], bool], Term], site: Site) -> Term:
-    x = site.operand(0)
+def _reduced(over: Callable[[Builder, Term, Sequence[int], bool], Term], ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
     if 0 in x.shape:
         raise UnsupportedError("a reduction of no elements")
-    return over(site.builder, x, _axes(site, x), bool(site.get("keepdims", 1)))
+    return over(ctx.builder, x, _axes(ctx, x), bool(ctx.get("keepdims", 1)))
 
 
 def _plain(name: str) -> Rule:
@@ -75,34 +68,34 @@ def _mean(b: Builder, x: Term, axes: Sequence[int], keep: bool) -> Term:
 
 
 def _cumulated(name: str) -> Rule:
-    def rule(site: Site) -> Term:
-        b, x = site.builder, site.operand(0)
-        axis = axis_of(site.numbers(1)[0], x.rank)
-        x = b.flip(x, axis) if site.get("reverse", 0) else x
+    def rule(ctx: NodeContext) -> Term:
+        b, x = ctx.builder, ctx.operand(0)
+        axis = axis_of(ctx.numbers(1)[0], x.rank)
+        x = b.flip(x, axis) if ctx.get("reverse", 0) else x
         found = b.cumulate(name, x, axis)
-        if site.get("exclusive", 0):
+        if ctx.get("exclusive", 0):
             before = [int(place == axis) for place in range(x.rank)]
             kept = b.part(found, axis, 0, x.shape[axis] - 1)
             found = b.pad(kept, before, [0] * x.rank, 0 if name == "sum" else 1)
-        return b.flip(found, axis) if site.get("reverse", 0) else found
+        return b.flip(found, axis) if ctx.get("reverse", 0) else found
 
     return rule
 
 
 def _soft(of: Callable[[Builder, Term, int], Term]) -> Rule:
-    def rule(site: Site) -> Term:
-        x = site.operand(0)
-        return of(site.builder, x, axis_of(site.get("axis", -1), x.rank))
+    def rule(ctx: NodeContext) -> Term:
+        x = ctx.operand(0)
+        return of(ctx.builder, x, axis_of(ctx.get("axis", -1), x.rank))
 
     return rule
 
 
-def _batch_normalization(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    if site.get("training_mode", 0):
+def _batch_normalization(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    if ctx.get("training_mode", 0):
         raise UnsupportedError("training")
-    scale, shift, mean, variance = (b.cast(site.operand(place), x.dtype) for place in range(1, 5))
-    inverse = reciprocal(b, b.unary("sqrt", b.binary("add", variance, site.get("epsilon", 1e-5))))
+    scale, shift, mean, variance = (b.cast(ctx.operand(place), x.dtype) for place in range(1, 5))
+    inverse = reciprocal(b, b.unary("sqrt", b.binary("add", variance, ctx.get("epsilon", 1e-5))))
     factor = b.binary("mul", scale, inverse)
     offset = b.binary("sub", shift, b.binary("mul", mean, factor))
     return b.binary("add", b.binary("mul", x, per_channel(b, factor, x.rank)), per_channel(b, offset, x.rank))
@@ -113,19 +106,19 @@ def _in_full(b: Builder, x: Term) -> Term:
     return b.cast(x, "float32") if x.dtype in ("float16", "bfloat16") else x
 
 
-def _instance_normalization(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    full, _, _ = normalised(b, _in_full(b, x), range(2, x.rank), site.get("epsilon", 1e-5))
-    scale, shift = (per_channel(b, site.operand(place), x.rank) for place in (1, 2))
+def _instance_normalization(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    full, _, _ = normalised(b, _in_full(b, x), range(2, x.rank), ctx.get("epsilon", 1e-5))
+    scale, shift = (per_channel(b, ctx.operand(place), x.rank) for place in (1, 2))
     return b.binary("add", b.binary("mul", b.cast(full, x.dtype), scale), shift)
 
 
-def _layer_normalization(site: Site) -> list[Term | None]:
-    b, x = site.builder, site.operand(0)
-    axis = axis_of(site.get("axis", -1), x.rank)
-    epsilon = site.get("epsilon", 1e-5)
-    scale, shift = site.operand(1), site.optional(2)
-    if "layer_norm" in b.natives and not site.wants(1) and not site.wants(2) and scale.shape == x.shape[axis:]:
+def _layer_normalization(ctx: NodeContext) -> list[Term | None]:
+    b, x = ctx.builder, ctx.operand(0)
+    axis = axis_of(ctx.get("axis", -1), x.rank)
+    epsilon = ctx.get("epsilon", 1e-5)
+    scale, shift = ctx.operand(1), ctx.optional(2)
+    if "layer_norm" in b.natives and not ctx.wants(1) and not ctx.wants(2) and scale.shape == x.shape[axis:]:
         reads = [x, scale] if shift is None else [x, scale, shift]
         return [b.emit("layer_norm", reads, x.dtype, x.shape, axis=axis, epsilon=epsilon)]
     full, mean, inverse = normalised(b, _in_full(b, x), range(axis, x.rank), epsilon)
@@ -133,36 +126,36 @@ def _layer_normalization(site: Site) -> list[Term | None]:
     return [found if shift is None else b.binary("add", found, shift), mean, inverse]
 
 
-def _rms_normalization(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    axes = range(axis_of(site.get("axis", -1), x.rank), x.rank)
+def _rms_normalization(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    axes = range(axis_of(ctx.get("axis", -1), x.rank), x.rank)
     full = _in_full(b, x)
-    variance = b.binary("add", b.reduce("mean", square(b, full), axes), site.get("epsilon", 1e-5))
+    variance = b.binary("add", b.reduce("mean", square(b, full), axes), ctx.get("epsilon", 1e-5))
     scaled = b.binary("mul", full, reciprocal(b, b.unary("sqrt", variance)))
-    return b.binary("mul", b.cast(scaled, x.dtype), site.operand(1))
+    return b.binary("mul", b.cast(scaled, x.dtype), ctx.operand(1))
 
 
-def _group_normalization(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    groups = site.get("num_groups")
+def _group_normalization(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    groups = ctx.get("num_groups")
     parted = b.reshape(_in_full(b, x), (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
-    full, _, _ = normalised(b, parted, range(2, parted.rank), site.get("epsilon", 1e-5))
-    scale, shift = (per_channel(b, site.operand(place), x.rank) for place in (1, 2))
+    full, _, _ = normalised(b, parted, range(2, parted.rank), ctx.get("epsilon", 1e-5))
+    scale, shift = (per_channel(b, ctx.operand(place), x.rank) for place in (1, 2))
     return b.binary("add", b.binary("mul", b.cast(b.reshape(full, x.shape), x.dtype), scale), shift)
 
 
-def _mean_variance(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    axes = axes_of(site.get("axes", (0, 2, 3)), x.rank)
+def _mean_variance(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    axes = axes_of(ctx.get("axes", (0, 2, 3)), x.rank)
     centred = b.binary("sub", x, b.reduce("mean", x, axes))
     deviation = b.unary("sqrt", b.reduce("mean", square(b, centred), axes))
     return b.binary("div", centred, b.binary("add", deviation, 1e-9))
 
 
-def _lp_normalization(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    over = _l1 if site.get("p", 2) == 1 else _l2
-    length = over(b, x, [axis_of(site.get("axis", -1), x.rank)], True)
+def _lp_normalization(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    over = _l1 if ctx.get("p", 2) == 1 else _l2
+    length = over(b, x, [axis_of(ctx.get("axis", -1), x.rank)], True)
     safe = b.where(b.compare("eq", length, 0), b.scalar(1, x), length)
     return b.binary("div", x, safe)
 

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.node_context import NodeContext, Rule, axes_of
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import Rule, Site, axes_of
 
 
 @cache
@@ -55,18 +55,18 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
     return shares
 
 
-def _weights(site: Site, places: np.ndarray, size: int, scale: float) -> np.ndarray:
+def _weights(ctx: NodeContext, places: np.ndarray, size: int, scale: float) -> np.ndarray:
     """For each new element the share that each old one has in it."""
-    is_cubic = site.get("mode") == "cubic"
-    narrow = min(scale, 1.0) if site.get("antialias", 0) else 1.0
+    is_cubic = ctx.get("mode") == "cubic"
+    narrow = min(scale, 1.0) if ctx.get("antialias", 0) else 1.0
     reach = int(np.ceil((2 if is_cubic else 1) / narrow)) + 1
     base = np.floor(places).astype(np.int64)
     taps = base[:, None] + np.arange(-reach, reach + 1)
     distance = (taps - places[:, None]) * narrow
-    shares = _cubic(distance, site.get("cubic_coeff_a", -0.75)) if is_cubic else _linear(distance)
-    if site.get("exclude_outside", 0):
+    shares = _cubic(distance, ctx.get("cubic_coeff_a", -0.75)) if is_cubic else _linear(distance)
+    if ctx.get("exclude_outside", 0):
         shares = np.where((taps >= 0) & (taps < size), shares, 0)
-    if narrow < 1 or site.get("exclude_outside", 0):
+    if narrow < 1 or ctx.get("exclude_outside", 0):
         shares = shares / shares.sum(1, keepdims=True)
     found = np.zeros((len(places), size))
     rows = np.broadcast_to(np.arange(len(places))[:, None], taps.shape)
@@ -86,11 +86,11 @@ def _multiplied(b: Builder, x: Term, weights: np.ndarray, axis: int) -> Term:
     return b.transpose(found, np.argsort(order).tolist())
 
 
-def _is_plain_image(site: Site, x: Term, out: tuple[int, ...], scales: list[float]) -> bool:
+def _is_plain_image(ctx: NodeContext, x: Term, out: tuple[int, ...], scales: list[float]) -> bool:
     """Whether bilinear interpolation is what it is everywhere: of images, by the ratio of their sizes."""
-    if site.get("mode") != "linear" or site.get("antialias", 0) or site.get("exclude_outside", 0):
+    if ctx.get("mode") != "linear" or ctx.get("antialias", 0) or ctx.get("exclude_outside", 0):
         return False
-    coordinates = site.get("coordinate_transformation_mode", "half_pixel")
+    coordinates = ctx.get("coordinate_transformation_mode", "half_pixel")
     if coordinates not in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
         return False
     if x.rank != 4 or out[:2] != x.shape[:2] or (coordinates == "pytorch_half_pixel" and 1 in out[2:]):
@@ -98,32 +98,32 @@ def _is_plain_image(site: Site, x: Term, out: tuple[int, ...], scales: list[floa
     return all(abs(scale * size - new) < 1e-4 for scale, size, new in zip(scales, x.shape, out, strict=True))
 
 
-def _scales(site: Site, x: Term, out: tuple[int, ...]) -> list[float]:
+def _scales(ctx: NodeContext, x: Term, out: tuple[int, ...]) -> list[float]:
     scales = [1.0] * x.rank
-    axes = axes_of(site.get("axes"), x.rank)
-    if site.has(2) and site.known(2).size:
-        given = [float(scale) for scale in site.known(2).reshape(-1)]
+    axes = axes_of(ctx.get("axes"), x.rank)
+    if ctx.has(2) and ctx.known(2).size:
+        given = [float(scale) for scale in ctx.known(2).reshape(-1)]
     else:
-        sizes = site.numbers(3)
+        sizes = ctx.numbers(3)
         given = [size / x.shape[axis] for size, axis in zip(sizes, axes, strict=True)]
-        policy = site.get("keep_aspect_ratio_policy", "stretch")
+        policy = ctx.get("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
             given = [(min if policy == "not_larger" else max)(given)] * len(given)
-    for axis, scale in zip(site.get("axes") or range(x.rank), given, strict=True):
+    for axis, scale in zip(ctx.get("axes") or range(x.rank), given, strict=True):
         scales[axis] = scale
     return scales
 
 
-def _resize(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    out, mode = site.shape_of_output(), site.get("mode", "nearest")
-    coordinates = site.get("coordinate_transformation_mode", "half_pixel")
-    if mode == "nearest" and site.get("antialias", 0):
+def _resize(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    out, mode = ctx.shape_of_output(), ctx.get("mode", "nearest")
+    coordinates = ctx.get("coordinate_transformation_mode", "half_pixel")
+    if mode == "nearest" and ctx.get("antialias", 0):
         raise UnsupportedError("nearest neighbours without aliasing")
     if mode != "nearest" and not x.is_float:
         raise UnsupportedError(f"interpolation of {x.dtype}")
-    scales = _scales(site, x, out)
-    if "resize_linear" in b.natives and _is_plain_image(site, x, out, scales):
+    scales = _scales(ctx, x, out)
+    if "resize_linear" in b.natives and _is_plain_image(ctx, x, out, scales):
         return b.emit("resize_linear", (x,), x.dtype, out, coordinates=coordinates)
     for axis, scale in enumerate(scales):
         size = x.shape[axis]
@@ -131,11 +131,11 @@ def _resize(site: Site) -> Term:
             continue
         places = _places(coordinates, size, out[axis], scale)
         if mode == "nearest":
-            rows = _nearest(places, size, site.get("nearest_mode", "round_prefer_floor"))
+            rows = _nearest(places, size, ctx.get("nearest_mode", "round_prefer_floor"))
             x = b.take(x, b.constant(rows), axis)
         else:
-            x = _multiplied(b, x, _weights(site, places, size, scale), axis)
-    return b.unary("identity", x) if x is site.operand(0) else x
+            x = _multiplied(b, x, _weights(ctx, places, size, scale), axis)
+    return b.unary("identity", x) if x is ctx.operand(0) else x
 
 
 RULES: Mapping[str, Rule] = {"Resize": _resize}

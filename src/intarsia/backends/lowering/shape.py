@@ -9,47 +9,47 @@ from math import prod
 import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.node_context import MOST_KNOWN, NodeContext, Rule, axes_of, axis_of
 from intarsia.backends.lowering.program import Term, UnsupportedError
-from intarsia.backends.lowering.site import MOST_KNOWN, Rule, Site, axes_of, axis_of
 
 
-def _reshape(site: Site) -> Term:
-    return site.builder.reshape(site.operand(0), site.shape_of_output())
+def _reshape(ctx: NodeContext) -> Term:
+    return ctx.builder.reshape(ctx.operand(0), ctx.shape_of_output())
 
 
-def _transpose(site: Site) -> Term:
-    x = site.operand(0)
-    return site.builder.transpose(x, site.get("perm") or range(x.rank)[::-1])
+def _transpose(ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    return ctx.builder.transpose(x, ctx.get("perm") or range(x.rank)[::-1])
 
 
-def _expand(site: Site) -> Term:
-    return site.builder.expand(site.operand(0), site.shape_of_output())
+def _expand(ctx: NodeContext) -> Term:
+    return ctx.builder.expand(ctx.operand(0), ctx.shape_of_output())
 
 
-def _concat(site: Site) -> Term:
-    terms = site.operands()
-    return site.builder.concat(terms, axis_of(site.get("axis"), terms[0].rank))
+def _concat(ctx: NodeContext) -> Term:
+    terms = ctx.operands()
+    return ctx.builder.concat(terms, axis_of(ctx.get("axis"), terms[0].rank))
 
 
-def _split(site: Site) -> list[Term]:
-    x = site.operand(0)
-    axis = axis_of(site.get("axis", 0), x.rank)
-    sizes = [site.shape_of_output(place)[axis] for place in range(len(site.node.outputs))]
+def _split(ctx: NodeContext) -> list[Term]:
+    x = ctx.operand(0)
+    axis = axis_of(ctx.get("axis", 0), x.rank)
+    sizes = [ctx.shape_of_output(place)[axis] for place in range(len(ctx.node.outputs))]
     ends = list(accumulate(sizes))
-    return [site.builder.part(x, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    return [ctx.builder.part(x, axis, end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _slice(site: Site) -> Term:
-    x = site.operand(0)
-    starts, ends = site.numbers(1), site.numbers(2)
-    axes = [axis_of(axis, x.rank) for axis in site.numbers(3)] if site.has(3) else range(len(starts))
-    steps = site.numbers(4) if site.has(4) else [1] * len(starts)
+def _slice(ctx: NodeContext) -> Term:
+    x = ctx.operand(0)
+    starts, ends = ctx.numbers(1), ctx.numbers(2)
+    axes = [axis_of(axis, x.rank) for axis in ctx.numbers(3)] if ctx.has(3) else range(len(starts))
+    steps = ctx.numbers(4) if ctx.has(4) else [1] * len(starts)
     ranges = [(0, size, 1) for size in x.shape]
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         ranges[axis] = slice(start, end, step).indices(x.shape[axis])
         if step < 0 and end < -x.shape[axis]:
             ranges[axis] = (ranges[axis][0], -1, step)
-    return site.builder.slice(x, *zip(*ranges, strict=True)) if ranges else x
+    return ctx.builder.slice(x, *zip(*ranges, strict=True)) if ranges else x
 
 
 def padded(b: Builder, x: Term, before: Sequence[int], after: Sequence[int], value: float = 0) -> Term:
@@ -62,23 +62,23 @@ def padded(b: Builder, x: Term, before: Sequence[int], after: Sequence[int], val
     return b.pad(cut, [max(0, a) for a in before], [max(0, a) for a in after], value)
 
 
-def _pad(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    mode = site.get("mode", "constant")
-    pads = site.numbers(1)
-    axes = [axis_of(axis, x.rank) for axis in site.numbers(3)] if site.has(3) else list(range(x.rank))
+def _pad(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    mode = ctx.get("mode", "constant")
+    pads = ctx.numbers(1)
+    axes = [axis_of(axis, x.rank) for axis in ctx.numbers(3)] if ctx.has(3) else list(range(x.rank))
     before, after = [0] * x.rank, [0] * x.rank
     for place, axis in enumerate(axes):
         before[axis], after[axis] = pads[place], pads[place + len(axes)]
     if mode == "constant":
-        if not site.has(2) or site.node.inputs[2] in site.graph.weights:
-            return padded(b, x, before, after, site.known(2).reshape(-1)[0].item() if site.has(2) else 0)
-        if prod(site.shape_of_output()) > MOST_KNOWN:
+        if not ctx.has(2) or ctx.node.inputs[2] in ctx.graph.weights:
+            return padded(b, x, before, after, ctx.known(2).reshape(-1)[0].item() if ctx.has(2) else 0)
+        if prod(ctx.shape_of_output()) > MOST_KNOWN:
             raise UnsupportedError("a large padding with a value that only running tells")
         widths = [(max(0, one), max(0, other)) for one, other in zip(before, after, strict=True)]
-        shape = [size - sum(pair) for size, pair in zip(site.shape_of_output(), widths, strict=True)]
+        shape = [size - sum(pair) for size, pair in zip(ctx.shape_of_output(), widths, strict=True)]
         inside = b.constant(np.pad(np.ones(shape, bool), widths))
-        return b.where(inside, padded(b, x, before, after), b.reshape(site.operand(2), ()))
+        return b.where(inside, padded(b, x, before, after), b.reshape(ctx.operand(2), ()))
     # The other modes are rows of the tensor itself, taken again.
     for axis in range(x.rank):
         if before[axis] or after[axis]:
@@ -93,78 +93,78 @@ def _repeated(b: Builder, x: Term, axis: int, before: int, after: int, mode: str
     return b.take(x, b.constant(rows.astype(np.int64)), axis)
 
 
-def _tile(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    repeats = site.numbers(1)
+def _tile(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    repeats = ctx.numbers(1)
     # Each dimension gets one of its own before it, along which it is repeated.
     parted = b.reshape(x, [size for each in x.shape for size in (1, each)])
     repeated = b.expand(parted, [s for times, size in zip(repeats, x.shape, strict=True) for s in (times, size)])
-    return b.reshape(repeated, site.shape_of_output())
+    return b.reshape(repeated, ctx.shape_of_output())
 
 
-def _depth_to_space(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    block = site.get("blocksize")
+def _depth_to_space(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    block = ctx.get("blocksize")
     n, c, h, w = x.shape
     less = c // block**2
-    if site.get("mode", "DCR") == "DCR":
+    if ctx.get("mode", "DCR") == "DCR":
         moved = b.transpose(b.reshape(x, (n, block, block, less, h, w)), (0, 3, 4, 1, 5, 2))
     else:
         moved = b.transpose(b.reshape(x, (n, less, block, block, h, w)), (0, 1, 4, 2, 5, 3))
     return b.reshape(moved, (n, less, h * block, w * block))
 
 
-def _space_to_depth(site: Site) -> Term:
-    if "mode" in site.node.attributes and site.get("mode") != "DCR":
+def _space_to_depth(ctx: NodeContext) -> Term:
+    if "mode" in ctx.node.attributes and ctx.get("mode") != "DCR":
         raise UnsupportedError("a mode")
-    b, x = site.builder, site.operand(0)
-    block = site.get("blocksize")
+    b, x = ctx.builder, ctx.operand(0)
+    block = ctx.get("blocksize")
     n, c, h, w = x.shape
     parted = b.reshape(x, (n, c, h // block, block, w // block, block))
     return b.reshape(b.transpose(parted, (0, 3, 5, 1, 2, 4)), (n, c * block**2, h // block, w // block))
 
 
-def _constant_of_shape(site: Site) -> Term:
-    value = site.get("value")
+def _constant_of_shape(ctx: NodeContext) -> Term:
+    value = ctx.get("value")
     fill = np.zeros((), np.float32) if value is None else np.asarray(value).reshape(())
-    return site.builder.expand(site.builder.constant(fill), site.shape_of_output())
+    return ctx.builder.expand(ctx.builder.constant(fill), ctx.shape_of_output())
 
 
-def _shape(site: Site) -> Term:
-    shape = site.operand(0).shape
-    return site.builder.constant(np.array(shape[slice(site.get("start", 0), site.get("end"))], np.int64))
+def _shape(ctx: NodeContext) -> Term:
+    shape = ctx.operand(0).shape
+    return ctx.builder.constant(np.array(shape[slice(ctx.get("start", 0), ctx.get("end"))], np.int64))
 
 
-def _size(site: Site) -> Term:
-    return site.builder.constant(np.array(prod(site.operand(0).shape), np.int64))
+def _size(ctx: NodeContext) -> Term:
+    return ctx.builder.constant(np.array(prod(ctx.operand(0).shape), np.int64))
 
 
-def _trilu(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
-    k = site.numbers(1)[0] if site.has(1) else 0
+def _trilu(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
+    k = ctx.numbers(1)[0] if ctx.has(1) else 0
     rows, columns = x.shape[-2:]
     full = np.ones((rows, columns), bool)
-    kept = np.triu(full, k) if site.get("upper", 1) else np.tril(full, k)
+    kept = np.triu(full, k) if ctx.get("upper", 1) else np.tril(full, k)
     zero = b.constant(np.array(False)) if x.dtype == "bool" else b.scalar(0, x)
     return b.where(b.constant(kept), x, zero)
 
 
-def _eye_like(site: Site) -> Term:
-    rows, columns = site.operand(0).shape
+def _eye_like(ctx: NodeContext) -> Term:
+    rows, columns = ctx.operand(0).shape
     from intarsia.graph.dtypes import numpy_dtype
 
-    return site.builder.constant(np.eye(rows, columns, site.get("k", 0), dtype=numpy_dtype(site.dtype_of_output())))
+    return ctx.builder.constant(np.eye(rows, columns, ctx.get("k", 0), dtype=numpy_dtype(ctx.dtype_of_output())))
 
 
-def _range(site: Site) -> Term:
-    start, limit, delta = (site.known(position).reshape(()).item() for position in range(3))
-    return site.builder.constant(np.arange(start, limit, delta, dtype=site.known(0).dtype))
+def _range(ctx: NodeContext) -> Term:
+    start, limit, delta = (ctx.known(position).reshape(()).item() for position in range(3))
+    return ctx.builder.constant(np.arange(start, limit, delta, dtype=ctx.known(0).dtype))
 
 
-def _center_crop_pad(site: Site) -> Term:
-    b, x = site.builder, site.operand(0)
+def _center_crop_pad(ctx: NodeContext) -> Term:
+    b, x = ctx.builder, ctx.operand(0)
     before, after = [0] * x.rank, [0] * x.rank
-    for axis, size in zip(axes_of(site.get("axes"), x.rank), site.numbers(1), strict=True):
+    for axis, size in zip(axes_of(ctx.get("axes"), x.rank), ctx.numbers(1), strict=True):
         more = size - x.shape[axis]
         before[axis] = more // 2 if more > 0 else -(-more // 2)
         after[axis] = more - before[axis]

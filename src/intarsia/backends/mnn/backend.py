@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
@@ -27,14 +27,13 @@ from intarsia.backends.contract.backend import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
     as_port,
     guard,
 )
-from intarsia.backends.mnn.legalise import respelled
+from intarsia.backends.mnn.legalise import legalised
 from intarsia.backends.mnn.rules import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
@@ -60,7 +59,7 @@ WINOGRAD_MEMORY_LEVEL = 3
 """Number of the session hint, as in MNN's ``Interpreter::HintMode``."""
 WINOGRAD_LEVELS = {"low": 0, "normal": 1, "high": 3}
 """Level by the option ``memory``. MNN's own default is 3: up to 1.2 times faster than 1 on vgg19 and slower on some
-layers, but a 3x3 layer is off by 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
+layers, but a 3x3 layer has an error of 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
 
 DTYPES = frozenset({"float32", "int32", "int64", "bool"})
 """Element types at borders. MNN holds the last two in 32 bits; others it would read as float32 or int32 and answer in
@@ -82,37 +81,25 @@ class MnnBackend(Backend):
     licence: ClassVar[str] = "BSD-3-Clause"
     machine_code = ()
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
-    traits: ClassVar[Traits] = Traits(
-        writes_in_place=False,
-        compiles_once=True,
-        follows_ports=True,
-        dtypes=DTYPES,
-    )
+    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
         library="MNN", evidence="a run there waits for ever for MNN's pool of threads, which does not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="RNN, GRU, LSTM",
-            why=GapReason.UPSTREAM,
-            evidence="Y_h has an axis too many; reverse and bidirectional fail or are wrong; LSTM with weights crashes",
+        Gap.upstream(
+            "RNN, GRU, LSTM",
+            "Y_h has an axis too many; reverse and bidirectional fail or are wrong; LSTM with weights crashes",
         ),
-        Gap(
-            what="quantised operators",
-            why=GapReason.UPSTREAM,
-            evidence="QuantizeLinear crashes; int8 tensors cannot be read from Python",
+        Gap.upstream("quantised operators", "QuantizeLinear crashes; int8 tensors cannot be read from Python"),
+        Gap.upstream(
+            "float16, float64, and integers of other widths",
+            "a session's tensors are float32 or int32 for them: a float64 output comes back as float32",
         ),
-        Gap(
-            what="float16, float64, and integers of other widths",
-            why=GapReason.UPSTREAM,
-            evidence="a session's tensors are float32 or int32 for them: a float64 output comes back as float32",
+        Gap.upstream(
+            "comparisons and arithmetic of large integers",
+            "int64 has 32 bits, sums too; int32 are compared by their difference, which is wrong beyond 2**31",
         ),
-        Gap(
-            what="comparisons and arithmetic of large integers",
-            why=GapReason.UPSTREAM,
-            evidence="int64 has 32 bits, sums too; int32 are compared by their difference, which is wrong beyond 2**31",
-        ),
-        Gap(what="control flow", why=GapReason.UPSTREAM, evidence="If and Loop: runSession returns 3; Scan crashes"),
+        Gap.upstream("control flow", "If and Loop: runSession returns 3; Scan crashes"),
     )
 
     def probe(self) -> Availability:
@@ -156,11 +143,7 @@ class MnnBackend(Backend):
         return Mnn
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Put the weight file together again and open a session on it."""
         # MNN opens files only by path, and has read them by the end of createSession.
@@ -324,7 +307,7 @@ def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Pa
     Flatbuffers end at 2 GB, so a larger model needs its weights outside.
     """
     source, native = folder / "model.onnx", folder / "model.mnn"
-    model.save(source, respell=respelled(model.nodes, model.graph))
+    model.save(source, legalised=legalised(model.nodes, model.graph))
     log = _converter(
         folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,
         *(["--saveExternalData"] if external else []),

@@ -18,8 +18,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     BoundCall,
@@ -27,17 +26,17 @@ from intarsia.backends.contract.backend import (
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
     as_port,
     guard,
+    openmp,
     thread_count,
 )
 from intarsia.backends.ncnn import vulkan
 from intarsia.backends.ncnn.lowering import Border, lower, refusal
-from intarsia.backends.ncnn.lowering.stream import Source, chunks, describe
+from intarsia.backends.ncnn.lowering.weight_stream import Source, chunks, describe
 from intarsia.backends.package_probe import installed
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, LoadError
@@ -71,12 +70,12 @@ class NcnnBackend(Backend):
         library="ncnn", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(what="batch > 1", why=GapReason.UPSTREAM, evidence="blobs have no batch dimension: Tencent/ncnn#234"),
-        Gap(what="Pow[any exponent]", why=GapReason.UPSTREAM, evidence="BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
-        Gap(what="Softplus", why=GapReason.UPSTREAM, evidence="log(1 + exp(x)) is infinite from x = 89"),
-        Gap(what="LSTM", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
-        Gap(what="GRU", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
-        Gap(what="Conv[3-D]", why=GapReason.NOT_IMPLEMENTED, evidence="the layer exists"),
+        Gap.upstream("batch > 1", "blobs have no batch dimension: Tencent/ncnn#234"),
+        Gap.upstream("Pow[any exponent]", "BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
+        Gap.upstream("Softplus", "log(1 + exp(x)) is infinite from x = 89"),
+        Gap.not_implemented("LSTM", "the layer exists"),
+        Gap.not_implemented("GRU", "the layer exists"),
+        Gap.not_implemented("Conv[3-D]", "the layer exists"),
         *vulkan.GAPS,
     )
 
@@ -136,11 +135,7 @@ class NcnnBackend(Backend):
         return Ncnn
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Load the network and stream its weights; ncnn keeps its own reordered copy of them."""
         missing = [name for name in artifact.weights if name not in weights]

@@ -9,10 +9,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import Gap, GapReason
+from intarsia.backends.contract import Gap
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.ncnn.lowering.builder import Builder
-from intarsia.backends.ncnn.lowering.table import LOWERINGS
+from intarsia.backends.ncnn.lowering.operators import LOWERINGS
 from intarsia.errors import LoadError
 
 if TYPE_CHECKING:
@@ -33,24 +33,15 @@ _FLOAT_BYTES = 4
 _SURE_BYTES = 2**27
 """What Vulkan promises of every device; a target may state more, as `Target.from_device` does."""
 GAPS = (
-    Gap(what="Gelu[vulkan]", why=GapReason.UPSTREAM, evidence="2e-4 off in the node test gelu_default_2"),
-    Gap(what="MatMul[vulkan]", why=GapReason.UPSTREAM, evidence="the layer's support_vulkan is false"),
-    Gap(what="MaxPool[1-D, vulkan]", why=GapReason.UPSTREAM, evidence="the layer's support_vulkan is false"),
-    Gap(
-        what="values that stay on the device",
-        why=GapReason.UPSTREAM,
-        evidence="the package's Extractor takes and gives Mat alone, no VkMat",
+    Gap.upstream("Gelu[vulkan]", "2e-4 off in the node test gelu_default_2"),
+    Gap.upstream("MatMul[vulkan]", "the layer's support_vulkan is false"),
+    Gap.upstream("MaxPool[1-D, vulkan]", "the layer's support_vulkan is false"),
+    Gap.upstream("values that stay on the device", "the package's Extractor takes and gives Mat alone, no VkMat"),
+    Gap.upstream(
+        "a cap on the threads of a device in software",
+        "Mesa reads LP_NUM_THREADS once in a process, whatever a target's -threads or a branch's share says",
     ),
-    Gap(
-        what="a cap on the threads of a device in software",
-        why=GapReason.UPSTREAM,
-        evidence="Mesa reads LP_NUM_THREADS once in a process, whatever a target's -threads or a branch's share says",
-    ),
-    Gap(
-        what="silence",
-        why=GapReason.UPSTREAM,
-        evidence="create_gpu_instance lists the devices on standard error, and nothing turns that off",
-    ),
+    Gap.upstream("silence", "create_gpu_instance lists the devices on standard error, and nothing turns that off"),
 )
 
 

@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     BoundCall,
     Embedding,
     EngineArtifact,
@@ -27,9 +27,9 @@ from intarsia.backends.contract.backend import (
     guard,
     thread_count,
 )
-from intarsia.backends.native import carried, library
-from intarsia.backends.onnxruntime import backend as host
-from intarsia.backends.onnxruntime import optimised
+from intarsia.backends.native import bundled_library, library
+from intarsia.backends.onnxruntime import offline_optimisation
+from intarsia.backends.onnxruntime.session import Session, option_values, serialised, session_options
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
@@ -87,14 +87,14 @@ class OnnxRuntimeEmbedding(Embedding):
 
         with guard(CompileError, _NAME):
             holed = punched(model, partitions)
-            plain = host.OnnxRuntimeBackend().compile(holed, target, settings)
+            plain = serialised(holed)
             # Only this level computes in blocks, and only those convolutions are replaced.
             level = "all" if self._replaces else target["optimization-level"]
-            options = host.session_options(host.option_values(level, threads=1, spin=Spin.NEVER))
+            options = session_options(option_values(level, threads=1, spin=Spin.NEVER))
             path = library.built()
             options.register_custom_ops_library(str(path))
             with _called_by_new_kernels(path, _CALLBACK(_unexpected)):
-                artifact = optimised.compiled(plain, holed, options, partial(self._rewritten, able))
+                artifact = offline_optimisation.compiled(plain, holed, options, partial(self._rewritten, able))
         counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
         return replace(artifact, meta={**artifact.meta, "partitions": counts})
 
@@ -120,9 +120,9 @@ class OnnxRuntimeEmbedding(Embedding):
         with guard(LoadError, _NAME):
             calls = _Calls(visit)
             mode = "sequential" if self._replaces else target["execution-mode"]
-            values = host.option_values("disable", thread_count(target, settings), settings.spin, mode)
-            with _called_by_new_kernels(carried.opened(artifact), calls.pointer):
-                session = optimised.loaded(artifact, weights, host.session_options(values))
+            values = option_values("disable", thread_count(target, settings), settings.spin, mode)
+            with _called_by_new_kernels(bundled_library.opened(artifact), calls.pointer):
+                session = offline_optimisation.loaded(artifact, weights, session_options(values))
         return _Host(session, calls)
 
     def _rewritten(self, able: Collection[int], content: bytes) -> tuple[bytes, dict[str, Any]]:
@@ -136,7 +136,7 @@ class OnnxRuntimeEmbedding(Embedding):
     def share_openmp(self, artifact: EngineArtifact, library: Path, libgomp: Path) -> None:
         """Where that cannot be done the library keeps the threads of its own: slower, as right."""
         with guard(LoadError, _NAME):
-            native = _native(carried.opened(artifact))
+            native = _native(bundled_library.opened(artifact))
             native.intarsia_share_openmp(bytes(library.resolve()), bytes(libgomp.resolve()))
 
 
@@ -160,7 +160,7 @@ class _Calls:
 class _Host(Executable):
     """A session, and the callback that must live as long."""
 
-    def __init__(self, session: host.Session, calls: _Calls) -> None:
+    def __init__(self, session: Session, calls: _Calls) -> None:
         self.inputs, self.outputs = session.inputs, session.outputs
         self._session = session
         self._calls = calls

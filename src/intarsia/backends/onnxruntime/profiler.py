@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import guard
+from intarsia.backends.contract import guard
 from intarsia.errors import ExecutionError
 from intarsia.files import scratch
 

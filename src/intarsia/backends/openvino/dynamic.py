@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Port, Slot, guard, guarded, signatures
+from intarsia.backends.contract import BoundCall, Executable, Slot, guard, guarded, signatures
+from intarsia.backends.openvino.executable import array_at, is_late
+from intarsia.backends.openvino.model import tensor
 from intarsia.errors import LoadError
 
 if TYPE_CHECKING:
@@ -58,8 +60,6 @@ class _Call:
         self._requests: dict[tuple[object, ...], Any] = {}
 
     def __call__(self) -> None:
-        from intarsia.backends.openvino.backend import tensor
-
         arrays = {name: array_at(place) for name, place in self._inputs.items()}
         request = self._request(arrays)
         for position, name in enumerate(self._others):
@@ -82,15 +82,3 @@ class _Call:
         if len(self._requests) > _KEPT:
             del self._requests[next(iter(self._requests))]
         return request[0]
-
-
-def is_late(place: np.ndarray | Slot) -> bool:
-    """Whether only a run tells the array."""
-    return isinstance(place, Slot) and not isinstance(place, Port)
-
-
-def array_at(place: np.ndarray | Slot) -> np.ndarray:
-    """The array of a place, whose shape is known by now."""
-    held = place.array if isinstance(place, Slot) else place
-    assert held is not None, "whoever computes it ran before"
-    return held

@@ -7,8 +7,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Slot, guard, guarded, signatures
-from intarsia.backends.openvino.dynamic import array_at, is_late
+from intarsia.backends.contract import BoundCall, Executable, Slot, guard, guarded, signatures
+from intarsia.backends.openvino.executable import array_at, is_late
+from intarsia.backends.openvino.model import tensor
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
@@ -95,8 +96,6 @@ class _Call:
         self._open = [(position, place) for position, place in results if isinstance(place, Slot) and is_late(place)]
 
     def __call__(self) -> None:
-        from intarsia.backends.openvino.backend import tensor
-
         request = self._request
         arrays = [(position, array_at(place)) for position, place in self._places]
         if self._guide is not None:

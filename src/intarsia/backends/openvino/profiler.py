@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract.backend import guard
+from intarsia.backends.contract import guard
 from intarsia.errors import ExecutionError
 
 if TYPE_CHECKING:

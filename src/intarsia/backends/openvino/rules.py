@@ -24,8 +24,7 @@ from intarsia.backends.contract.node_facts import (
     resizes_by_part_of_a_pixel,
     words,
 )
-from intarsia.backends.openvino import shapes
-from intarsia.backends.openvino import sizes as openvino_sizes
+from intarsia.backends.openvino import open_size_rules, shape_rules
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
@@ -77,7 +76,7 @@ def refusal(node: Node, graph: Graph) -> str | None:
             return f"openvino does not convert {op_type}, or computes it wrongly"
     return (
         _empty(node, graph)
-        or (openvino_sizes if graph.sizes else shapes).refusal(node, graph)
+        or (open_size_rules if graph.sizes else shape_rules).refusal(node, graph)
         or _integers(node, graph)
         or first_reason(_CASES, node, graph)
     )
@@ -108,7 +107,7 @@ def _integers(node: Node, graph: Graph) -> str | None:
     dtype = input_dtype(node, graph, 0)
     if dtype is None or not dtype.startswith(("int", "uint")):
         return None
-    is_exact = dtype in _NARROW or all(openvino_sizes.is_size(name, graph) for name in node.inputs[:1])
+    is_exact = dtype in _NARROW or all(open_size_rules.is_size(name, graph) for name in node.inputs[:1])
     if node.op_type in _THROUGH_FLOAT and not (node.op_type in _EXACT_IF_NARROW and is_exact):
         return f"openvino computes {node.op_type} on integers in float32"
     return None

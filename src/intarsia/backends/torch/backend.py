@@ -12,32 +12,31 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract import openmp
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
+    DeviceValue,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    GapReason,
     Signature,
     Slot,
     Traits,
     following,
     guard,
     guarded,
+    openmp,
     signatures,
     thread_count,
 )
-from intarsia.backends.contract.device_memory import Resident
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import refusal
 from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.backends.package_probe import installed
+from intarsia.backends.torch.device_memory import TensorMemory
 from intarsia.backends.torch.kernels import NATIVES, TYPES, kernel_of, lack, lack_on_cuda, tensor_over
-from intarsia.backends.torch.memory import TensorMemory
 from intarsia.errors import LoadError
 from intarsia.target import KINDS
 
@@ -72,10 +71,9 @@ class TorchBackend(LoweredBackend):
         library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
     gaps: ClassVar[tuple[Gap, ...]] = (
-        Gap(
-            what="uint16, uint32, uint64",
-            why=GapReason.UPSTREAM,
-            evidence="NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
+        Gap.upstream(
+            "uint16, uint32, uint64",
+            "NotImplementedError: \"add_stub\" not implemented for 'UInt32' and the like for most operators",
         ),
         NOT_LOWERED,
     )
@@ -98,11 +96,7 @@ class TorchBackend(LoweredBackend):
         return lack(self.name, each, reads)
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Lay the weights under tensors, and compute what depends on nothing else."""
         with guard(LoadError, self.name):
@@ -188,8 +182,8 @@ class TensorCall(Executable):
 
         @torch.inference_mode()  # type: ignore[untyped-decorator]
         def call() -> None:
-            for number, resident in taken:
-                given[number] = resident.handle
+            for number, device_value in taken:
+                given[number] = device_value.handle
             for number, (place, result) in enumerate(zip(wanted, run(*given), strict=True)):
                 if number in left:
                     left[number].handle = result
@@ -201,7 +195,7 @@ class TensorCall(Executable):
                 (partial(_put, side, number), buffers[value.name])
                 for values, buffers, side in ((self.inputs, inputs, given), (self.outputs, outputs, wanted))
                 for number, value in enumerate(values)
-                if not isinstance(buffers[value.name], Resident)
+                if not isinstance(buffers[value.name], DeviceValue)
             ]
             bound = following(places, call)
         return guarded(bound, self._engine, (self._owner,))
@@ -212,10 +206,10 @@ class TensorCall(Executable):
         self._owner = None
 
 
-def _device_values(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, Resident]]:
+def _device_values(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, DeviceValue]]:
     """Those of a step's values that stay on the device, by number."""
     named = ((number, places[value.name]) for number, value in enumerate(values))
-    return [(number, place) for number, place in named if isinstance(place, Resident)]
+    return [(number, place) for number, place in named if isinstance(place, DeviceValue)]
 
 
 def _put(side: list[Tensor], number: int, array: np.ndarray) -> None:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     EngineArtifact,
     Executable,
     Gap,
-    GapReason,
     Traits,
     guard,
     signature_rows,
@@ -28,9 +27,9 @@ from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import CONSTANT, WEIGHT, Instruction, Program
 from intarsia.backends.package_probe import installed
-from intarsia.backends.tvm.calls import Compiled
-from intarsia.backends.tvm.module import Plan, module_of
-from intarsia.backends.tvm.scalars import NARROW_FLOATS
+from intarsia.backends.tvm.compiler import Plan, module_of
+from intarsia.backends.tvm.elementwise import NARROW_FLOATS
+from intarsia.backends.tvm.executable import Compiled
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch
@@ -65,20 +64,16 @@ class TvmBackend(LoweredBackend):
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
-        Gap(
-            what="other devices than llvm and c",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="the wheel brings CUDA; the kernels' loops are ordered for processors alone (tvm_schedules.py)",
+        Gap.not_implemented(
+            "other devices than llvm and c",
+            "the wheel brings CUDA; the kernels' loops are ordered for processors alone (tvm_schedules.py)",
         ),
-        Gap(
-            what="tuning-records",
-            why=GapReason.NOT_IMPLEMENTED,
-            evidence="TVM's tuner needs xgboost, which apache-tvm does not bring; it was not tried",
+        Gap.not_implemented(
+            "tuning-records", "TVM's tuner needs xgboost, which apache-tvm does not bring; it was not tried"
         ),
-        Gap(
-            what="float8, float4, int4",
-            why=GapReason.UPSTREAM,
-            evidence="InternalError: Check failed: dtype.bits % 8 == 0; and no cast of float8 on processors",
+        Gap.upstream(
+            "float8, float4, int4",
+            "InternalError: Check failed: dtype.bits % 8 == 0; and no cast of float8 on processors",
         ),
     )
 
@@ -135,11 +130,7 @@ class TvmBackend(LoweredBackend):
         )
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Map the library, and compute what depends on weights alone."""
         with guard(LoadError, self.name):

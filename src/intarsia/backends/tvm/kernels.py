@@ -11,7 +11,7 @@ from typing import Any
 from intarsia.backends.lowering.builder import Number
 from intarsia.backends.lowering.interpreter import Kernel, Tensor
 from intarsia.backends.lowering.program import CONSTANT, Instruction
-from intarsia.backends.tvm.scalars import NARROW_FLOATS, SCALARS, Expr, bounded, is_nan, outermost, reducer
+from intarsia.backends.tvm.elementwise import NARROW_FLOATS, SCALARS, Expr, bounded, is_nan, outermost, reducer
 from intarsia.backends.tvm.schedules import TILE, VECTOR
 
 Index = Sequence[Expr]

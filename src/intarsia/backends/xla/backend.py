@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     BoundCall,
     EngineArtifact,
@@ -76,11 +76,7 @@ class XlaBackend(LoweredBackend):
         return f"xla has no {each.name} of {strange[0]}" if strange else None
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME):

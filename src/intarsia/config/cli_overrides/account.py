@@ -60,7 +60,7 @@ class _Account:
             if isinstance(spec, Target):
                 yield from self._of_target(spec, steps, (*at, "targets", index), number)
             else:
-                yield from self.of_config(spec, steps, (*at, "targets", index))
+                yield from self.of_config(CompilationConfig.of(spec), steps, (*at, "targets", index))
         yield from self._of_host(config, form, at, drivers)
         for name, drive in (("executor", config.executor), ("runtime", config.runtime)):
             yield from self._of_drive(drive, (*form, name), (*at, name), is_stated=name in config.options)

@@ -13,7 +13,7 @@ from intarsia.cost.records.store import Store
 from intarsia.errors import IntarsiaError
 
 T = TypeVar("T")
-_CONCLUSIONS: frozenset[Kind] = frozenset({"first look", "no time", "search", "paired_benchmark"})
+_CONCLUSIONS: frozenset[Kind] = frozenset({"prefilter", "no time", "search", "paired_benchmark"})
 """Kinds that are not counted: they follow from measurements that are, or are counted where they are repeated."""
 
 

@@ -16,7 +16,7 @@ from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.protocol import OBSERVING, Answer, Failed, Observe, Observed
 from intarsia.errors import ModelError
 from intarsia.files import scratch
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
 from intarsia.runtime.environment import load_environment
@@ -57,7 +57,7 @@ def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tu
     environment = load_environment([registry.engine_of(target)], OBSERVING)
     with scratch() as folder:
         saved = folder / "graph"
-        graph.save(saved)
+        save_graph(graph, saved)
         with WorkerClient(saved, environment) as worker:
             for seed in seeds:
                 values = folder / str(seed)

@@ -14,7 +14,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.protocol import Answer, Evaluate, Evaluated, Failed, Workload
 from intarsia.files import Scratch, scratch
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.partitioning import Partition
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
@@ -77,7 +77,7 @@ class Oracle:
         self._workload = Workload.of((Partition(target=target, nodes=nodes),), settings)
         self._patience_s = patience_s
         self._folder = Scratch(folder)
-        graph.save(Path(self._folder.path, "graph"))
+        save_graph(graph, Path(self._folder.path, "graph"))
         environment = load_environment([registry.engine_of(target)], settings)
         self._worker = WorkerClient(Path(self._folder.path, "graph"), environment)
 

@@ -29,6 +29,7 @@ from intarsia.errors import IntarsiaError, ModelError
 from intarsia.files import remove_folder, replace_file, sweep
 from intarsia.graph import Graph
 from intarsia.graph.custom_ops import unknown_values
+from intarsia.graph.fingerprint import content_hash
 from intarsia.graph.reference.perturb import Jitter
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds
@@ -55,7 +56,7 @@ def reference_values(
     and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
     ``machine`` is held while something is computed that was not before. What is damaged there is computed anew.
     """
-    folder = cache / f"{graph.content_hash()}-{seed}"
+    folder = cache / f"{content_hash(graph)}-{seed}"
     wanted = {*borders, *graph.outputs}
     if (
         not _is_sound(folder)

@@ -60,7 +60,7 @@ def at_full_speed(turn_ms: Callable[[], float], slowdown: Slowdown, settle_s: fl
     return median(found)
 
 
-class Pace:
+class ClockProbe:
     """Probes all processors of this process at one time. Calling it is a `Slowdown`; a call takes about 0.5 ms.
 
     Full speed is what one in ten probes in a row reached or surpassed, the shortest such time ever seen on this
@@ -71,9 +71,9 @@ class Pace:
         """Begin with what is known.
 
         Args:
-            file: Where full speed is kept; `pace_file` if left out.
+            file: Where full speed is kept; `probe_file` if left out.
         """
-        self._file = file or pace_file()
+        self._file = file or probe_file()
         self._full_ns = _read(self._file)
         self._recent: deque[float] = deque(maxlen=CALIBRATION.recent)
         self._processors = _processors()
@@ -147,7 +147,7 @@ def _stay_on(processor: int | None) -> None:
             os.sched_setaffinity(0, {processor})
 
 
-def pace_file(folder: Path | None = None) -> Path:
+def probe_file(folder: Path | None = None) -> Path:
     """Where full speed is kept: in a folder that only this user writes to, among temporary files if left out."""
     return (folder or temporary_cache()) / f"{this_machine().fingerprint}.pace"
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import Spin
 from intarsia.cost.thresholds import PAIRED, PATIENCE
-from intarsia.cost.timing.clock_calibration import Pace, Slowdown, at_full_speed
+from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
 from intarsia.cost.timing.footprint import Footprint, Tail, megabytes
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
@@ -86,7 +86,7 @@ def paired_benchmark(
     weighed: dict[str, Footprint] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
-    slowdown = Pace()
+    slowdown = ClockProbe()
     set_s = 0.0
     watch(Progress(stage="decide", done=0, total=effort.processes))
     for number in count():
@@ -143,13 +143,13 @@ def _verdict(
     effort: BenchmarkEffort,
 ) -> Verdict:
     names = running if sets else {}
-    raced = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
-    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*raced, CONTROL_NAME)}
+    benchmarked = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
+    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*benchmarked, CONTROL_NAME)}
     fought = Verdict(
         rounds_ms={name: rounds[name] for name in names},
-        left_ms={name: rounds[name] for name in raced if name not in names},
+        left_ms={name: rounds[name] for name in benchmarked if name not in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
-        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in raced},
+        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in benchmarked},
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
         errors={name: error for done in sets for name, error in done.errors.items()},

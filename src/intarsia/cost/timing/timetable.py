@@ -75,8 +75,8 @@ class Timetable:
             timed_s: Of these, those in which it was timed; what is left is what opening takes.
         """
         self._whole_s[engine] = min(seconds, self._whole_s.get(engine, math.inf))
-        opening_s = max(seconds - timed_s, DURATIONS.open_s)
-        self._open_s[engine] = min(opening_s, self._open_s.get(engine, math.inf))
+        opportunity_s = max(seconds - timed_s, DURATIONS.open_s)
+        self._open_s[engine] = min(opportunity_s, self._open_s.get(engine, math.inf))
 
     def whole_s(self, engines: Iterable[str] = ()) -> float:
         """Seconds that one of these engines, or any of those known, needs for the whole model."""
@@ -130,17 +130,17 @@ class Timetable:
         return self.deadline.left - self.end_s - self._kept_s - self._last_s
 
     @property
-    def left_to_race(self) -> float:
-        """As `left`, for a race: it opens and checks what ships, so that only saving it comes behind."""
+    def left_to_benchmark(self) -> float:
+        """As `left`, for a benchmark: it opens and checks what ships, so that only saving it comes behind."""
         return self.deadline.left - self._saving_s - self._kept_s - self._last_s
 
-    def may_race(self, question: Mapping[str, Any], seconds: float) -> bool:
-        """As `may`, for a race."""
+    def may_benchmark(self, question: Mapping[str, Any], seconds: float) -> bool:
+        """As `may`, for a benchmark."""
         if self.is_endless:
             return True
         if self.has_refused(question):
             return False
-        if seconds <= self.left_to_race:
+        if seconds <= self.left_to_benchmark:
             return True
         self.refuse(question)
         return False

@@ -43,7 +43,7 @@ def reach(control: Interval) -> float:
 def out_by(control: Interval) -> str:
     """What is wrong with a control; an empty text if it holds."""
     if abs(control.median - 1.0) > PAIRED.control_median:
-        return f"its median is off by more than {PAIRED.control_median:.0%}".replace("%", " %")
+        return f"its median differs from 1 by more than {PAIRED.control_median:.0%}".replace("%", " %")
     if reach(control) > 1.0 + PAIRED.control_interval:
         return f"its interval reaches further than {PAIRED.control_interval:.0%} from 1".replace("%", " %")
     return ""
@@ -64,7 +64,7 @@ class Verdict:
         causes: For each of them, whose doing it is.
         is_void: Whether the control does not hold, or the paired benchmark did not come to its end: it shows nothing.
         left_ms: As ``rounds_ms``, for each contender that left because the first one beat it; of fewer rounds.
-        tails: For each contender that raced, its slowest calls.
+        tails: For each contender, its slowest calls.
         footprints: For each contender that was loaded, what its processes started with and hold.
         compile_s: For each contender, the seconds that its engines took to compile it.
         is_replayed: Whether it is one of another moment, from the store.
@@ -109,7 +109,7 @@ class Verdict:
     def latency(self, name: str) -> Interval:
         """Milliseconds a call: the 95 % interval of the rounds' median, widened to hold that of each set.
 
-        Of one that left, by how much longer it took than the first while it raced.
+        Of one that left, by how much longer it took than the first in the benchmark.
         """
         ms = self.expected_ms(name)
         if name in self.left_ms:
@@ -126,7 +126,7 @@ class Verdict:
         """
         steps, transfers = self.profile_ms.get(name, ()), self.transfers_ms.get(name, ())
         whole = sum(steps) + sum(transfers)
-        scale = self.expected_ms(name) / whole if whole and name in self.raced else 1.0
+        scale = self.expected_ms(name) / whole if whole and name in self.benchmarked else 1.0
         return tuple(scale * ms for ms in steps), tuple(scale * ms for ms in transfers)
 
     @property
@@ -135,7 +135,7 @@ class Verdict:
         return next(iter(self.rounds_ms))
 
     @property
-    def raced(self) -> frozenset[str]:
+    def benchmarked(self) -> frozenset[str]:
         """All that ran side by side, to the end or until they were beaten."""
         return frozenset((*self.rounds_ms, *self.left_ms)) - {CONTROL_NAME}
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from intarsia.cost.worker.protocol import Failed, Measure, Workload
 from intarsia.files import replace_file, scratch
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model, save_graph
+from intarsia.graph.fingerprint import content_hash
 from intarsia.runtime.executors.feeds import graph_feeds
 
 _SCRIPT = """# Shows a failure again: {engine} at {stage}.
@@ -43,10 +44,10 @@ class Origin:
         """An origin that can be loaded again: a model from memory is saved to ``folder``."""
         if self.model is not None:
             return self
-        path = folder / f"model-{graph.content_hash()}.onnx"
+        path = folder / f"model-{content_hash(graph)}.onnx"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            graph.extract(node.id for node in graph.nodes).save(path)
+            extract(graph, (node.id for node in graph.nodes)).save(path)
         return Origin(model=str(path))
 
 
@@ -83,9 +84,9 @@ def reproduce(model: str, shapes: dict[str, tuple[int, ...] | int | str], worklo
     graph = load_model(model, shapes)
     wanted = Workload.model_validate_json(workload)
     with scratch() as folder:
-        graph.save(folder)
+        save_graph(graph, folder)
         feeds = graph_feeds(graph, seed=0)
-        partition = graph.extract(node for part in wanted.partitions for node in part.nodes)
+        partition = extract(graph, (node for part in wanted.partitions for node in part.nodes))
         borders = {value.name for value in (*partition.inputs, *partition.outputs)}
         record_values(folder / VALUES, {**feeds, **evaluate(graph, feeds, keep=borders)})
         answer = Worker(folder).answer(Measure(workload=wanted, timed="all", seconds=0.3, min_runs=3))

@@ -22,9 +22,10 @@ from typing import IO
 import numpy as np
 
 from intarsia.backends import registry
+from intarsia.backends.contract import ProfileRequest
 from intarsia.backends.contract.failures import Cause, cause_of
 from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_tolerances, recorded_values
-from intarsia.cost.timing.clock_calibration import Pace, pace_file
+from intarsia.cost.timing.clock_calibration import ClockProbe, probe_file
 from intarsia.cost.timing.memory import MemoryGauge
 from intarsia.cost.timing.node_times import node_times
 from intarsia.cost.timing.sampling import Effort, Samples, sample, sample_stream
@@ -60,7 +61,7 @@ from intarsia.cost.worker.protocol import (
 )
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.files import replacing, temporary_cache
-from intarsia.graph import Graph, open_graph
+from intarsia.graph import Graph, extract, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.reference.stages import exposing
 from intarsia.runtime import (
@@ -102,8 +103,8 @@ class Worker:
         return CompiledPartitions(self._folder / "compiled")
 
     @cached_property
-    def _pace(self) -> Pace:
-        return Pace(pace_file(self._shared))
+    def _probe(self) -> ClockProbe:
+        return ClockProbe(probe_file(self._shared))
 
     @cached_property
     def _graph(self) -> Graph:
@@ -176,7 +177,7 @@ class Worker:
         try:
             judged = self._check(executor, self._judged(executor.plan))
             steps = self._timed_steps(executor, request)
-            return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
+            return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._probe)
         finally:
             executor.close()
 
@@ -187,12 +188,12 @@ class Worker:
         try:
             judged = self._check(streams.first, self._judged(streams.first.plan))
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
-                return load_s, judged, sample_stream(stream, effort, self._pace)
+                return load_s, judged, sample_stream(stream, effort, self._probe)
         finally:
             streams.close()
 
     def _observe(self, request: Observe) -> Observed:
-        target, model = Target(request.target), self._graph.extract(self._graph.position)
+        target, model = Target(request.target), extract(self._graph, self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
         backend = registry.of(target)
         with applied(load_environment([backend.name], OBSERVING)):
@@ -219,11 +220,17 @@ class Worker:
     def _inspect(self, request: Inspect) -> NodeTimes:
         plan = self._plan(request.workload)
         built = build(self._graph, plan, self._partitions)
-        weights = {name: self._graph.weights[name].array() for name in built.artifacts[0].weights}
-        target, feeds = plan.steps[0].target, self._feeds(plan)
-        backend = registry.of(target)
+        artifact, target = built.artifacts[0], plan.steps[0].target
+        profile = ProfileRequest(
+            artifact=artifact,
+            weights={name: self._graph.weights[name].array() for name in artifact.weights},
+            feeds=self._feeds(plan),
+            target=target,
+            settings=plan.settings,
+            runs=request.runs,
+        )
         with applied(load_environment(plan.engines, plan.settings)):
-            runs = backend.kernel_times(built.artifacts[0], weights, feeds, target, plan.settings, request.runs)
+            runs = registry.of(target).kernel_times(profile)
         inside = frozenset(plan.steps[0].nodes)
         nodes = [node for node in self._graph.nodes if node.id in inside]
         return NodeTimes(ms=dict(node_times(runs or (), nodes)))

@@ -13,7 +13,7 @@ from intarsia.cost.reference.reference_io import VALUES
 from intarsia.cost.worker.progress import Watcher, unwatched
 from intarsia.errors import ConfigError, IntarsiaError
 from intarsia.files import SCRATCH, WORK, Scratch, make_folder, sweep, temporary_root
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.target import Target
 
 
@@ -38,7 +38,7 @@ class Workspace:
 
     def save(self, graph: Graph) -> None:
         """Put the graph where workers find it."""
-        graph.save(self.folder)
+        save_graph(graph, self.folder)
 
     def compute_reference(
         self,

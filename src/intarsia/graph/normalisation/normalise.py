@@ -15,7 +15,7 @@ from intarsia.errors import IntarsiaError, ModelError
 from intarsia.graph.bind import Shapes, bind_dimensions, ranges_of
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import STRING, dtype_name, elem_type_of, element_bytes, is_packed, numpy_dtype
-from intarsia.graph.graph import Graph
+from intarsia.graph.graph import SIZES_KEY, Graph
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.normalisation.constants import content, lift_constants
@@ -27,7 +27,6 @@ from intarsia.graph.normalisation.opset_upgrade import raise_opset
 from intarsia.graph.normalisation.simplify import drop_dead, drop_idle
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
 from intarsia.graph.reading.read import ModelSource, read_model
-from intarsia.graph.sizes import SIZES_KEY, dump_sizes
 from intarsia.graph.sound import check_types
 from intarsia.graph.sound.tensors import check_dims
 
@@ -59,7 +58,7 @@ def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types |
             step(model)
         graph = _frozen(model)
     sizes = {name: range_.middle for name, range_ in ranges_of(shapes or {}).items()}
-    return graph.with_metadata({SIZES_KEY: dump_sizes(sizes)}) if sizes else graph
+    return graph.with_sizes(sizes) if sizes else graph
 
 
 @contextmanager

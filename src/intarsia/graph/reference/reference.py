@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intarsia.errors import FeedError, ModelError
+from intarsia.graph import extract
 from intarsia.graph.graph import Graph
 from intarsia.graph.reference.evaluator import EVALUATION_ERRORS, evaluate_node
 
@@ -44,7 +45,7 @@ def evaluate(
         ModelError: The evaluator does not know an operator, or fails at it; the message names the node.
     """
     if isinstance(graph, Graph):
-        model, inputs, outputs = graph.extract(graph.position), graph.inputs, graph.outputs
+        model, inputs, outputs = extract(graph, graph.position), graph.inputs, graph.outputs
     else:
         model = graph
         inputs, outputs = (tuple(value.name for value in values) for values in (graph.inputs, graph.outputs))

@@ -21,12 +21,13 @@ import xxhash
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact, Signature
+from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
-from intarsia.graph import Graph, SizeRange, open_graph
+from intarsia.graph import Graph, SizeRange, extract, open_graph
 from intarsia.graph.sizes import input_dims
+from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning import Partitioning, dump_plan
 from intarsia.runtime.artifact.checks import check_graph, check_manifest, check_meta, reasons
 from intarsia.runtime.artifact.container import Reader, Writer, append, create
@@ -245,7 +246,7 @@ class Artifact:
     def save_model(self, path: Path) -> None:
         """Write that graph as an ``.onnx`` file."""
         graph = self.graph()
-        graph.extract(node.id for node in graph.nodes).save(path)
+        extract(graph, (node.id for node in graph.nodes)).save(path)
 
     @property
     def input_spec(self) -> InputSpec:
@@ -395,7 +396,7 @@ def _write(
     more: Mapping[str, Any],
 ) -> None:
     plan = builds[-1].plan
-    index = {name: (offset, nbytes) for name, offset, nbytes in graph.weight_index}
+    index = {name: (offset, nbytes) for name, offset, nbytes in weight_index(graph)}
     needed = sorted({name for _, artifact in steps for name in artifact.weights})
     with create(path) as out:
         with out.open("weights.bin") as stream:
@@ -420,7 +421,7 @@ def _write(
             same=_write_files(out, [artifact for _, artifact in steps]),
             **more,
         )
-        out.add("graph.onnx", graph.structure())
+        out.add("graph.onnx", structure(graph))
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
         out.add("manifest.json", manifest.model_dump_json(indent=1))
 

@@ -12,6 +12,7 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.errors import PlanError
 from intarsia.files import disk_told, make_folder, place_file, scratch
+from intarsia.graph import extract
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
 from intarsia.runtime.plan import Plan
@@ -55,7 +56,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     step = model.plan.steps[0]
     registry.require(registry.engine_of(step.target))
     destination = Path(folder)
-    partition = model.artifact.graph().extract(step.nodes)
+    partition = extract(model.artifact.graph(), step.nodes)
     with scratch() as draft:
         with disk_told(draft):
             native = registry.of(step.target).export(partition, step.target, model.plan.settings, draft)

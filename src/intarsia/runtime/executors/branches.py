@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from intarsia.backends.contract.backend import Executable, Traits
+from intarsia.backends.contract import Executable, Traits
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.parallel_levels import Branch, sections, width
 from intarsia.runtime.plan import Plan

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from intarsia.backends.contract.backend import BoundCall, Executable, PartitionBlocks, Port, Signature, Traits
+from intarsia.backends.contract import BoundCall, Executable, PartitionBlocks, Port, Signature, Traits
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.errors import ExecutionError
 from intarsia.runtime.dtypes import numpy_dtype

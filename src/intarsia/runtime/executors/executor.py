@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Port, Slot, Traits
+from intarsia.backends.contract import BoundCall, Executable, Port, Slot, Traits
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.errors import FeedError, LoadError
 from intarsia.runtime.dtypes import numpy_dtype

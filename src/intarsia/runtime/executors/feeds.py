@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
 from intarsia.graph import Graph
 from intarsia.graph.embedding_tables import table_rows

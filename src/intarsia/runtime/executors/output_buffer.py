@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from intarsia.backends.contract.backend import Port
+from intarsia.backends.contract import Port
 from intarsia.backends.contract.buffers import Need, allocate
 
 LARGE_BYTES = 2**16

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import Pipeline
 from intarsia.errors import ClosedError, PlanError
 from intarsia.forks import Forkable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, SubModel

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from intarsia.backends.contract.backend import Signature, Traits
+from intarsia.backends.contract import Signature, Traits
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executors.parallel_levels import sections
 from intarsia.runtime.plan import Plan, Step

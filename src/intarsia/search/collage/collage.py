@@ -107,7 +107,7 @@ class CollageSearch:
         self._stops = self._levels[0 if prune else -1]
         self._mixes: dict[tuple[Partition, ...], Mix] = {}
         self._tried: set[tuple[Target | None, tuple[Partition, ...]]] = set()
-        self._switches: set[int] = set()
+        self._transitions: set[int] = set()
 
     def run(self, deadline: Deadline) -> CollageResult:
         """Search until no cell is worth splitting and the best mix is measured throughout, or the time is over."""
@@ -154,7 +154,7 @@ class CollageSearch:
             if (host, partitions) in self._tried:
                 return
             self._tried.add((host, partitions))
-            self._switches.update(edge.start for edge in path.edges[1:])
+            self._transitions.update(edge.start for edge in path.edges[1:])
             found = self._measure_whole(path, partitions, host)
             if found is None or deadline.is_over():
                 return
@@ -193,18 +193,18 @@ class CollageSearch:
     def _finer(self) -> tuple[int, ...]:
         best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
         segments = len(self._problem.segments)
-        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._switches, best_ms)
+        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._transitions, best_ms)
 
     def _tell(self, stage: str, done: int, total: int | None, note: str) -> None:
         self._watch(Progress(stage=stage, done=done, total=total, best_ms=self._best_single, note=note))
 
     def _result(self, *, is_finished: bool) -> CollageResult:
         ranked = sorted(self._mixes.values(), key=lambda mix: mix.measured_ms)
-        raced = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[: COLLAGE.predicted]]
+        benchmarked = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[: COLLAGE.predicted]]
         return CollageResult(
             mixes=tuple(
                 replace(mix, candidate=replace(mix.candidate, name=name, label=name))
-                for mix, name in zip((*raced, *ranked[COLLAGE.predicted :]), _names(), strict=False)
+                for mix, name in zip((*benchmarked, *ranked[COLLAGE.predicted :]), _names(), strict=False)
             ),
             segments=len(self._problem.segments),
             rounds=self._paths.rounds,
@@ -219,7 +219,7 @@ class CollageSearch:
         candidate, settings = mix.candidate, mix.candidate.settings
         costs = candidate.predicted_ms
         if settings.embed or settings.parallel:
-            # If a part fails alone: it ran in the whole, so it may race, and stays predicted as it runs in turn.
+            # If a partition fails alone: it ran in the whole, so it stays, predicted as it runs in turn.
             with suppress(BackendError, MismatchError, NoTimeError):
                 costs = predict(self._measurer, candidate.partitions, settings)
         known = [ms for ms in costs if ms is not None]

@@ -91,7 +91,7 @@ class EdgeCosts:
         self._borders: dict[Target, list[float]] = {target: [] for target in capabilities}
         self._edges: dict[Edge[Target], Interval] = {}
         self._alone: dict[tuple[int, int, Target], Interval] = {}
-        self._switches: dict[tuple[Target, Target], list[float]] = defaultdict(list)
+        self._transitions: dict[tuple[Target, Target], list[float]] = defaultdict(list)
         self._correction: dict[Target | None, float] = defaultdict(float)
         self._failures: Counter[Target] = Counter()
         self._is_out_of_time = False
@@ -229,12 +229,12 @@ class EdgeCosts:
             self._learn_borders()
         elif not isinstance(outcome, Failure):
             beyond = found.median - self._apart(edge.start, edge.end, edge.target)
-            self._switches[edge.after, edge.target].append(max(0.0, beyond))
+            self._transitions[edge.after, edge.target].append(max(0.0, beyond))
         self._edges[edge] = found
 
-    def correct(self, predicted_ms: float, measured_ms: float, switches: int, host: Target | None = None) -> None:
+    def correct(self, predicted_ms: float, measured_ms: float, transitions: int, host: Target | None = None) -> None:
         """Spread what a whole plan cost beyond its prediction over its transitions, for the next round."""
-        self._correction[host] = max(0.0, self._correction[host] + (measured_ms - predicted_ms) / max(switches, 1))
+        self._correction[host] = max(0.0, self._correction[host] + (measured_ms - predicted_ms) / max(transitions, 1))
 
     def partitions(self, edges: Sequence[Edge[Target]]) -> tuple[Partition, ...]:
         """The partitions of a path."""
@@ -276,12 +276,12 @@ class EdgeCosts:
         return self._own(start, end, target) + (typical(borders) if borders else 0.0)
 
     def _estimate(self, edge: Edge[Target], typical: _Typical = median) -> float:
-        seen = [] if edge.after is None else self._seen_switches(edge.after, edge.target)
+        seen = [] if edge.after is None else self._seen_transitions(edge.after, edge.target)
         return self._apart(edge.start, edge.end, edge.target, typical) + (typical(seen) if seen else 0.0)
 
-    def _seen_switches(self, after: Target, target: Target) -> list[float]:
+    def _seen_transitions(self, after: Target, target: Target) -> list[float]:
         """What transitions of this pair were seen to cost; those of all pairs, while this one was never seen."""
-        return self._switches.get((after, target)) or [ms for seen in self._switches.values() for ms in seen]
+        return self._transitions.get((after, target)) or [ms for seen in self._transitions.values() for ms in seen]
 
     def _is_whole(self, edge: Edge[Target]) -> bool:
         return edge.end - edge.start == len(self.segments)

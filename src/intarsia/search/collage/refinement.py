@@ -13,7 +13,7 @@ def finer(
     levels: Sequence[Collection[int]],
     segments: int,
     share_ms: Callable[[int, int], Sequence[float]],
-    switches: Collection[int],
+    transitions: Collection[int],
     best_ms: float,
 ) -> tuple[int, ...]:
     """The stops with those added that part the cells of most promise; the same stops if none has any.
@@ -30,7 +30,7 @@ def finer(
         best_ms: What the best plan takes.
     """
     regions = [(start, end) for start, end in pairwise((*stops, segments)) if end - start > 1]
-    promising = {region: _promise(region, share_ms, switches) for region in regions}
+    promising = {region: _promise(region, share_ms, transitions) for region in regions}
     wanted = [region for region in regions if promising[region] >= COLLAGE.worth_splitting * best_ms]
     wanted.sort(key=lambda region: (-promising[region], region))
     added = [stop for region in wanted[: COLLAGE.splits] for stop in _split(region, levels)]
@@ -38,12 +38,12 @@ def finer(
 
 
 def _promise(
-    region: tuple[int, int], share_ms: Callable[[int, int], Sequence[float]], switches: Collection[int]
+    region: tuple[int, int], share_ms: Callable[[int, int], Sequence[float]], transitions: Collection[int]
 ) -> float:
     start, end = region
     whole = min(share_ms(start, end))
     parts = sum(min(share_ms(segment, segment + 1)) for segment in range(start, end))
-    beside = COLLAGE.near_transition * whole if start in switches or end in switches else 0.0
+    beside = COLLAGE.near_transition * whole if start in transitions or end in transitions else 0.0
     return max(whole - parts, 0.0) + beside
 
 

@@ -16,6 +16,7 @@ from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.keys import judging_facts, run_facts
 from intarsia.cost.records.record import Key
 from intarsia.graph import Graph, Node
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning import Partition, Partitioning
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.collage import CollageResult, Mix
@@ -29,7 +30,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
     return Key(
         facts={
             "search": 4,
-            "graph": problem.graph.fingerprint,
+            "graph": fingerprint_of(problem.graph),
             "segments": [[place[node] for node in segment] for segment in problem.segments],
             "targets": [target.key for target in targets],
             "budget_s": problem.settings.budget_s,

@@ -63,7 +63,7 @@ def side_by_side(
         late = [each for each in others if tuned_ms(each) < beat_ms][: DECISION.other_engines]
         if not late:
             return verdict
-        again = [each for each in field if each.name in verdict.raced]
+        again = [each for each in field if each.name in verdict.benchmarked]
         field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
         before, verdict = verdict, compare(field)
         if verdict is NO_BENCHMARK:

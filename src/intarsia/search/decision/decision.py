@@ -57,6 +57,6 @@ class Decision:
     @property
     def speedup(self) -> Interval | None:
         """How many times faster than the best single engine, with its 95 % interval."""
-        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.raced:
+        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.benchmarked:
             return None
         return self.verdict.speedup(self.chosen.name, self.best_single.name)

@@ -18,6 +18,7 @@ from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, pa
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Watcher
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.runtime import plan_of
 from intarsia.runtime.artifact.trust import OWN
@@ -66,7 +67,7 @@ class FinalBenchmark:
             if self.measurer.store.get(self._entry(fitting, 0).key, "paired_benchmark") is not None:
                 return fitting
             question = {**_question(fitting), "sets": PAIRED.settled_sets}
-            if time.may_race(question, self._seconds(fitting, PAIRED.settled_sets)):
+            if time.may_benchmark(question, self._seconds(fitting, PAIRED.settled_sets)):
                 return fitting
             if len(chosen) == DECISION.fewest:
                 break
@@ -80,7 +81,7 @@ class FinalBenchmark:
             self.measurer.cached += 1
             return stored
         question = _question(field, again=stored is not None)
-        if not field or not self.measurer.time.may_race(question, self._seconds(field, 1)):
+        if not field or not self.measurer.time.may_benchmark(question, self._seconds(field, 1)):
             return NO_BENCHMARK
         with self.measurer.machine():
             found = computed(
@@ -112,7 +113,7 @@ class FinalBenchmark:
                 compile_s[candidate.name] = built.compile_s
         self.measurer.measured += 1
         time, seed = self.measurer.time, self.problem.settings.seed
-        end = self.deadline if time.is_endless else self.deadline.part(time.left_to_race)
+        end = self.deadline if time.is_endless else self.deadline.part(time.left_to_benchmark)
         found = paired_benchmark(self.measurer.folder, contenders, self._effort, seed, self.watch, self.keep, end)
         if not found.rounds_ms and not failed and not found.failed:
             return None
@@ -135,7 +136,7 @@ class FinalBenchmark:
             **({"attempt": attempt} if attempt else {}),
             **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
             "keep": self.keep,
-            "graph": graph.fingerprint,
+            "graph": fingerprint_of(graph),
             "plans": [plan_facts(graph, candidate) for candidate in field],
             **judging_facts(graph),
             **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),
@@ -174,10 +175,10 @@ def _effort(budget_s: float) -> BenchmarkEffort:
 def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:
     """Whether a verdict from a record is of these plans, whoever wrote it."""
     parts = {candidate.name: len(candidate.partitions) for candidate in field}
-    if not verdict.raced | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
+    if not verdict.benchmarked | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
         return False
     return all(len(ms) == parts.get(name, len(ms)) for name, ms in verdict.profile_ms.items() if ms)
 
 
 def _question(field: Sequence[Candidate], *, again: bool = False) -> Mapping[str, object]:
-    return {"race": [each.name for each in field], **({"again": True} if again else {})}
+    return {"benchmark": [each.name for each in field], **({"again": True} if again else {})}

@@ -19,6 +19,7 @@ from intarsia.errors import (
     LoadError,
     MismatchError,
 )
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning import Partition
 from intarsia.runtime import main_places, plan_of
 from intarsia.runtime.executors.parallel_levels import sections, step_settings
@@ -81,7 +82,7 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
     for place, partition in enumerate(partitions):
         if place in costs:
             continue
-        alike = (partition.target.key, graph.fingerprint_of(partition.nodes))
+        alike = (partition.target.key, fingerprint_of(graph, partition.nodes))
         if alike not in known:
             known[alike] = _cost(
                 measurer.cost_of_partition(partitions, place, settings, DECISION.embedded_effort), partition

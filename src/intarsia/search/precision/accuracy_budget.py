@@ -78,7 +78,7 @@ class AccuracyBudget:
         return found if all(fits(self._problem, each.candidate) for each in found.found) else None
 
     def judge(self, plan: Candidate) -> Accuracy | None:
-        """What a plan is off by on inputs that decided nothing; ``None`` where no error is allowed.
+        """The error of a plan on the validation set; ``None`` where no error is allowed.
 
         Where the time does not do for all inputs, they are fewer; for a plan in fp32 ``None`` where it does for none,
         and for one in less than fp32, which must not ship unjudged, an error that does not hold.
@@ -114,7 +114,7 @@ class AccuracyBudget:
         time.keep(0.0)
         for count in (PRECISION.validation, PRECISION.validation // 2, PRECISION.validation_least):
             question = {"judged": plan.name, "inputs": count}
-            if time.may_race(question, self._judging_s(plan, count)):
+            if time.may_benchmark(question, self._judging_s(plan, count)):
                 return count
         return 0
 
@@ -126,7 +126,7 @@ class AccuracyBudget:
         return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
 
     def _racing_s(self) -> float:
-        """Seconds of a race between the best plan in fp32 and one in less."""
+        """Seconds of a benchmark between the best plan in fp32 and one in less."""
         best = self._exact[0]
         engines = {registry.engine_of(part.target) for part in best.partitions}
         return PAIRED.settled_sets * self._measurer.time.set_s(

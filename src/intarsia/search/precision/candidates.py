@@ -63,7 +63,7 @@ def most_that_fits(
     Args:
         cut: The model.
         error: Of all of it in less than fp32.
-        allowed: What an end may be off by.
+        allowed: The error that an end may have.
         error_of: Measures a plan.
 
     Returns:

@@ -9,6 +9,7 @@ from intarsia.config.precision import Precision, Scheme
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.keys import run_facts
 from intarsia.cost.records.record import Key
+from intarsia.graph.fingerprint import content_hash
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.builder import plan_facts
@@ -36,7 +37,7 @@ def _key(problem: Problem, plans: Sequence[Candidate], facts: Mapping[str, Any])
     return Key(
         facts={
             **facts,
-            "graph": problem.graph.content_hash(),
+            "graph": content_hash(problem.graph),
             "seed": problem.settings.seed,
             "plans": [plan_facts(problem.graph, plan) for plan in plans],
             **run_facts((part.target for plan in plans for part in plan.partitions), plans[0].settings),

@@ -16,6 +16,7 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import ExecutionError, PlanError
+from intarsia.graph import extract
 from intarsia.graph.quantise import layers_of, quantised
 from intarsia.partitioning import Partition, Partitioning, with_precision
 from intarsia.planning.problem import Candidate, Problem
@@ -45,7 +46,7 @@ class ReducedPrecisionPlans:
 
     Attributes:
         found: The fastest first.
-        dropped: What was tried and will not race, and why.
+        dropped: What was tried and will not be benchmarked, and why.
         reason: Why there is none.
     """
 
@@ -143,7 +144,7 @@ class ReducedPrecisionSearch:
             for reduced in found[PRECISION.plans :]
         )
         dropped = (*self._dropped, *late)
-        reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
+        reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
@@ -166,7 +167,7 @@ class ReducedPrecisionSearch:
         is_dynamic: bool,
         base: float = 0.0,
     ) -> None:
-        """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
+        """With layers in 8 bits, whose error comes on top of that of the engines' types."""
         kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
         allowed = _rest(PRECISION.margin * self._allowed, base)
         choice = chooser.choose(allowed)
@@ -211,7 +212,7 @@ class ReducedPrecisionSearch:
     ) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
-            return f"it is off by {error:.2g}"
+            return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
         cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
         settings = self._settings(plan)
@@ -220,7 +221,7 @@ class ReducedPrecisionSearch:
         )
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
-        return f"it is off by {error:.2g}, and so is each end" if found is None else self._reduced(plan, found, chooser)
+        return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found, chooser)
 
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)
@@ -275,7 +276,7 @@ class ReducedPrecisionSearch:
             return None
         graph = self._problem.graph
         try:
-            model = quantised(graph.extract(partition.nodes), partition.precision)
+            model = quantised(extract(graph, partition.nodes), partition.precision)
         except PlanError as error:
             return str(error)
         backend = registry.of(partition.target)

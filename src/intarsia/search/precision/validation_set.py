@@ -1,4 +1,4 @@
-"""Inputs to decide by, others that decide nothing, and what a plan's outputs are off by on those."""
+"""Calibration inputs, the validation set, and the error of a plan's outputs on that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALIBRATION_SEED, VALIDATION_SEED = 10_000, 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """What a plan's outputs are off by on inputs that decided nothing, as ‖y-r‖₂ / ‖r‖₂ against the plan in fp32.
+    """The error of a plan's outputs on the validation set, as ‖y-r‖₂ / ‖r‖₂ against the plan in fp32.
 
     Attributes:
         max_error: What was allowed.
@@ -38,7 +38,7 @@ class Accuracy:
 
     @property
     def holds(self) -> bool:
-        """Whether no output was off by more than allowed on any input; not if there was no time for any input."""
+        """Whether no output had a larger error than allowed on any input; not if there was no time for any input."""
         return self.inputs > 0 and all(error <= self.max_error for error in self.worst.values())
 
 

@@ -78,7 +78,7 @@ class Opportunity:
     start: int
     end: int
     gain_ms: float
-    switches: int
+    transitions: int
     transition_ms: float | None
 
     @property
@@ -263,7 +263,7 @@ class AlternativeCosts:
                 start=start,
                 end=end,
                 gain_ms=mine - theirs.ms,
-                switches=len(ways),
+                transitions=len(ways),
                 transition_ms=sum(known) if len(known) == len(ways) else None,
             )
 

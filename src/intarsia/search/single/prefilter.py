@@ -17,18 +17,19 @@ from intarsia.cost.keys import run_facts
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.worker.deadline import Deadline
+from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Problem
 from intarsia.search.collage.cost_attribution import total_work
 from intarsia.search.thresholds import SHARES, SINGLE
 from intarsia.target import Target
 
-STAGE: Final = "first look"
+STAGE: Final = "prefilter"
 """Of a `Failure` that says why an engine was not measured further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstLook:
+class Prefilter:
     """Looks at engines of one problem.
 
     Attributes:
@@ -74,8 +75,8 @@ class FirstLook:
             return None
         key = Key(
             facts={
-                "first look": 1,
-                "graph": self.problem.graph.fingerprint,
+                "prefilter": 1,
+                "graph": fingerprint_of(self.problem.graph),
                 "target": target.key,
                 "budget_s": self.deadline.seconds,
                 **run_facts([target], RunSettings(threads=self.problem.threads)),

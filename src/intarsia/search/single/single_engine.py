@@ -20,7 +20,7 @@ from intarsia.graph.reference.stages import has_stages
 from intarsia.partitioning.capability import refusal_text
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
-from intarsia.search.single.prefilter import FirstLook
+from intarsia.search.single.prefilter import Prefilter
 from intarsia.search.thresholds import SHARES, SINGLE
 from intarsia.target import Target
 
@@ -56,10 +56,10 @@ def tune_singles(
     """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
 
     First each with its first settings, so that where time is short all are known a little; then with the others, the
-    fastest first. Those that compile slowly come last, and what a first look speaks against is not measured; see
+    fastest first. Those that compile slowly come last, and what the prefilter speaks against is not measured; see
     `first_look`. The first engine that works is measured even if there is no time for it: something has to ship.
     """
-    look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
+    look = Prefilter(problem=problem, measurer=measurer, deadline=deadline)
     order = sorted(problem.targets, key=look.wants)
     tunings = [_Tuning(problem, measurer, target) for target in order]
     count = len(tunings)

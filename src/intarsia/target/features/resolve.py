@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from intarsia.spec.types import Value
 from intarsia.target.features.architectures import ARCHITECTURES, Architecture, architecture
 from intarsia.target.features.features import Features
-
-if TYPE_CHECKING:
-    from intarsia.target.target import Target
 
 PROCESSOR_KINDS = frozenset({"llvm", "c", "cmsis-nn"})
 """Kinds whose ``mcpu`` names a processor that the tables know; that of others names a GPU, or is theirs to explain."""
@@ -25,17 +22,25 @@ def features_of(kind_name: str, options: Options) -> Features:
     """
     if kind_name not in PROCESSOR_KINDS:
         return Features()
-    name, switches = _architecture_name(options), _switches(options)
+    name, stated = _architecture_name(options), _stated(options)
     if not name:
-        return Features(on=frozenset(feature for feature, is_on in switches if is_on))
+        return Features(on=frozenset(feature for feature, is_on in stated if is_on))
     found = architecture(name)
     on = _base(found, options)
-    for feature, is_on in switches:
+    for feature, is_on in stated:
         on = _switched(found, on, feature, is_on)
     return Features(architecture=name, on=on)
 
 
-def has_features(target: Target, names: str | Iterable[str]) -> bool:
+class Featured(Protocol):
+    """What has features: a `Target`."""
+
+    @property
+    def features(self) -> Features:
+        """What the device can do."""
+
+
+def has_features(target: Featured, names: str | Iterable[str]) -> bool:
     """Whether a target's processor has the feature of that name, or all of those names; of an unknown one, false."""
     features = target.features
     return all(features.has(name) for name in ([names] if isinstance(names, str) else names))
@@ -54,8 +59,8 @@ def _architecture_name(options: Options) -> str:
     for name in ARCHITECTURES if processor else ():
         if architecture(name).processor(processor) is not None:
             return name
-    switched = [feature for feature, _ in _switches(options)]
-    able = [name for name in ARCHITECTURES if switched and all(map(architecture(name).feature, switched))]
+    named = [feature for feature, _ in _stated(options)]
+    able = [name for name in ARCHITECTURES if named and all(map(architecture(name).feature, named))]
     return able[0] if len(able) == 1 else ""
 
 
@@ -89,7 +94,7 @@ def _base(found: Architecture, options: Options) -> frozenset[str]:
     return found.triples.get(_first_part(options.get("mtriple", "")), frozenset()) if on is None else on
 
 
-def _switches(options: Options) -> list[tuple[str, bool]]:
+def _stated(options: Options) -> list[tuple[str, bool]]:
     """Each feature that is switched, in order: those after the processor's name (``cortex-m55+nomve``), then mattr."""
     stated: str = options.get("mcpu") or options.get("march") or ""
     words = [*stated.split("+")[1:], *options.get("mattr", ())]

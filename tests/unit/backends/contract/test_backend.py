@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     Availability,
     Backend,
     EngineArtifact,

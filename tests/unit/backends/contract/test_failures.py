@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from intarsia.backends.contract.backend import guard
+from intarsia.backends.contract import guard
 from intarsia.backends.contract.failures import Cause, CauseError, cause_of, cause_of_end, cause_of_words
 from intarsia.errors import CompileError, ExecutionError, LoadError
 

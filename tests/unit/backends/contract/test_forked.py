@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from intarsia.backends.contract.backend import ForkFault
+from intarsia.backends.contract import ForkFault
 from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.backends.reference import ReferenceBackend
 from intarsia.errors import BackendUnavailableError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.coreml import backend
 from intarsia.backends.coreml.backend import CoremlBackend
 from intarsia.graph import load_model

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import Availability
+from intarsia.backends.contract import Availability
 from intarsia.backends.inductor import backend
 from intarsia.backends.inductor.backend import InductorBackend
 from intarsia.backends.native import library

@@ -9,7 +9,7 @@ from intarsia.backends import registry
 from intarsia.backends.iree.backend import IreeBackend, flags, gist
 from intarsia.config import RunSettings
 from intarsia.errors import CompileError
-from intarsia.graph import load_model
+from intarsia.graph import extract, load_model
 from intarsia.target import Target
 from tests.conformance.cases import Case, Feed, f32, node, one
 
@@ -82,7 +82,7 @@ def test_weights_that_its_importer_cannot_tell_apart_are_an_error() -> None:
         weights={"a:b": (24, 24), "a_b": (24, 24)},
     )
     graph = load_model(case.model())
-    model = graph.extract(each.id for each in graph.nodes)
+    model = extract(graph, (each.id for each in graph.nodes))
     with pytest.raises(CompileError, match="does not tell apart"):
         registry.get("iree").compile(model, Target("iree"), RunSettings(threads=1))
 

@@ -17,11 +17,11 @@ import pytest
 from onnx import helper
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import BoundCall, Executable
+from intarsia.backends.contract import BoundCall, Executable
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.config import RunSettings
 from intarsia.errors import BackendUnavailableError, CompileError, ExecutionError, LoadError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import Partition
 from intarsia.runtime import Executor, build, load_build, plan_of
@@ -44,7 +44,7 @@ def graph() -> Graph:
 
 def loaded(target: Target, graph: Graph) -> Executable:
     backend = registry.of(target)
-    artifact = backend.compile(graph.extract(node.id for node in graph.nodes), target, SETTINGS)
+    artifact = backend.compile(extract(graph, (node.id for node in graph.nodes)), target, SETTINGS)
     return backend.load(artifact, {name: graph.weights[name].array() for name in artifact.weights}, target, SETTINGS)
 
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_shared_is_refused(interpreter: str) -> None:
 
 def test_it_is_exported_there(interpreter: str, graph: Graph, tmp_path: Path) -> None:
     target = away(interpreter)
-    (path,) = registry.of(target).export(graph.extract(graph.position), target, SETTINGS, tmp_path / "out")
+    (path,) = registry.of(target).export(extract(graph, graph.position), target, SETTINGS, tmp_path / "out")
     assert path == tmp_path / "out" / "model.onnx"
     assert path.is_file()
 
@@ -333,7 +333,7 @@ def waited(claim: Callable[[], bool]) -> None:
 def test_the_engine_s_own_load_error_comes_back(interpreter: str, graph: Graph) -> None:
     target = away(interpreter)
     backend = registry.of(target)
-    artifact = backend.compile(graph.extract(graph.position), target, SETTINGS)
+    artifact = backend.compile(extract(graph, graph.position), target, SETTINGS)
     damaged = type(artifact)(files={"model.onnx": b"\xff"}, weights=artifact.weights, meta=artifact.meta)
     weights = {name: graph.weights[name].array() for name in artifact.weights}
     with pytest.raises(LoadError, match=f"^away@{interpreter} failed at load"):

@@ -9,7 +9,7 @@ from intarsia.backends import registry
 from intarsia.backends.litert.backend import LitertBackend
 from intarsia.backends.litert.network import Network, networks
 from intarsia.backends.lowering.lower import lower
-from intarsia.graph import load_model
+from intarsia.graph import extract, load_model
 from intarsia.target import Target
 from tests.conformance.cases import Case, Feed, f32, i64, node, one, scalar
 
@@ -22,7 +22,7 @@ def reasons(case: Case) -> list[str]:
 def written(case: Case) -> tuple[Network, Network]:
     """What is run once, and what is run with each call."""
     graph = load_model(case.model())
-    model = graph.extract(graph.position)
+    model = extract(graph, graph.position)
     numbers = {name: weight.array() for name, weight in model.weights.items() if weight.array().size == 1}
     program = lower(model, LitertBackend.natives)
     return networks(program, list(program.inputs), list(program.outputs), numbers)

@@ -11,7 +11,7 @@ import pytest
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import RULES, lower, refusal
 from intarsia.backends.lowering.program import Program
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.reference.reference import evaluate
 from tests.conformance.cases import Case, f32, i64, one
 from tests.conformance.convolution_cases import CONVOLUTION_CASES
@@ -40,7 +40,7 @@ def test_what_is_lowered_computes_the_same(name: str) -> None:
     graph = load_model(CASES[name].model())
     if refusals(graph):
         return
-    program = Program.of_files(lower(graph.extract(graph.position)).files())
+    program = Program.of_files(lower(extract(graph, graph.position)).files())
     feeds = CASES[name].feeds("a")
     found = run(program, graph, feeds)
     for output, want in evaluate(graph, feeds).items():
@@ -55,7 +55,7 @@ def test_operators_without_a_case_here_compute_what_their_generator_says() -> No
             continue
         graph = load_model(case.model)
         if not refusals(graph):
-            results = run(lower(graph.extract(graph.position)), graph, case.inputs or {})
+            results = run(lower(extract(graph, graph.position)), graph, case.inputs or {})
             found[case.name] = case.faults(results)
     assert {name: faults for name, faults in found.items() if faults} == {}
     assert len(found) > 100
@@ -88,14 +88,14 @@ def test_an_engine_s_own_judgement_is_heard() -> None:
 
 def test_natives_are_kept_whole() -> None:
     graph = load_model(one("Softmax", "s", {"x": f32(2, 3)}).model())
-    model = graph.extract(graph.position)
+    model = extract(graph, graph.position)
     assert [each.name for each in lower(model, frozenset({"softmax"})).instructions] == ["input", "softmax"]
     assert "exp" in {each.name for each in lower(model).instructions}
 
 
 def test_a_slope_for_each_channel_is_native_to_some() -> None:
     graph = load_model(one("PRelu", "p", {"x": f32(2, 3), "slope": (3,)}).model())
-    model = graph.extract(graph.position)
+    model = extract(graph, graph.position)
     assert "prelu" in {each.name for each in lower(model, frozenset({"prelu"})).instructions}
     assert "where" in {each.name for each in lower(model).instructions}
 
@@ -115,13 +115,13 @@ def test_a_slope_for_each_channel_is_native_to_some() -> None:
 def test_interpolation_of_images_is_native_where_all_mean_the_same(told: dict[str, Any], is_whole: bool) -> None:
     sizes = {"roi": np.zeros(0, np.float32), "scales": np.zeros(0, np.float32), "sizes": i64(1, 3, 9, 7)}
     graph = load_model(one("Resize", "r", {"x": f32(1, 3, 4, 5), **sizes}, **told).model())
-    program = lower(graph.extract(graph.position), frozenset({"resize_linear"}))
+    program = lower(extract(graph, graph.position), frozenset({"resize_linear"}))
     assert ("resize_linear" in {each.name for each in program.instructions}) == is_whole
 
 
 def test_a_program_prints_each_step() -> None:
     graph = load_model(one("Neg", "n", {"x": f32(2, 3)}).model())
-    program = lower(graph.extract(graph.position))
+    program = lower(extract(graph, graph.position))
     assert str(program) == "%0 = input(, name=x) : float32[2, 3]\n%1 = neg(%0) : float32[2, 3]\nreturn y=%1"
 
 

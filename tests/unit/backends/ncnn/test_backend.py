@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from intarsia.backends.ncnn.backend import NcnnBackend
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.errors import LoadError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.target import Target
 
 BACKEND = NcnnBackend()
@@ -35,20 +35,20 @@ def convolution() -> Graph:
 
 
 def test_weights_are_named_not_copied() -> None:
-    artifact = BACKEND.compile(convolution().extract(["conv"]), TARGET, SETTINGS)
+    artifact = BACKEND.compile(extract(convolution(), ["conv"]), TARGET, SETTINGS)
     assert artifact.weights == ("w",)
     assert artifact.files["derived.bin"] == b""
     assert json.loads(json.dumps(artifact.meta)) == artifact.meta
 
 
 def test_a_missing_weight_is_named_before_ncnn_is_loaded() -> None:
-    artifact = BACKEND.compile(convolution().extract(["conv"]), TARGET, SETTINGS)
+    artifact = BACKEND.compile(extract(convolution(), ["conv"]), TARGET, SETTINGS)
     with pytest.raises(LoadError, match="ncnn failed at load: no array for the weights w"):
         BACKEND.load(artifact, {}, TARGET, SETTINGS)
 
 
 def test_exported_files_are_ncnns_own(tmp_path: Path) -> None:
-    paths = BACKEND.export(convolution().extract(["conv"]), Target("ncnn -threads=1"), SETTINGS, tmp_path)
+    paths = BACKEND.export(extract(convolution(), ["conv"]), Target("ncnn -threads=1"), SETTINGS, tmp_path)
     assert [path.name for path in paths] == ["model.param", "model.bin", "options.json"]
     assert paths[0].read_text().startswith("7767517\n2 2\nInput ")
     assert paths[1].read_bytes() == b"\0\0\0\0" + WEIGHT.tobytes()

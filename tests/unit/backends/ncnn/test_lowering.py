@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from intarsia.backends.ncnn.lowering import Network, lower, refusal
-from intarsia.backends.ncnn.lowering.stream import chunks, describe
-from intarsia.graph import Graph, SubModel, load_model
+from intarsia.backends.ncnn.lowering.weight_stream import chunks, describe
+from intarsia.graph import Graph, SubModel, extract, load_model
 
 Shape = tuple[int, ...]
 RANDOM = np.random.default_rng(2)
@@ -50,7 +50,7 @@ def single(
 
 
 def whole(model: Graph) -> SubModel:
-    return model.extract(node.id for node in model.nodes)
+    return extract(model, (node.id for node in model.nodes))
 
 
 def network(model: Graph) -> Network:

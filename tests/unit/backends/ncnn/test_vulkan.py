@@ -15,7 +15,7 @@ from intarsia.backends.ncnn.backend import NcnnBackend
 from intarsia.backends.ncnn.vulkan import require_kernels
 from intarsia.config.settings import RunSettings
 from intarsia.errors import LoadError
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.target import Target
 
 BACKEND = NcnnBackend()
@@ -67,7 +67,7 @@ def test_what_ncnn_does_not_take_is_refused_with_the_same_reason() -> None:
 
 
 def test_the_device_computes_in_float32_unless_the_target_says_otherwise(tmp_path: Path) -> None:
-    model = graph("Relu", (1, 8, 4, 4), output=(1, 8, 4, 4)).extract(["node"])
+    model = extract(graph("Relu", (1, 8, 4, 4), output=(1, 8, 4, 4)), ["node"])
     for target, half in ((VULKAN, False), (Target("ncnn -fp16 -base=vulkan"), True)):
         *_, options = BACKEND.export(model, target, SETTINGS, tmp_path)
         stated = json.loads(options.read_text())["opt"]
@@ -85,7 +85,7 @@ def test_channels_in_blocks_are_for_the_cpu() -> None:
 
 
 def test_without_a_device_nothing_runs_on_the_cpu_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    artifact = BACKEND.compile(graph("Relu", (1, 8, 4, 4), output=(1, 8, 4, 4)).extract(["node"]), VULKAN, SETTINGS)
+    artifact = BACKEND.compile(extract(graph("Relu", (1, 8, 4, 4), output=(1, 8, 4, 4)), ["node"]), VULKAN, SETTINGS)
     monkeypatch.setitem(sys.modules, "ncnn", SimpleNamespace(get_gpu_count=lambda: 0))
     with pytest.raises(LoadError, match="finds no Vulkan device here; 'intarsia doctor'"):
         BACKEND.load(artifact, {}, VULKAN, SETTINGS)

@@ -9,14 +9,14 @@ import pytest
 
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.config.settings import RunSettings, Spin
-from intarsia.graph import SubModel, load_model
+from intarsia.graph import SubModel, extract, load_model
 from intarsia.target import Target
 from tests.conformance.boundary_cases import SMALL_NET
 
 
 def small_net() -> SubModel:
     graph = load_model(SMALL_NET.model())
-    return graph.extract(node.id for node in graph.nodes)
+    return extract(graph, (node.id for node in graph.nodes))
 
 
 def exported(target: str, folder: Path, **settings: Any) -> dict[str, Any]:

@@ -13,13 +13,13 @@ import pytest
 from onnx import helper
 
 from intarsia.backends import registry
-from intarsia.backends.contract.backend import EngineArtifact, Executable, Port
+from intarsia.backends.contract import EngineArtifact, Executable, Port
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.tvm.backend import TvmBackend, _device, _engine
-from intarsia.backends.tvm.module import Call, Plan, Tensor, module_of
+from intarsia.backends.tvm.compiler import Call, Plan, Tensor, module_of
 from intarsia.config import RunSettings, Spin
 from intarsia.errors import CompileError
-from intarsia.graph import SubModel, load_model
+from intarsia.graph import SubModel, extract, load_model
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
 from tests.conformance.cases import Case, Feed, f32, one
@@ -38,7 +38,7 @@ def reasons(case: Case, target: str = "tvm") -> list[str]:
 
 def submodel(case: Case) -> SubModel:
     graph = load_model(case.model())
-    return graph.extract(node.id for node in graph.nodes)
+    return extract(graph, (node.id for node in graph.nodes))
 
 
 def test_it_is_found_by_its_file() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from intarsia.cost.thresholds import CALIBRATION
 from intarsia.cost.timing import clock_calibration as module
-from intarsia.cost.timing.clock_calibration import Pace, at_full_speed, full_speed, is_even, overall
+from intarsia.cost.timing.clock_calibration import ClockProbe, at_full_speed, full_speed, is_even, overall
 
 slowdowns = st.lists(st.floats(1, 10), min_size=1, max_size=8)
 
@@ -43,21 +43,21 @@ def probes(monkeypatch: pytest.MonkeyPatch, *levels: tuple[int, float]) -> None:
 
 def test_full_speed_is_known_to_every_process(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (1, 100))
-    assert Pace()() == 1.0
-    assert float(module.pace_file().read_text()) == 100
+    assert ClockProbe()() == 1.0
+    assert float(module.probe_file().read_text()) == 100
     probes(monkeypatch, (1, 240))
-    assert Pace()() == pytest.approx(2.4 / CALIBRATION.undisturbed)
+    assert ClockProbe()() == pytest.approx(2.4 / CALIBRATION.undisturbed)
 
 
 def test_one_lucky_probe_is_not_full_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (4, 50), (1, 100))
-    Pace()()
-    assert float(module.pace_file().read_text()) == 100
+    ClockProbe()()
+    assert float(module.probe_file().read_text()) == 100
 
 
 def test_a_machine_that_gets_quiet_shows_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (1, 200))
-    pace = Pace()
+    pace = ClockProbe()
     assert pace() == 1.0
     probes(monkeypatch, (1, 100))
     assert pace() == 1.0
@@ -65,20 +65,20 @@ def test_a_machine_that_gets_quiet_shows_what_it_can(monkeypatch: pytest.MonkeyP
         pace()
     probes(monkeypatch, (1, 200))
     assert pace() == pytest.approx(2.0 / CALIBRATION.undisturbed)
-    assert float(module.pace_file().read_text()) == 100
+    assert float(module.probe_file().read_text()) == 100
 
 
 def test_a_damaged_file_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = module.pace_file()
+    file = module.probe_file()
     file.write_text("nonsense")
     probes(monkeypatch, (1, 100))
-    assert Pace()() == 1.0
+    assert ClockProbe()() == 1.0
     assert float(file.read_text()) == 100
 
 
 def test_real_probes_take_their_time() -> None:
     assert module._probe_ns(np.empty_like(module._MANY)) > 1000
-    assert Pace()() >= 1.0
+    assert ClockProbe()() >= 1.0
 
 
 def test_a_turn_is_put_down_to_full_speed() -> None:

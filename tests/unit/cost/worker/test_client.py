@@ -18,7 +18,7 @@ import pytest
 from intarsia.config import Spin
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, Open, PartitionMessage, Round, Workload
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 
 PATIENCE_S = 300.0
 PARENT = """
@@ -121,7 +121,7 @@ def test_a_stuck_worker_dies_with_its_killed_parent(saved: Path, tmp_path: Path,
     request = measure(graph, "noisy").model_dump_json()
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     folder = tmp_path / "graph"
-    graph.save(folder)
+    save_graph(graph, folder)
     line = [sys.executable, "-c", PARENT, str(folder), str(stuck), request]
     with subprocess.Popen(line, stdout=subprocess.PIPE, env=environment) as parent:
         assert parent.stdout is not None
@@ -138,7 +138,7 @@ def test_what_an_engine_put_among_temporary_files_goes_with_its_worker(
 ) -> None:
     stuck, temporary = tmp_path / "stuck", tmp_path / "temporary"
     temporary.mkdir()
-    graph.save(tmp_path / "graph")  # where nothing of it was compiled yet
+    save_graph(graph, tmp_path / "graph")  # where nothing of it was compiled yet
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with WorkerClient(tmp_path / "graph", {"NOISY_STUCK": str(stuck)}) as worker:

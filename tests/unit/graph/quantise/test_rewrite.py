@@ -10,7 +10,7 @@ import pytest
 
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.errors import PlanError
-from intarsia.graph import Graph, SubModel, load_model
+from intarsia.graph import Graph, SubModel, extract, load_model
 from intarsia.graph.quantise import layers_of, quantised, with_sums
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, products, residual
@@ -25,7 +25,7 @@ def seen(graph: Graph, feeds: Mapping[str, np.ndarray]) -> dict[str, Range]:
 
 
 def whole(graph: Graph, schemes: Mapping[str, Scheme], ranges: Mapping[str, Range]) -> SubModel:
-    return quantised(graph.extract(graph.position), Precision.of(schemes, ranges))
+    return quantised(extract(graph, graph.position), Precision.of(schemes, ranges))
 
 
 def apart(actual: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> float:
@@ -79,7 +79,7 @@ def test_a_network_in_8_bits(scheme: Scheme, picture: dict[str, np.ndarray]) -> 
 def test_weights_of_two_terms_hardly_round(vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products())
     exact = np.round(vectors["x"] * 8) / 8 * np.float32(15 / 8)  # what 8 bits hold of this range without rounding
-    partition, ranges = graph.extract(["left"]), {"x": (-127 * 15 / 64, 128 * 15 / 64)}
+    partition, ranges = extract(graph, ["left"]), {"x": (-127 * 15 / 64, 128 * 15 / 64)}
     expected = evaluate(partition, {"x": exact})
     for coarse, fine in ((Scheme.STATIC, Scheme.STATIC_FINE), (Scheme.DYNAMIC, Scheme.DYNAMIC_FINE)):
         errors = [
@@ -113,7 +113,7 @@ def test_what_is_written_is_onnx_that_reads_back(picture: dict[str, np.ndarray])
 
 def test_a_partition_keeps_its_border(picture: dict[str, np.ndarray]) -> None:
     graph = loaded(residual())
-    partition = graph.extract(["conv1", "norm", "relu1", "conv2"])
+    partition = extract(graph, ["conv1", "norm", "relu1", "conv2"])
     reduced = quantised(partition, Precision.of({"conv2": Scheme.STATIC}, seen(graph, picture)))
     assert [value.name for value in reduced.outputs] == [value.name for value in partition.outputs]
     assert apart(evaluate(reduced, picture), evaluate(partition, picture)) < 0.02
@@ -122,7 +122,7 @@ def test_a_partition_keeps_its_border(picture: dict[str, np.ndarray]) -> None:
 
 def test_values_beyond_their_range_are_cut_off(vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products(np.eye(16, 12, dtype=np.float32)))
-    partition = graph.extract(["left"])
+    partition = extract(graph, ["left"])
     reduced = quantised(partition, Precision.of({"left": Scheme.STATIC}, {"x": (-0.5, 0.25)}))
     (found,) = evaluate(reduced, vectors).values()
     assert found == pytest.approx(np.clip(vectors["x"][..., :12], -0.5, 0.25), abs=0.005)
@@ -131,7 +131,7 @@ def test_values_beyond_their_range_are_cut_off(vectors: dict[str, np.ndarray]) -
 def test_weights_that_are_zero_give_zero(vectors: dict[str, np.ndarray]) -> None:
     graph = loaded(products(np.zeros((16, 12), np.float32)))
     for scheme in Scheme:
-        reduced = quantised(graph.extract(["left"]), Precision.of({"left": scheme}, {"x": (-3.0, 3.0)}))
+        reduced = quantised(extract(graph, ["left"]), Precision.of({"left": scheme}, {"x": (-3.0, 3.0)}))
         assert not next(iter(evaluate(reduced, vectors).values())).any()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from intarsia.config.precision import Precision, Scheme
+from intarsia.graph import extract
 from intarsia.graph.quantise import GATES, gated, layers_of, quantised, ranged, trimmed
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.quantise.networks import PICTURE, loaded, residual
@@ -42,5 +43,5 @@ def test_gates_choose_between_both_ways() -> None:
 
     assert opened() == pytest.approx(evaluate(graph, FEEDS)["scores"], rel=1e-5)
     for ids in (["conv2"], ["conv1", "classify"], [layer.node.id for layer in layers]):
-        reduced = quantised(graph.extract(graph.position), Precision.of(dict.fromkeys(ids, Scheme.STATIC), ranges))
+        reduced = quantised(extract(graph, graph.position), Precision.of(dict.fromkeys(ids, Scheme.STATIC), ranges))
         assert opened(*ids) == pytest.approx(evaluate(reduced, FEEDS)["scores"], rel=1e-3, abs=1e-3)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from intarsia.graph import Graph, Node, load_model
+from intarsia.graph import Graph, Node, extract, load_model
 from intarsia.graph.reference.perturb import Jitter, step_sizes
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.stages import Fault, Judge, checked_values, exposing, has_stages
@@ -145,4 +145,4 @@ def test_exposed_values_are_outputs() -> None:
     assert exposed.outputs == ("y", "q1")
     found = evaluate(exposed, graph_feeds(graph, 0))
     assert found["q1"].dtype == np.uint8
-    assert {value.name for value in exposed.extract(exposed.position).outputs} == {"y", "q1"}
+    assert {value.name for value in extract(exposed, exposed.position).outputs} == {"y", "q1"}

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
 from intarsia.runtime.executors.arrays import NotAnArrayError, as_numpy, cure, handed_back, library_of, pointer_of
 from intarsia.runtime.executors.feeds import check_feeds, named_feeds

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import (
+from intarsia.backends.contract import (
     BoundCall,
     Executable,
     PartitionBlocks,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import BoundCall, Executable, Port, Signature, Slot, Traits
+from intarsia.backends.contract import BoundCall, Executable, Port, Signature, Slot, Traits
 from intarsia.config import RunSettings
 from intarsia.errors import ClosedError, FeedError
 from intarsia.runtime.executors.executor import Executor

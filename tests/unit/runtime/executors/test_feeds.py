@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intarsia.backends.contract.backend import Signature
+from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
 from intarsia.runtime.executors.feeds import check_feeds, random_feeds
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.backends.contract.backend import EngineArtifact
+from intarsia.backends.contract import EngineArtifact
 from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import ClosedError, FeedError, PlanError
 from intarsia.runtime.executors.executor import Executor

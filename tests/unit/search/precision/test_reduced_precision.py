@@ -45,7 +45,7 @@ def test_each_engine_within_reach_is_tried_at_its_best_and_one_mix() -> None:
 
 
 def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: Candidate | None = None) -> Any:
-    """A decision among a single engine and two plans in less than fp32, with what each is off by."""
+    """A decision among a single engine and two plans in less than fp32, with the error of each."""
     single, fast, faster = plan("single", 10.0), plan("fast", 5.0), plan("faster", 4.0)
     rounds = {"single": (10.0,) * 30, "fast": (5.0,) * 30, "faster": (4.0,) * 30, CONTROL_NAME: (10.0,) * 30}
     small = Footprint(cold_s=(0.5,), memory=(Memory(peak=2, steady=1),))

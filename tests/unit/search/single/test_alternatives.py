@@ -140,7 +140,7 @@ def test_a_part_that_is_no_run_of_segments_has_reasons_but_no_figures() -> None:
 def test_openings_are_where_another_engine_is_faster_with_the_switches_to_pay() -> None:
     opportunity, less = AlternativeCosts(PROBLEM, SINGLES, found()).opportunities(TUNED)
     assert (less.target, less.start, less.end, less.gain_ms) == (NCNN, 2, 3, 1.0)
-    assert (opportunity.target, opportunity.start, opportunity.end, opportunity.switches) == (MNN, 2, 4, 2)
+    assert (opportunity.target, opportunity.start, opportunity.end, opportunity.transitions) == (MNN, 2, 4, 2)
     assert (opportunity.gain_ms, opportunity.transition_ms) == (8.0 - 3.0, 0.5 + 0.25)
     assert opportunity.net_ms == 4.25
 
@@ -148,7 +148,7 @@ def test_openings_are_where_another_engine_is_faster_with_the_switches_to_pay() 
 def test_an_opening_at_an_end_takes_one_switch_and_one_without_known_switches_says_so() -> None:
     shares = {TUNED: (4.0, 1.0, 1.0, 1.0, 1.0, 1.0), MNN: (1.0, *(2.0,) * 5)}
     (opportunity,) = AlternativeCosts(PROBLEM, SINGLES, found((), shares)).opportunities(TUNED)
-    assert (opportunity.start, opportunity.end, opportunity.switches, opportunity.transition_ms) == (0, 1, 1, None)
+    assert (opportunity.start, opportunity.end, opportunity.transitions, opportunity.transition_ms) == (0, 1, 1, None)
 
 
 def test_the_segments_that_the_time_left_out_are_told_for_each_engine_that_takes_them() -> None:
@@ -178,5 +178,5 @@ def test_an_opening_is_a_gain_and_its_figures_add_up(costs: list[float], cut: in
         segments = range(opportunity.start, opportunity.end)
         assert opportunity.gain_ms == pytest.approx(sum(costs[a] - costs[6 + a] for a in segments))
         assert opportunity.gain_ms >= 0.005 * sum(costs[:6])
-        assert opportunity.transition_ms == pytest.approx(1.5 * opportunity.switches)
+        assert opportunity.transition_ms == pytest.approx(1.5 * opportunity.transitions)
         assert all(costs[segment] > costs[6 + segment] for segment in segments)

@@ -49,10 +49,7 @@ _LAYERS: Mapping[str, tuple[str, _Attributes]] = {
     ),
     "Sigmoid": ("Sigmoid", _no_params),
     "Tanh": ("TanH", _no_params),
-    "HardSigmoid": (
-        "HardSigmoid",
-        lambda node: {0: _attribute(node, "alpha", 0.2), 1: _attribute(node, "beta", 0.5)},
-    ),
+    "HardSigmoid": ("HardSigmoid", lambda node: {0: _attribute(node, "alpha", 0.2), 1: _attribute(node, "beta", 0.5)}),
     "HardSwish": ("HardSwish", lambda _: {0: 1.0 / 6.0, 1: 0.5}),
     "Mish": ("Mish", _no_params),
     "Gelu": ("GELU", _gelu),

@@ -20,15 +20,7 @@ if TYPE_CHECKING:
 Lowering = Callable[[Builder, "Node"], None]
 
 _ADD, _SUB, _MUL, _DIV, _MAX, _MIN, _RSUB, _RDIV = 0, 1, 2, 3, 4, 5, 7, 8
-_TYPES: Mapping[str, int] = {
-    "Add": _ADD,
-    "Sum": _ADD,
-    "Sub": _SUB,
-    "Mul": _MUL,
-    "Div": _DIV,
-    "Max": _MAX,
-    "Min": _MIN,
-}
+_TYPES: Mapping[str, int] = {"Add": _ADD, "Sum": _ADD, "Sub": _SUB, "Mul": _MUL, "Div": _DIV, "Max": _MAX, "Min": _MIN}
 _SWAPPED: Mapping[int, int] = {_SUB: _RSUB, _DIV: _RDIV}
 _SQUARE, _SQRT, _RECIPROCAL = 4, 5, 15
 _POWERS: Mapping[float, int] = {2.0: _SQUARE, 0.5: _SQRT, -1.0: _RECIPROCAL}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intarsia.backends.ncnn.lowering.builder import Builder, blob_shape, shape_params
-from intarsia.backends.ncnn.lowering.fuse import fuse
+from intarsia.backends.ncnn.lowering.fusion import fuse
 from intarsia.backends.ncnn.lowering.layer import Block, Layer, Parameter, Refused, Shape
-from intarsia.backends.ncnn.lowering.table import LOWERINGS
+from intarsia.backends.ncnn.lowering.operators import LOWERINGS
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel

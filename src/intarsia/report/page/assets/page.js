@@ -91,10 +91,10 @@
       nodes.makes[node].forEach((text, at) => say(at ? "" : "Makes", nodes.texts[text]));
     }
     say("Part", make("button", { type: "button", class: "link", onclick: () => choose(-1, number, true) }, `${number + 1} of ${parts.length}`));
-    panel.replaceChildren(make("h3", { class: "title" }, nodes.id[node]), engineLine(number), facts, why(number), atomOf(node), back());
+    panel.replaceChildren(make("h3", { class: "title" }, nodes.id[node]), engineLine(number), facts, why(number), segmentOf(node), back());
   }
 
-  function atomOf(node) {
+  function segmentOf(node) {
     const number = nodes.segment ? nodes.segment[node] : null;
     if (number === null || !segments[number].costs.length) return "";
     const segment = segments[number];

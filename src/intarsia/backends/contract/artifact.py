@@ -1,0 +1,47 @@
+"""What an engine compiled a sub-graph to, and the values at its borders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from intarsia.graph import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineArtifact:
+    """What an engine compiled a sub-graph to.
+
+    Attributes:
+        files: Named contents, in the engine's own format.
+        weights: Names of the graph's weights that are handed over again at ``load`` instead of being copied into
+            ``files``, so that an artifact stores each weight once.
+        meta: JSON-able facts that ``load`` needs.
+    """
+
+    files: Mapping[str, bytes]
+    weights: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """Name, dtype (numpy name) and shape of one border value; a shape is ``None`` where only running tells it."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] | None
+
+
+def signature_rows(values: Iterable[Value]) -> list[list[Any]]:
+    """Border values as JSON-able rows, for ``EngineArtifact.meta``; `signatures` reads them back."""
+    return [[value.name, value.dtype, None if value.shape is None else list(value.shape)] for value in values]
+
+
+def signatures(rows: Iterable[Sequence[Any]]) -> tuple[Signature, ...]:
+    """What `signature_rows` wrote."""
+    return tuple(
+        Signature(name=name, dtype=dtype, shape=None if shape is None else tuple(shape)) for name, dtype, shape in rows
+    )

@@ -1,0 +1,42 @@
+"""A sub-graph that is loaded, and can be bound to buffers and run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from intarsia.backends.contract.artifact import Signature
+from intarsia.backends.contract.device_memory import DeviceMemory
+from intarsia.backends.contract.slots import BoundCall, Slot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Executable(ABC):
+    """A loaded sub-graph. ``bind`` once, call many times; ``close`` frees the engine's memory.
+
+    Attributes:
+        inputs: What it reads.
+        outputs: What it writes.
+        memory: Of engines with the trait ``residents``: the device's memory, if that is not the host's.
+    """
+
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
+    memory: DeviceMemory | None = None
+
+    @abstractmethod
+    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+        """Fix the buffers.
+
+        Arrays, and what a `Port` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
+        arrays are page-aligned. Their *contents* change between calls; each call reads the inputs afresh and fills
+        every output. Ports only come to engines with the trait ``follows_ports``, residents to those that have a
+        ``memory``, which leave what they read as it is, and other slots to those with ``any_shape``. The call raises
+        `ExecutionError` if the engine fails (see `guarded`).
+        """
+
+    def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object
+        """Free what the engine holds. Calling it twice is fine."""

@@ -1,0 +1,42 @@
+"""The one place where the exception of a foreign library becomes one of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from intarsia.backends.contract.slots import BoundCall
+from intarsia.errors import BackendError, ExecutionError, IntarsiaError
+
+
+@contextmanager
+def guard(error: type[BackendError], backend: str) -> Iterator[None]:
+    """The one place where a foreign exception becomes ours: named by engine and stage, the cause kept."""
+    try:
+        yield
+    except IntarsiaError:
+        raise
+    except Exception as foreign:
+        raise _translated(error, backend, foreign) from foreign
+
+
+def guarded(call: BoundCall, backend: str, owners: tuple[object, ...] = ()) -> BoundCall:
+    """``call`` under the same guard, keeping alive the owners of memory that the engine knows only by pointer.
+
+    A plain ``try`` costs nothing while nothing fails; a context manager costs a microsecond.
+    """
+
+    def bound(_owners: tuple[object, ...] = owners) -> None:
+        try:
+            call()
+        except IntarsiaError:
+            raise
+        except Exception as foreign:
+            raise _translated(ExecutionError, backend, foreign) from foreign
+
+    return bound
+
+
+def _translated(error: type[BackendError], backend: str, foreign: Exception) -> BackendError:
+    text = str(foreign).strip() or type(foreign).__name__
+    return error(backend, text[:2000])

@@ -1,0 +1,69 @@
+"""What stands for an array at a border of an executable where the array itself is not known or not fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+BoundCall = Callable[[], None]
+"""Runs once, from the bound inputs to the bound outputs."""
+
+
+class Slot:
+    """Stands for a value whose shape only running tells: the call that computes it puts a fresh array into it."""
+
+    __slots__ = ("array",)
+
+    def __init__(self) -> None:
+        self.array: np.ndarray | None = None
+
+
+class Port(Slot):
+    """Stands for an input or output whose array is swapped between calls, for one of the same dtype and shape.
+
+    So values are read and written where others have them. Who swaps an array in keeps it alive until the next swap.
+    """
+
+    __slots__ = ("block",)
+    array: np.ndarray
+    block: int | None
+    """If set, channels lie in blocks of so many: an array of shape (1, c, h, w) holds its values in the order
+    (1, c / block, h, w, block). Only for an engine that says so in `Backend.follows_blocks`."""
+
+    def __init__(self, array: np.ndarray, block: int | None = None) -> None:
+        self.array = array
+        self.block = block
+
+
+def as_port(place: np.ndarray | Slot) -> Port:
+    """A place of known shape as a port, for engines that copy anyway."""
+    if isinstance(place, Port):
+        return place
+    assert not isinstance(place, Slot), "other slots only come to engines with the trait any_shape"
+    return Port(place)
+
+
+def following(places: Iterable[tuple[Callable[[Any], object], np.ndarray | Slot]], run: BoundCall) -> BoundCall:
+    """``run``, after binding each place by the function beside it: arrays once, ports whenever they hold another."""
+    ports: list[tuple[Callable[[Any], object], Port]] = []
+    for point, place in places:
+        if isinstance(place, Port):
+            ports.append((point, place))
+        else:
+            point(place)
+    if not ports:
+        return run
+    bound: list[np.ndarray | None] = [None] * len(ports)
+
+    def call() -> None:
+        for index, (point, port) in enumerate(ports):
+            if port.array is not bound[index]:
+                point(port.array)
+                bound[index] = port.array
+        run()
+
+    return call

@@ -1,0 +1,43 @@
+"""The devices of this machine, as targets that state what was found. What looks at hardware is in `hardware`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from intarsia.target.cores import cores_here, memory_bytes
+from intarsia.target.hardware import LOOKED_AT, options_of
+from intarsia.target.target import Target
+
+__all__ = ["LOOKED_AT", "cores_here", "detect_devices", "devices_here", "devices_of", "lack", "memory_bytes"]
+
+_FIXES: Mapping[str, str] = MappingProxyType(
+    {
+        "cuda": "install NVIDIA's driver",
+        "vulkan": "install its driver; Mesa's needs no GPU: apt-get install mesa-vulkan-drivers libvulkan1",
+    }
+)
+
+
+def devices_of(device_type: str) -> tuple[Target, ...]:
+    """The devices of one of the types `LOOKED_AT`, in the order of their indices; equal ones are equal targets."""
+    return tuple(map(Target, options_of(device_type)))
+
+
+@cache
+def devices_here(device_type: str) -> tuple[Target, ...]:
+    """As `devices_of`, looked for once in a process: a driver takes long to start."""
+    return devices_of(device_type)
+
+
+def lack(device_type: str) -> str | None:
+    """Why nothing can run on a device type here, and what fixes it; ``None`` if one is there, or nobody can look."""
+    if device_type not in LOOKED_AT or devices_here(device_type):
+        return None
+    return f"this machine shows no {device_type} device; {_FIXES[device_type]}"
+
+
+def detect_devices() -> tuple[Target, ...]:
+    """The devices of this machine beside its CPU, by type; one that two drivers show is there twice."""
+    return tuple(target for type_ in LOOKED_AT if type_ != "cpu" for target in devices_of(type_))

@@ -1,0 +1,29 @@
+"""Drivers are asked in a process of its own: once started, one would break the processes that this one forks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+Options = Mapping[str, Any]
+"""What a target of a device states: its kind and options."""
+_SECONDS = 30.0
+
+
+def asked(module: str) -> tuple[Options, ...]:
+    """The options that a module's function ``answer`` writes to standard output, as JSON; none if it fails."""
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-c", f"from {module} import answer; answer()"],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=True,
+            start_new_session=True,  # a driver that died of Ctrl-C would seem to show no device
+        )
+        return tuple(json.loads(answer.stdout))
+    except (OSError, subprocess.SubprocessError, json.JSONDecodeError):
+        return ()
