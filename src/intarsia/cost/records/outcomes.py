@@ -1,7 +1,7 @@
 """What a record of each kind says, as it lies in the store: what is not so is no record.
 
 Records come from files of others, from hands, and from disks that failed, so nothing of them is believed by its looks.
-Whether a record fits the graph that it is asked for is seen to by whoever asks.
+Whether a record fits the graph that it is asked for, the caller checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans in less than fp32 and their errors, kept with the records: learning which layers can be so takes minutes."""
+"""Plans in reduced precision and their errors, kept with the records: learning which layers can be so takes minutes."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from intarsia.search.decision.choice import choose
 from intarsia.search.decision.conclusion import Conclusion
 from intarsia.search.decision.contenders import finalists, side_by_side
 from intarsia.search.decision.decide import decide
+from intarsia.search.decision.final_benchmark import decides
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, chain_problem
 
@@ -297,3 +298,11 @@ def test_a_race_of_other_plans_is_run_again(monkeypatch: pytest.MonkeyPatch) -> 
     for key, text in records.items():
         records[key] = text.replace("collage", "nobody")
     assert not races.compiled().is_replayed
+
+
+@pytest.mark.parametrize(
+    ("is_void", "control", "expected"), [(False, 10.0, True), (True, 15.0, False), (True, 10.0, True)]
+)
+def test_a_verdict_is_final_unless_noise_made_it_void(is_void: bool, control: float, expected: bool) -> None:
+    found = verdict([8.0] * 30, [10.0] * 30, is_void=is_void, control=[control] * 30)
+    assert decides(found) is expected
