@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import intarsia
-from benchmarks import networks
+import networks
 
 NETWORK = "text_recogniser"
 FOLDER = Path(".demo")

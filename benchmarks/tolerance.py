@@ -16,14 +16,14 @@ from typing import Any
 import onnx
 
 import intarsia
-from benchmarks import ledger
-from benchmarks.networks import quantised
-from benchmarks.networks.quantised.answers import unoptimised
-from benchmarks.networks.quantised.faults import FAULTS, planted
+from benchmarks import results_file
 from intarsia.backends import registry
 from intarsia.graph import load_model
 from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.verify import deviations
+from networks import quantised
+from networks.quantised.answers import unoptimised
+from networks.quantised.faults import FAULTS, planted
 
 RESULTS = Path(__file__).parent / "results" / "tolerance.json"
 WRONG = Path(__file__).parents[1] / "tests" / "wrong_engine"
@@ -107,10 +107,10 @@ def main() -> None:
     if unknown := [name for name in names if name not in quantised.NAMES]:
         parser.error(f"no model {', '.join(unknown)}; there are {', '.join(quantised.NAMES)}")
     if given.missing:
-        names = ledger.missing(ledger.load(given.results), names)
+        names = results_file.missing(results_file.load(given.results), names)
     sys.path.append(str(WRONG))  # worker processes get this path too
     registry.refresh()
-    ledger.run(given.results, names, partial(measure, batch=given.batch), told)
+    results_file.run(given.results, names, partial(measure, batch=given.batch), told)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ import onnx
 import pytest
 
 import intarsia
-from benchmarks import networks
-from benchmarks.networks.assembly import Assembly
+import networks
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.executors.branches import BranchExecutor
+from networks.assembly import Assembly
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3

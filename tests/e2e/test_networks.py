@@ -14,9 +14,7 @@ import onnxruntime
 import pytest
 
 import intarsia
-from benchmarks import networks
-from benchmarks.networks.probe import intermediate_of
-from benchmarks.networks.resnet_cut import cut
+import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
@@ -27,6 +25,8 @@ from intarsia.runtime.verify import deviation
 from intarsia.search.decision import final_benchmark
 from intarsia.search.single import single_engine
 from intarsia.target import KINDS, Target
+from networks.probe import intermediate_of
+from networks.resnet_cut import cut
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3

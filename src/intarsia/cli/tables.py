@@ -16,11 +16,11 @@ from intarsia.report.reasons import (
     about_ms,
     decision,
     figures,
-    for_partition,
     in_precision,
     ms,
     opportunity,
     percent,
+    runner_up,
     signed_ms,
     transitions,
     void,
@@ -139,7 +139,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
 
 def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     shown = set(range(len(parts))) if verbose else _costliest(parts)
-    compared = any(for_partition(part) != NOTHING for part in parts)
+    compared = any(runner_up(part) != NOTHING for part in parts)
     placed = any((part.get("device") or _HOST) != _HOST for part in parts)
     rows: list[tuple[str, ...]] = [
         (
@@ -151,18 +151,18 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
             ms(part["measured_ms"]),
             percent(part.get("share")),
             ms(part.get("transition_ms")),
-            *((for_partition(part),) if compared else ()),
+            *((runner_up(part),) if compared else ()),
         )
         for number, part in enumerate(parts)
         if number in shown
     ]
-    header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, *(("runner-up",) if compared else ()))
+    header = ("partition", "target", *(("device",) if placed else ()), *_FIGURES, *(("runner-up",) if compared else ()))
     print_table(header, rows, numbers=_FIGURES)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
-        click.echo(f"{counted(len(parts) - len(shown), 'more part')}, {percent(rest)} together (--verbose)")
+        click.echo(f"{counted(len(parts) - len(shown), 'more partition')}, {percent(rest)} together (--verbose)")
     if any(part.get("runners_up") for part in parts):
-        print_text("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
+        print_text("ms; runner-up: this partition on it (the whole plan more or less); ~ is an estimate")
 
 
 def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
@@ -181,7 +181,7 @@ def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
         )
         for each in shown
     ]
-    header = ("transfer", "way", "part", "read by", "bytes", "took")
+    header = ("transfer", "way", "partition", "read by", "bytes", "took")
     click.echo()
     print_table(header, rows, numbers=header[4:])
     if len(shown) < len(transfers):
@@ -203,7 +203,7 @@ def _print_alternatives(parts: Sequence[Json]) -> None:
             rows.append(("", each["target"], about_ms(each), plan, ""))
         rows += [("", each["target"], NOTHING, NOTHING, each["reason"]) for each in part.get("not_chosen", ())]
     click.echo()
-    print_table(("part", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
+    print_table(("partition", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
 
 
 def _print_segments(report: Json) -> None:

@@ -25,7 +25,7 @@ from intarsia.files import cache_folder
 from intarsia.graph.bind import Shapes
 from intarsia.graph.reading.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
-from intarsia.runtime.artifact.artifact import VERSION
+from intarsia.runtime.artifact.manifest import VERSION
 from intarsia.runtime.artifact.trust import OWN, Trust
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Graphs of node groups: their edges, their order, their cycles, and the contraction of their edges.
 
-A *label* says which part a node belongs to; labels are dense and numbered by each part's first node. What the parts
-mean (a quantised group, a region, a partition) is left to the callers.
+A *label* is the number of the group that a node belongs to; groups are numbered from 0 by their first node. What a
+group is (quantised nodes, a region, a partition) is up to the callers.
 """
 
 from __future__ import annotations
@@ -10,34 +10,28 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from intarsia.disjoint_sets import DisjointSets
+
 if TYPE_CHECKING:
     from intarsia.graph import Graph
 
 
 def join(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Labels of ``count`` things after each pair was put together."""
-    root = list(range(count))
-
-    def find(thing: int) -> int:
-        while root[thing] != thing:
-            root[thing] = root[root[thing]]
-            thing = root[thing]
-        return thing
-
+    """Labels of ``count`` things after each pair was put into one group."""
+    sets = DisjointSets(count)
     for one, other in pairs:
-        first, second = sorted((find(one), find(other)))
-        root[second] = first
-    return renumber([find(thing) for thing in range(count)])
+        sets.merge(sets.find(one), sets.find(other))
+    return renumber(sets.representatives())
 
 
 def renumber(labels: Iterable[int]) -> list[int]:
-    """The same labels, dense and numbered by first appearance."""
+    """The same groups, numbered from 0 by first appearance."""
     numbers: dict[int, int] = {}
     return [numbers.setdefault(label, len(numbers)) for label in labels]
 
 
 def members(labels: Sequence[int]) -> list[list[int]]:
-    """The things of each part, in order."""
+    """The things of each group, in order."""
     parts: list[list[int]] = [[] for _ in range(max(labels, default=-1) + 1)]
     for thing, label in enumerate(labels):
         parts[label].append(thing)
@@ -45,7 +39,7 @@ def members(labels: Sequence[int]) -> list[list[int]]:
 
 
 def edges(graph: Graph, labels: Sequence[int]) -> list[set[int]]:
-    """For each part the parts that read a value of it; a part's own values do not count."""
+    """For each group, the other groups that read its values."""
     after: list[set[int]] = [set() for _ in range(max(labels, default=-1) + 1)]
     for node in graph.nodes:
         here = labels[node.index]
@@ -57,7 +51,7 @@ def edges(graph: Graph, labels: Sequence[int]) -> list[set[int]]:
 
 
 def runnable_order(after: Sequence[set[int]]) -> list[int]:
-    """Parts such that each comes after what it reads, the smallest number first; without those on or behind a cycle."""
+    """Groups ordered so that each comes after what it reads, smallest number first; none on or behind a cycle."""
     waits = [0] * len(after)
     for successors in after:
         for successor in successors:
@@ -91,7 +85,7 @@ def strong_components(after: Sequence[set[int]]) -> list[int]:
                 index[part] = low[part] = visited
                 visited += 1
                 open_parts.append(part)
-            deeper = _next_validation(part, successors, index, low, component)
+            deeper = _next_open(part, successors, index, low, component)
             if deeper is not None:
                 path.append((deeper, iter(after[deeper])))
                 continue
@@ -105,7 +99,7 @@ def strong_components(after: Sequence[set[int]]) -> list[int]:
     return renumber(component)
 
 
-def _next_validation(
+def _next_open(
     part: int, successors: Iterable[int], index: list[int], low: list[int], component: list[int]
 ) -> int | None:
     for successor in successors:
@@ -117,10 +111,10 @@ def _next_validation(
 
 
 class Contraction:
-    """An acyclic graph of parts whose edges are contracted one at a time, as long as it stays acyclic.
+    """An acyclic graph of groups that merges neighbours as long as it stays acyclic.
 
     Keeps a topological order and searches only between the places of the two parts (as XLA's ``GraphCycles`` does), so
-    that neighbours merge in time of the distance between them, not of the graph.
+    that merging neighbours takes time in the distance between them, not in the size of the graph.
     """
 
     def __init__(self, after: Sequence[set[int]]) -> None:
@@ -129,36 +123,31 @@ class Contraction:
         for part, successors in enumerate(after):
             for successor in successors:
                 self._before[successor].add(part)
-        self._root = list(range(len(after)))
+        self._merged = DisjointSets(len(after))
         self._order = runnable_order(after)
         self._place = [0] * len(after)
         for place, part in enumerate(self._order):
             self._place[part] = place
 
     def labels(self) -> list[int]:
-        """The merged part of each original part."""
-        return renumber(self._find(part) for part in range(len(self._root)))
+        """For each original group, the label of the one that it was merged into."""
+        return renumber(self._merged.representatives())
 
     def contract(self, kinds: Sequence[object]) -> None:
         """Merge neighbours of equal kind (``None`` never merges) until none is left that can merge."""
+        find = self._merged.find
         changed = True
         while changed:
             changed = False
             for part in [part for part in self._order if part >= 0 and kinds[part] is not None]:
-                here = self._find(part)
-                # The nearest first: a path around it would otherwise refuse the farther ones for good.
+                here = find(part)
+                # The nearest first: until it is merged, a path through it keeps the farther ones from merging.
                 for earlier in sorted(self._before[here], key=self._place.__getitem__, reverse=True):
-                    if kinds[earlier] == kinds[here] and self._merge(self._find(earlier), self._find(here)):
+                    if kinds[earlier] == kinds[here] and self._merge(find(earlier), find(here)):
                         changed = True
 
-    def _find(self, part: int) -> int:
-        while self._root[part] != part:
-            self._root[part] = self._root[self._root[part]]
-            part = self._root[part]
-        return part
-
     def _merge(self, first: int, second: int) -> bool:
-        """Make one part of two, of which ``first`` is the earlier; ``False`` if a path leads around."""
+        """Make one group of two, of which ``first`` is the earlier; ``False`` if another path leads to the second."""
         if first == second:
             return False
         behind = self._reached(first, second)
@@ -198,7 +187,7 @@ class Contraction:
             self._place[part] = place
 
     def _absorb(self, keep: int, gone: int) -> None:
-        self._root[gone] = keep
+        self._merged.merge(keep, gone)
         for links, back in ((self._after, self._before), (self._before, self._after)):
             for part in links[gone]:
                 back[part].discard(gone)

@@ -148,7 +148,7 @@ def _ended(search: Json, budget_s: float | None) -> str:
     return f"the search used up {whose}"
 
 
-def for_partition(part: Json) -> str:
+def runner_up(part: Json) -> str:
     """The first of a part's alternatives, or why there is none."""
     for each in part.get("runners_up", ()):
         plan = "" if each["plan_ms"] is None else f" ({signed_ms(each['plan_ms'])})"

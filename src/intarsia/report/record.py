@@ -157,13 +157,13 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
             "repro": single.outcome.repro,
         }
         return {"target": name, "failure": failure}
-    for_partition = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
-    if not for_partition:
+    working = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
+    if not working:
         stage, reason = verdict.failed[single.candidates[0].name]
         cause = verdict.causes.get(single.candidates[0].name, Cause.ENGINE).value
         return {"target": name, "failure": {"stage": stage, "reason": reason, "cause": cause, "repro": None}}
-    benchmarked = {c.name: verdict.expected_ms(c.name) for c in for_partition if c.name in verdict.benchmarked}
-    best = min(for_partition, key=lambda candidate: benchmarked.get(candidate.name, inf))
+    benchmarked = {c.name: verdict.expected_ms(c.name) for c in working if c.name in verdict.benchmarked}
+    best = min(working, key=lambda candidate: benchmarked.get(candidate.name, inf))
     latency = benchmarked.get(best.name, best.total_ms)
     return {
         "target": name,

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from onnx import helper
 
-from benchmarks.networks import light
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings, from_metadata
 from intarsia.devices import Constraint, model_constraints
@@ -16,6 +15,7 @@ from intarsia.graph import SizeRange, load_model
 from intarsia.partitioning import Partition, PlanFile, linear_order, parse_plan
 from intarsia.planning.request import Compilation, Request, plan_compilation, segments_of
 from intarsia.target import Target
+from networks import light
 from tests.unit.graph.models import info, model, two_layers
 
 REFERENCE = Target("reference")

@@ -13,11 +13,11 @@ from intarsia.report.reasons import (
     accuracy,
     decision,
     figures,
-    for_partition,
     in_precision,
     ms,
     opportunity,
     percent,
+    runner_up,
     unmeasured,
 )
 from tests.cli_fakes import ALONE, OLD, PARTITIONS, REDUCED, REPORT, SEARCH
@@ -81,10 +81,10 @@ def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
 
 
 def test_a_part_shows_its_first_alternative_or_why_it_has_none() -> None:
-    assert for_partition(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
-    assert for_partition(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
-    assert for_partition(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
-    assert for_partition({}) == "-"
+    assert runner_up(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
+    assert runner_up(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
+    assert runner_up(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
+    assert runner_up({}) == "-"
 
 
 def test_what_the_time_left_out() -> None:

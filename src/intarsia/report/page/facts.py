@@ -14,7 +14,7 @@ from typing import Any
 from intarsia.report.needs import needs_told
 from intarsia.report.page.engines import Engines, names, shares
 from intarsia.report.ranking import ranked
-from intarsia.report.reasons import decision, figures, for_partition, ms, opportunity
+from intarsia.report.reasons import decision, figures, ms, opportunity, runner_up
 
 Json = Mapping[str, Any]
 HEADINGS: Mapping[str, int] = MappingProxyType(
@@ -205,7 +205,7 @@ def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> lis
                 if each is not None
             ],
             "off": _off(part["predicted_ms"], part["measured_ms"]),
-            "runner_up": for_partition(part),
+            "runner_up": runner_up(part),
             "config": part.get("config"),
         }
         for number, part in enumerate(listed, start=1)

@@ -21,8 +21,8 @@ from intarsia.search.precision.validation_set import Accuracy
 
 def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
     """The one that ran best of those that ran all rounds."""
-    for_partition = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
-    return min(for_partition, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
+    timed = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
+    return min(timed, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,7 +87,7 @@ def of_partitions(collage: CollageResult | None = None) -> tuple[Alternatives, .
 
 
 def test_the_cost_of_a_switch_is_what_the_part_takes_beyond_itself_alone() -> None:
-    assert [for_partition.transition_ms for for_partition in of_partitions()] == [None, 0.5, 0.25]
+    assert [alternatives.transition_ms for alternatives in of_partitions()] == [None, 0.5, 0.25]
 
 
 def test_alternatives_come_with_their_cost_here_and_in_the_plan() -> None:
@@ -109,7 +109,7 @@ def test_the_cheapest_alternative_comes_first() -> None:
 
 
 def test_an_engine_without_a_figure_has_a_reason() -> None:
-    first, middle, last = (for_partition.not_chosen for for_partition in of_partitions())
+    first, middle, last = (alternatives.not_chosen for alternatives in of_partitions())
     assert first == {ODD: "failed on the whole model at crash: SIGSEGV"}
     assert middle[NCNN] == "failed on it"
     assert last[NCNN] == "refused: no n5 (n5)"
@@ -125,9 +125,9 @@ def test_what_was_not_measured_says_whether_the_time_ended() -> None:
 
 
 def test_inside_one_session_neither_switches_nor_other_plans_have_figures() -> None:
-    for for_partition in AlternativeCosts(PROBLEM, SINGLES, found()).of_partitions(plan(*MIX, embed=True)):
-        assert for_partition.transition_ms is None
-        assert {alternative.plan_ms for alternative in for_partition.runners_up} == {None}
+    for alternatives in AlternativeCosts(PROBLEM, SINGLES, found()).of_partitions(plan(*MIX, embed=True)):
+        assert alternatives.transition_ms is None
+        assert {alternative.plan_ms for alternative in alternatives.runners_up} == {None}
 
 
 def test_a_part_that_is_no_run_of_segments_has_reasons_but_no_figures() -> None:

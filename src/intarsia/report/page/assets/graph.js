@@ -296,7 +296,7 @@ class Graph {
     }
   }
 
-  /* How far to the right the title of a part may reach: to the next part's, and over no words of nodes. */
+  /* How far to the right the title of a partition may reach: to the next one's, and over no words of nodes. */
   roomBeside(part, top, right, words, end) {
     for (const [other, left, above, , below] of this.picture.boxes) {
       if (left < right || left >= end) continue;
@@ -383,7 +383,7 @@ class Graph {
 
   nameOfPart(part) {
     const { label, ms, nodes } = this.data.parts[part];
-    return `part ${part + 1} · ${label} · ${ms === "-" ? `${nodes} node${nodes === 1 ? "" : "s"}` : `${ms} ms`}`;
+    return `partition ${part + 1} · ${label} · ${ms === "-" ? `${nodes} node${nodes === 1 ? "" : "s"}` : `${ms} ms`}`;
   }
 
   /* A word beside the pointer; nothing hides it. */
