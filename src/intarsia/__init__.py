@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from intarsia import errors
+from intarsia.version import __version__
 
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from intarsia.report.comparison import Comparison
     from intarsia.runtime import CompiledModel, load
     from intarsia.target import Target, VirtualDevice
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Comparison",

@@ -14,7 +14,6 @@ from typing import Any, TextIO
 
 import click
 
-from intarsia import __version__
 from intarsia.cli.bench import bench
 from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
@@ -35,6 +34,7 @@ from intarsia.cli.verify import verify
 from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, DiskError, IntarsiaError, Interrupted
 from intarsia.files import is_of_disk
+from intarsia.version import __version__
 
 UNEXPECTED = 1
 GROUPS = {

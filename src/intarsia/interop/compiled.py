@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import xxhash
 
-from intarsia import __version__
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig
 from intarsia.driver import Strategy, compile
@@ -27,6 +26,7 @@ from intarsia.graph.reading.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
 from intarsia.runtime.artifact.manifest import VERSION
 from intarsia.runtime.artifact.trust import OWN, Trust
+from intarsia.version import __version__
 
 log = logging.getLogger(__name__)
 

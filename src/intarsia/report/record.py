@@ -11,7 +11,6 @@ from dataclasses import asdict
 from math import inf, isfinite
 from typing import Any
 
-from intarsia import __version__
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.record import Failure
@@ -32,6 +31,7 @@ from intarsia.runtime.verify import TOLERANCE
 from intarsia.search import CollageResult, Decision, Mix, Single
 from intarsia.search.precision.reduced_precision import ReducedPrecision
 from intarsia.search.single.alternatives import AlternativeCosts
+from intarsia.version import __version__
 
 
 def compile_report(

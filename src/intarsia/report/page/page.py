@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from intarsia import __version__
 from intarsia.report.needs import needs_told
 from intarsia.report.page import facts
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.engines import engines_of
 from intarsia.report.page.facts import Provenance
 from intarsia.report.reasons import ms, percent
+from intarsia.version import __version__
 from intarsia.wording import visible
 
 if TYPE_CHECKING:
