@@ -37,7 +37,7 @@ FIRST, SECOND = "plan", "the same plan"
 
 
 def plan(graph: Graph, engines: Sequence[str]) -> Plan:
-    """The graph in as many stretches of equal length as there are engines."""
+    """The graph in as many regions of equal length as there are engines."""
     order = linear_order(graph)
     bounds = [len(order) * part // len(engines) for part in range(len(engines) + 1)]
     stretches = [order[start:end] for start, end in pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""What an allowed error buys: each network compiled with it, raced against ONNX Runtime as people run it, in fp32.
+"""What an allowed error buys: each network, compiled with it, against ONNX Runtime at default settings, in fp32.
 
 ``python -m benchmarks.accuracy [NETWORK …] [--missing]`` adds the figures to ``benchmarks/results/accuracy.json``;
 `benchmarks.goals` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def measure(name: str, budget_s: float, folder: Path) -> Json:
-    """Compile one network with each allowed error, race what ships, and see what it is off by.
+    """Compile one network with each allowed error, race what ships, and see its error.
 
     Raises:
         IntarsiaError: It cannot be compiled.
@@ -94,7 +94,7 @@ def told(found: Mapping[str, Any]) -> str:
     """One line about a network."""
     return "; ".join(
         f"{allowed}: {each['speedup_over_onnxruntime_default']['median']:.2f} times as fast as ONNX Runtime, "
-        f"off by {each['worst_error']:.4f}, {each['chosen']}{' (void)' if each['void'] else ''}"
+        f"error {each['worst_error']:.4f}, {each['chosen']}{' (void)' if each['void'] else ''}"
         for allowed, each in found["allowed"].items()
     )
 

@@ -35,7 +35,7 @@ class Engine:
 
 
 def onnxruntime_default(model: Path, feeds: Feeds, threads: int, options: dict[str, Any]) -> Engine:
-    """``InferenceSession(path)`` with the thread count set: ONNX Runtime as people run it."""
+    """``InferenceSession(path)`` with the thread count set: ONNX Runtime at default settings."""
     import onnxruntime as ort
 
     settings = ort.SessionOptions()

@@ -246,7 +246,7 @@ def _allowed(results: Results, allowed: float, limit: float) -> Gate:
     gains = {name: each["speedup_over_onnxruntime_default"]["median"] for name, each in found.items()}
     name = min(gains, key=gains.__getitem__)
     faults = [
-        f"{each} is off by {entry['worst_error']:.3g}"
+        f"{each} has an error of {entry['worst_error']:.3g}"
         for each, entry in found.items()
         if entry["worst_error"] > allowed
     ]

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.cost.timing.clock_calibration import Pace, Slowdown, at_full_speed
+from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
 from intarsia.cost.timing.statistics import Interval, median_interval
 
 CONTROL = "control"
@@ -144,7 +144,7 @@ def race(
     effort = effort or Effort()
     running = {contender.name: contender for contender in contenders} | {CONTROL: contenders[0]}
     result = Result(rounds_ms=dict.fromkeys(running, ()), set_sizes=())
-    slowdown = Pace()
+    slowdown = ClockProbe()
     for number in range(effort.sets + effort.more_sets):
         found = _one_set(running, feeds, threads, effort, random.Random(seed + number), slowdown)
         sizes = (*result.set_sizes, len(found[CONTROL]))
@@ -170,7 +170,7 @@ def screen(contenders: Sequence[Contender], feeds: Path, threads: int, folder: P
         runs: Timed runs of each.
     """
     found = {}
-    slowdown = Pace()
+    slowdown = ClockProbe()
     for contender in contenders:
         try:
             with _started(contender, feeds, threads) as process:

@@ -17,7 +17,7 @@ from typing import Any
 import intarsia
 from benchmarks import competitors, goals, results_file
 from benchmarks.paired_benchmark import Contender, Effort, Result, footprints, race
-from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "suite.json"
@@ -118,7 +118,7 @@ def best_mix(report: Mapping[str, Any]) -> Json | None:
     if not mixes:
         return None
     best = mixes[0]
-    beside = [single for single in ranked(report["singles"]) if has_raced(single) and has_raced(best)]
+    beside = [single for single in ranked(report["singles"]) if was_benchmarked(single) and was_benchmarked(best)]
     singles = {_engine(single["target"]): single["latency_ms"] for single in beside}
     return {
         "engines": [_engine(target) for target in best["targets"]],

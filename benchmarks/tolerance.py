@@ -1,4 +1,4 @@
-"""What engines are off by on quantised and half-precision models, what is allowed there, and which faults are caught.
+"""The errors of engines on quantised and half-precision models, what is allowed there, and which faults are caught.
 
 ``python -m benchmarks.tolerance [MODEL …] [--missing] [--batch N]`` adds the figures to
 ``benchmarks/results/tolerance.json``. No time is measured: it may run on a busy machine, in some ten minutes.
@@ -56,7 +56,7 @@ def measure(name: str, folder: Path, batch: int = 1) -> Json:
 
 
 def _effects(model: onnx.ModelProto) -> dict[str, float]:
-    """How far the outputs are off by each fault that the model has a place for, computed without us."""
+    """How far each fault moves the outputs that the model has a place for, computed without us."""
     feeds = graph_feeds(load_model(model), 0)
     right = unoptimised(model, feeds)
     effects = {}
@@ -68,7 +68,7 @@ def _effects(model: onnx.ModelProto) -> dict[str, float]:
 
 
 def verdict(row: Mapping[str, Any]) -> Json:
-    """What one engine is off by, what is allowed, and whether it is right; why, if nothing could be compared."""
+    """The error of one engine, what is allowed, and whether it is right; why, if nothing could be compared."""
     failure = row.get("failure")
     if failure is not None and failure["stage"] != "verify":
         return {"failed": failure["stage"], "reason": failure["reason"]}

@@ -107,11 +107,11 @@ def claims(found: Found) -> list[Claim]:
     """All that the sentences and tables of a compile say to be faster or slower than its best single engine."""
     decision, verdict = found.decision, found.decision.verdict
     best = decision.best_single
-    if best is None or best.name not in verdict.raced:
+    if best is None or best.name not in verdict.benchmarked:
         return []
     mixes = [] if found.collage is None else [mix.candidate for mix in found.collage.mixes]
     plans = [*(plan for single in found.singles for plan in single.candidates), *mixes, *decision.reduced.candidates]
-    others = [plan for plan in plans if plan.name in verdict.raced and plan.name != best.name]
+    others = [plan for plan in plans if plan.name in verdict.benchmarked and plan.name != best.name]
     said = [
         Claim(
             plan=plan,
@@ -181,7 +181,7 @@ def _judgement(claim: Claim, verdict: Verdict | None, places: Mapping[Any, int],
         "said": claim.shown.value,
         "by": competitors.interval(claim.gain),
     }
-    if verdict is None or verdict.is_void or not {plan, baseline} <= verdict.raced:
+    if verdict is None or verdict.is_void or not {plan, baseline} <= verdict.benchmarked:
         return row | {"quiet": None, "judged": UNJUDGED}
     quiet = verdict.speedup(plan, baseline)
     return row | {"quiet": competitors.interval(quiet), "judged": judged(claim.shown, quiet)}

@@ -112,7 +112,7 @@ def test_resnet50_cut_by_hand_into_23_partitions_agrees(folder: Path, store: Pat
     plan = folder / "pieces.yaml"
     plan.write_text(dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=2)))
     with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=30, store=store) as compiled:
-        assert compiled.plan.switches == 22
+        assert compiled.plan.transitions == 22
         assert [part["target"] for part in compiled.report["partitions"]] == [str(part.target) for part in parts]
         agrees(compiled, path)
 

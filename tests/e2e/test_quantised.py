@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def agrees(compiled: intarsia.CompiledModel, expected: Arrays, feeds: Arrays, allowed: float) -> None:
-    """Each of the two may be off by what is allowed from what the model says."""
+    """Each of the two may differ by what is allowed from what the model says."""
     actual = compiled(feeds)
     assert set(actual) == set(expected)
     for output, value in expected.items():

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from intarsia.config import CompilationConfig, Deployment
-from intarsia.config.cli_overrides import merge_all, parse_flags
+from intarsia.config.cli_overrides import merge_all
 from intarsia.config.files import read_config, target_text
 from intarsia.spec.tag_files import read_tag_file
+from tests.command_flags import read_flags
 from tests.fuzz import texts
 from tests.fuzz.harness import Case, faults, run_cases
 
@@ -134,12 +135,12 @@ def _call(
 
 
 def _holds_config(path: Path, flags: tuple[str, ...]) -> None:
-    merged = merge_all(file=read_config(path), file_name=str(path), rewrites=parse_flags(flags))
+    merged = merge_all(file=read_config(path), file_name=str(path), rewrites=read_flags(flags))
     _reads_back(CompilationConfig.of(dict(merged.form)))
 
 
 def _holds_target(text: str) -> None:
-    merged = merge_all(rewrites=parse_flags([f"--target={target_text(text)}"]))
+    merged = merge_all(rewrites=read_flags([f"--target={target_text(text)}"]))
     _reads_back(CompilationConfig.of(dict(merged.form)))
 
 

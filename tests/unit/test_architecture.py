@@ -24,6 +24,7 @@ ORDER = (
     "forks",
     "numbers",
     "version",
+    "disjoint_sets",
     "wording",
     "spec",
     "target",

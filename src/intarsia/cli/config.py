@@ -29,17 +29,16 @@ def show(context: click.Context, /, as_json: bool, **flags: Any) -> None:
 
     A leaf is stated by a flag, a file or a tag, it is derived from the rest, or it is a default.
     """
-    from intarsia.config import CompilationConfig
     from intarsia.config.cli_overrides.account import account
 
     machine = machine_of(context)
-    form = CompilationConfig.of(dict(machine.merged.form))
-    leaves = account(machine.merged, form)
+    leaves = account(machine.merged, machine.config)
     settings = list(_settings(context, machine))
     if as_json:
-        print_json({"config": form.export(), "leaves": [asdict(leaf) for leaf in leaves], "settings": settings})
+        written = [asdict(leaf) for leaf in leaves]
+        print_json({"config": machine.config.export(), "leaves": written, "settings": settings})
         return
-    click.echo(f"{form}\n")
+    click.echo(f"{machine.config}\n")
     rows = [(leaf.path, leaf.value, f"tag {leaf.tag}, by {leaf.by}" if leaf.tag else leaf.by) for leaf in leaves]
     print_table(("leaf", "value", "from"), [*rows, *((each["name"], each["value"], each["by"]) for each in settings)])
 

@@ -1,7 +1,7 @@
 """Rows about flags and files that rewrite a configuration.
 
-They are carried out through `intarsia.config.cli_overrides`: `parse_flags` reads flags into `Rewrites`, and `merge`
-lays them over a file and the built-in settings.
+The command line reads flags into `Rewrites`; `intarsia.config.cli_overrides` lays them over a file and the built-in
+settings.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from intarsia.config import CompilationConfig
-from intarsia.config.cli_overrides import Rewrites, merge, parse_flags
+from intarsia.config.cli_overrides import Rewrites, merge
 from intarsia.target import KINDS
+from tests.command_flags import read_flags, read_line
 from tests.conformance.rows.configs import leaves
 from tests.conformance.rows.diagnostics import expect_error
 from tests.conformance.rows.facts import check_target, plain
@@ -24,17 +25,18 @@ def run_flags(row: Row) -> None:
     """Flags alone: what they say of targets, executor and runtime, and what is none of them."""
     given = {"executor": row.input["default"]} if "default" in row.input else None
     if row.error:
-        expect_error(row, lambda: merge(builtin=given, rewrites=parse_flags(row.input["argv"])))
+        expect_error(row, lambda: merge(builtin=given, rewrites=read_flags(row.input["argv"])))
         return
-    rewrites = parse_flags(row.input["argv"])
+    line = read_line(row.input["argv"])
+    rewrites = line.rewrites
     for name, wanted in row.expect.items():
         match name:
             case "options":
                 assert wanted in [_plain(said) for said in _all_options(rewrites)]
             case "left_over":
-                assert list(rewrites.rest) == wanted
+                assert list(line.rest) == wanted
             case "config":
-                assert rewrites.config == wanted
+                assert line.config == wanted
             case "entity":
                 assert (rewrites.executor, rewrites.runtime) == (wanted, wanted)
             case "executor" | "runtime":
@@ -90,7 +92,7 @@ def run_merge(row: Row) -> None:
         builtin=row.input.get("builtin"),
         default_file=row.input.get("default_file"),
         file=row.input.get("file"),
-        rewrites=parse_flags(row.input.get("argv", ())),
+        rewrites=read_flags(row.input.get("argv", ())),
     )
     if "merged" in row.expect:
         assert merged == row.expect["merged"]

@@ -70,7 +70,7 @@ def reduced(ratio: float = 1.8, worst: float = 0.009, *, void: bool = False) -> 
     ("odd", "told"),
     [
         (reduced(1.4), "1.40 (d, of 4)"),
-        (reduced(worst=0.06), "d is off by 0.06"),
+        (reduced(worst=0.06), "d has an error of 0.06"),
         (reduced(void=True), "d is void"),
         ({"failed": "no"}, "of 3"),
     ],

@@ -1,4 +1,4 @@
-"""The statistic of a race, who may leave it, and when it ends."""
+"""The statistic of a benchmark, who may leave it, and when it ends."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(module, "_started", start)
     monkeypatch.setattr(module, "SETTLE_S", 0.0)
-    monkeypatch.setattr(module, "Pace", lambda: full_speed)
+    monkeypatch.setattr(module, "ClockProbe", lambda: full_speed)
     return names
 
 

@@ -43,11 +43,18 @@ def divided(form: Mapping[str, Any]) -> tuple[Opened, Form]:
     Raises:
         SpecError: What it says of the configuration does not read.
     """
+    settings = settings_of(form)
+    fields = {name: value for name, value in form.items() if name not in settings}
     if not _HEAD.isdisjoint(form) and level_of(form) != CONFIG:
-        return opened(form), {}
-    fields = {name: value for name, value in form.items() if name in _HEAD or find_option(_KIND, name) is not None}
-    settings = {name: value for name, value in form.items() if name not in fields}
+        return opened(form), settings
     return (_of_fields(fields) if fields else Opened({})), settings
+
+
+def settings_of(form: Mapping[str, Any]) -> Form:
+    """The settings that a file holds besides the fields of a configuration."""
+    if not _HEAD.isdisjoint(form) and level_of(form) != CONFIG:
+        return {}
+    return {name: value for name, value in form.items() if name not in _HEAD and find_option(_KIND, name) is None}
 
 
 def opened(form: object) -> Opened:

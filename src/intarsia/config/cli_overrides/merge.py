@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from intarsia.config.cli_overrides.draft import FormDraft, Merged, Stated
-from intarsia.config.cli_overrides.flags import SET, Options, Rewrites
+from intarsia.config.cli_overrides.flags import Options, Rewrites
 from intarsia.config.cli_overrides.forms import divided, opened
 from intarsia.config.cli_overrides.paths import Steps, read_path
 from intarsia.config.cli_overrides.schemas import find_option, kind_of, read_text, type_at
@@ -69,8 +69,8 @@ def merge_all(
     _edit_drives(draft, rewrites)
     for path, text in rewrites.paths:
         steps, type_ = type_at(draft.form, read_path(path))
-        value = read_text(type_, text, f"--{SET} {path}")
-        draft.state(steps, type_.data(value), f"--{SET} {path}")
+        value = read_text(type_, text, f"--set {path}")
+        draft.state(steps, type_.data(value), f"--set {path}")
     return draft.merged()
 
 

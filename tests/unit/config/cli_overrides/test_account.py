@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 
 from intarsia.config import CompilationConfig
-from intarsia.config.cli_overrides import merge_all, parse_flags
+from intarsia.config.cli_overrides import merge_all
 from intarsia.config.cli_overrides.account import Leaf, account
 from intarsia.target import Target
+from tests.command_flags import read_flags
 from tests.unit.config.strategies import configs
 
 
 def leaves(*argv: str, file: dict[str, Any] | None = None) -> dict[str, Leaf]:
-    merged = merge_all(file=file, file_name="a.json", rewrites=parse_flags(argv))
+    merged = merge_all(file=file, file_name="a.json", rewrites=read_flags(argv))
     return {leaf.path: leaf for leaf in account(merged, CompilationConfig.of(dict(merged.form)))}
 
 

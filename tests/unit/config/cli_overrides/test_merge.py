@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intarsia.config import CompilationConfig
-from intarsia.config.cli_overrides import Rewrites, merge, merge_all, parse_flags
+from intarsia.config.cli_overrides import Rewrites, merge, merge_all
 from intarsia.config.cli_overrides.account import account
 from intarsia.errors import ConfigError, IntarsiaError, SpecError
+from tests.command_flags import read_flags
 
 FILE = {
     "targets": [{"kind": "cuda", "arch": "sm_80"}, {"kind": "llvm", "mcpu": "haswell", "num-cores": 4}],
@@ -24,7 +25,7 @@ FILE = {
 
 
 def merged(*argv: str, file: dict[str, Any] | None = None) -> dict[str, Any]:
-    return merge(file=FILE if file is None else file, rewrites=parse_flags(argv))
+    return merge(file=FILE if file is None else file, rewrites=read_flags(argv))
 
 
 def test_nothing_said_changes_nothing() -> None:
@@ -158,7 +159,7 @@ def test_who_stated_what() -> None:
         builtin={"targets": ["llvm"], "executor": "vm"},
         file={"targets": ["cuda -arch=sm_80", "llvm"]},
         file_name="a.json",
-        rewrites=parse_flags(["--target-cuda-arch=sm_90", "--set=host=llvm -mcpu=x"]),
+        rewrites=read_flags(["--target-cuda-arch=sm_90", "--set=host=llvm -mcpu=x"]),
     )
     assert {path: stated.by for path, stated in found.origins.items()} == {
         "executor.kind": "built-in",
@@ -198,7 +199,7 @@ FLAGS = (
 @given(st.dictionaries(st.sampled_from(FIELDS), ODD, max_size=4), st.lists(st.sampled_from(FLAGS), max_size=3))
 def test_any_file_with_any_flags_is_a_configuration_or_refused(file: dict[str, Any], argv: list[str]) -> None:
     try:
-        found = merge_all(file=file, rewrites=parse_flags(argv))
+        found = merge_all(file=file, rewrites=read_flags(argv))
         config = CompilationConfig.of(dict(found.form))
     except IntarsiaError:
         return

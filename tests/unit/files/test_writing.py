@@ -14,7 +14,7 @@ import pytest
 
 from intarsia.errors import DiskError, IntarsiaError, OutputError
 from intarsia.files import check_place, make_folder, place_file, place_folder, replace_file, replacing
-from intarsia.files import door as module
+from intarsia.files import writing as module
 from tests.nodes import null_device
 
 FULL = Path("/dev/full")

@@ -1,4 +1,4 @@
-"""The one door through which files are written: a draft beside the place, renamed when it is whole.
+"""The only way in which files are written: a draft beside the place, renamed when it is whole.
 
 Links are followed, so that they stay links. What is no file (a device, a pipe) is written to and not replaced. A file
 that is replaced hands its permissions on.

@@ -1,9 +1,9 @@
-// The operator `intarsia::Piece`: a hole in a model, filled by another engine while the session runs. Its kernel hands
+// The operator `intarsia::Partition`: a node that another engine computes while the session runs. Its kernel hands
 // the memory of inputs and outputs to a callback, on the thread that runs the session, and lends it the session's pool.
 //
-// Inputs and outputs: any number, all float. Attributes: `piece`, the number that the callback is told; `dims`, the
+// Inputs and outputs: any number, all float. Attributes: `partition`, the number that the callback is told; `dims`, the
 // shapes of the outputs, each as its rank followed by its dimensions.
-#include "piece_op.h"
+#include "partition_op.h"
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@ using ort::Functions;
 
 // The elements that lie at each address, of the inputs and then of the outputs. Nonzero: the callback failed, and has
 // kept why.
-using Callback = int (*)(std::int64_t piece, void** inputs, void** outputs, std::int64_t input_count,
+using Callback = int (*)(std::int64_t partition, void** inputs, void** outputs, std::int64_t input_count,
                          std::int64_t output_count, const std::int64_t* elements);
 
 // Kernels are made while a session is opened, on the thread that opens it; those keep what stands here then.
@@ -38,16 +38,16 @@ class Kernel {
   public:
     Kernel(const Functions& ort, const OrtKernelInfo* info) : ort_(ort), callback_(g_callback) {
         if (callback_ == nullptr) {
-            throw std::runtime_error("a model with intarsia::Piece in it runs only inside Intarsia");
+            throw std::runtime_error("a model with intarsia::Partition in it runs only inside Intarsia");
         }
-        check(ort, ort.integer(info, "piece", &piece_));
+        check(ort, ort.integer(info, "partition", &partition_));
         std::size_t count = 0;
         check(ort, ort.integers(info, "dims", nullptr, &count));
         std::vector<std::int64_t> numbers(count);
         check(ort, ort.integers(info, "dims", numbers.data(), &count));
         for (std::size_t at = 0; at < count; at += 1 + static_cast<std::size_t>(numbers[at])) {
             if (numbers[at] < 0 || static_cast<std::size_t>(numbers[at]) > count - at - 1) {
-                throw std::runtime_error("the attribute dims of intarsia::Piece does not hold whole shapes");
+                throw std::runtime_error("the attribute dims of intarsia::Partition does not hold whole shapes");
             }
             const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(at) + 1;
             shapes_.emplace_back(first, first + numbers[at]);
@@ -76,8 +76,8 @@ class Kernel {
         const LentPool lent(Pool::run, &pool);
         const auto reads = static_cast<std::int64_t>(inputs.size());
         const auto writes = static_cast<std::int64_t>(outputs.size());
-        if (callback_(piece_, inputs.data(), outputs.data(), reads, writes, elements.data()) != 0) {
-            throw std::runtime_error("piece " + std::to_string(piece_) + " failed");
+        if (callback_(partition_, inputs.data(), outputs.data(), reads, writes, elements.data()) != 0) {
+            throw std::runtime_error("partition " + std::to_string(partition_) + " failed");
         }
     }
 
@@ -102,15 +102,15 @@ class Kernel {
 
     const Functions& ort_;
     Callback callback_;
-    std::int64_t piece_ = 0;
+    std::int64_t partition_ = 0;
     std::vector<std::vector<std::int64_t>> shapes_;
 };
 
 }  // namespace
 
-PieceOperator::PieceOperator(const Functions& functions) : OrtCustomOp{}, ort(functions) {
+PartitionOperator::PartitionOperator(const Functions& functions) : OrtCustomOp{}, ort(functions) {
     version = ort::kApiVersion;
-    GetName = [](const OrtCustomOp*) { return "Piece"; };
+    GetName = [](const OrtCustomOp*) { return "Partition"; };
     GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };  // null: the CPU
     GetInputType = [](const OrtCustomOp*, std::size_t) { return ort::kFloat; };
     GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
@@ -125,7 +125,7 @@ PieceOperator::PieceOperator(const Functions& functions) : OrtCustomOp{}, ort(fu
     GetVariadicOutputMinArity = GetVariadicInputMinArity;
     GetVariadicOutputHomogeneity = GetVariadicInputHomogeneity;
     CreateKernelV2 = [](const OrtCustomOp* op, const OrtApi*, const OrtKernelInfo* info, void** kernel) {
-        const Functions& ort = static_cast<const PieceOperator*>(op)->ort;
+        const Functions& ort = static_cast<const PartitionOperator*>(op)->ort;
         return guarded(ort, [&] { *kernel = new Kernel(ort, info); });
     };
     KernelComputeV2 = [](void* kernel, OrtKernelContext* context) {
@@ -136,7 +136,7 @@ PieceOperator::PieceOperator(const Functions& functions) : OrtCustomOp{}, ort(fu
 
 }  // namespace intarsia
 
-// Who is called by the pieces of sessions that this thread opens from now on.
+// Who is called by the partitions of sessions that this thread opens from now on.
 extern "C" __attribute__((visibility("default"))) void intarsia_set_sized_callback(intarsia::Callback callback) {
     intarsia::g_callback = callback;
 }
