@@ -34,7 +34,7 @@ from intarsia.errors import (
     PlanError,
 )
 from intarsia.evaluation.bucket_bounds import EndFault, check_ends
-from intarsia.files import disk_told
+from intarsia.files import disk_errors
 from intarsia.graph.bind import Shapes, ranges_of, stated_shapes
 from intarsia.graph.memory_check import check_fits
 from intarsia.graph.ranges import Ranges, all_buckets
@@ -156,7 +156,7 @@ def compile(
     ranges = ranges_of(shapes)
     with _as_interrupted():
         records = open_store(store)
-        with disk_told(records.folder):
+        with disk_errors(records.folder):
             if not ranges:
                 return _compiled(request, records, progress, deadline)
             return _compiled_for_sizes(request, all_buckets(ranges), records, progress, deadline)
