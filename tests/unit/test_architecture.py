@@ -24,6 +24,7 @@ ORDER = (
     "forks",
     "version",
     "numbers",
+    "version",
     "disjoint_sets",
     "wording",
     "spec",

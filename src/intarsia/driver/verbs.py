@@ -15,7 +15,7 @@ from intarsia.driver.interruption import as_interrupted, without_best
 from intarsia.driver.settings import SETTINGS, CompileOptions, CompileSettings, ModelOptions, settings_of
 from intarsia.driver.stages import run_stages
 from intarsia.errors import IntarsiaError
-from intarsia.files import disk_told
+from intarsia.files import disk_errors
 from intarsia.graph.bind import ranges_of
 from intarsia.graph.ranges import all_buckets
 from intarsia.partitioning import Partitioning, PlanFile
@@ -74,7 +74,7 @@ def compile(
     ranges = ranges_of(stated.shapes or {})
     with as_interrupted():
         records = open_store(stated.store)
-        with disk_told(records.folder):
+        with disk_errors(records.folder):
             if not ranges:
                 return run_stages(request, records, progress, deadline)
             return run_buckets(request, all_buckets(ranges), records, progress, deadline)

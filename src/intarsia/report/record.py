@@ -84,7 +84,7 @@ def compile_report(
         "shown_vs_best_single": _shown(chosen, decision),
         "reason": decision.reason,
         "verified": decision.is_verified,
-        "remarks": [*remarks, *(_left_out_told(name, each) for name, each in (left_out or {}).items())],
+        "remarks": [*remarks, *(_left_out_remark(name, each) for name, each in (left_out or {}).items())],
         "left_out": [
             {"target": name, "stage": each.stage, "reason": each.reason, "cause": each.cause.value}
             for name, each in (left_out or {}).items()
@@ -131,7 +131,7 @@ def compile_report(
     }
 
 
-def _left_out_told(target: str, failure: Failure) -> str:
+def _left_out_remark(target: str, failure: Failure) -> str:
     cure = f" ({failure.cause.cure})" if failure.cause.cure else ""
     return (
         f"{target} failed at {failure.stage} by no fault of its own: {failure.reason}{cure}; "
