@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning.chain import Chain, Region
 from intarsia.partitioning.groups import ACTIVATIONS
 from intarsia.partitioning.linear import Cut, cuts, line
@@ -104,6 +103,8 @@ def coarser(
 
 
 def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
+    from intarsia.graph.fingerprint import fingerprint_of  # loads onnx, which listing the engines must not
+
     parts = [[graph.node(id_) for id_ in partition] for partition in partitions]
     amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
     least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE
