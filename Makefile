@@ -58,8 +58,8 @@ engines: $(MORE_STAMP) vulkan ## run every ONNX operator case on every engine an
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks.suite
-	$(BIN)/python -m benchmarks.road manual overhead
-	$(BIN)/python -m benchmarks.table
+	$(BIN)/python -m benchmarks.fixed_plans
+	$(BIN)/python -m benchmarks.write_tables
 
 # A Vulkan device in software, for the tests that want a device beside the CPU: as root on Debian or Ubuntu, where it is
 # not there yet. Elsewhere those tests skip, and `intarsia devices` says what to install.
@@ -82,7 +82,7 @@ browser:
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) $(MORE) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks networks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): EXTRAS := cpu,dev
 $(MORE_STAMP): EXTRAS := all,dev

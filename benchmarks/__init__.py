@@ -1,4 +1,4 @@
-"""What stands behind the figures in the README: the networks, the scripts that time them, and their results."""
+"""What stands behind the figures in the README: the scripts that measure, and their results."""
 
 import os
 

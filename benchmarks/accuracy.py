@@ -1,7 +1,7 @@
-"""What an allowed error buys: each network compiled with it, raced against ONNX Runtime as people run it, in fp32.
+"""What an allowed error buys: each network, compiled with it, against ONNX Runtime at default settings, in fp32.
 
 ``python -m benchmarks.accuracy [NETWORK …] [--missing]`` adds the figures to ``benchmarks/results/accuracy.json``;
-`benchmarks.gates` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
+`benchmarks.goals` judges them. The error is measured from outside: the saved artifact against ONNX Runtime's defaults
 on 32 inputs that no compile has seen. Wants a quiet machine; takes four to eight minutes a network.
 """
 
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import intarsia
-from benchmarks import field, ledger, networks
-from benchmarks.race import Contender, Effort, race
+import networks
+from benchmarks import competitors, results_file
+from benchmarks.paired_benchmark import Contender, Effort, race
 from intarsia.runtime import thread_budget
 from intarsia.runtime.verify import distance
 
@@ -30,14 +31,14 @@ Json = dict[str, Any]
 
 
 def measure(name: str, budget_s: float, folder: Path) -> Json:
-    """Compile one network with each allowed error, race what ships, and see what it is off by.
+    """Compile one network with each allowed error, race what ships, and see its error.
 
     Raises:
         IntarsiaError: It cannot be compiled.
         RuntimeError: A contender of the race died.
     """
-    model = field.save_network(name, folder)
-    feeds = field.save_feeds(model, folder)
+    model = competitors.save_network(name, folder)
+    feeds = competitors.save_feeds(model, folder)
     found = {str(allowed): _with(model, feeds, allowed, budget_s, folder) for allowed in ALLOWED}
     return {"allowed": found, "void": any(each["void"] for each in found.values())}
 
@@ -48,12 +49,14 @@ def _with(model: Path, feeds: Path, allowed: float, budget_s: float, folder: Pat
         report = compiled.report
         artifact = compiled.save(folder / "rough.intarsia")
         errors = _errors(model, compiled)
-    product = Contender(name=field.PRODUCT, kind="intarsia", model=artifact)
-    default = Contender(name=field.DEFAULT, kind=field.DEFAULT, model=model)
-    result = race([product, default], feeds, thread_budget(), effort=EFFORT, may_leave=[field.DEFAULT])
+    product = Contender(name=competitors.PRODUCT, kind="intarsia", model=artifact)
+    default = Contender(name=competitors.DEFAULT, kind=competitors.DEFAULT, model=model)
+    result = race([product, default], feeds, thread_budget(), effort=EFFORT, may_leave=[competitors.DEFAULT])
     return {
-        **field.figures(result),
-        "speedup_over_onnxruntime_default": field.interval(result.ratio(field.DEFAULT, field.PRODUCT)),
+        **competitors.figures(result),
+        "speedup_over_onnxruntime_default": competitors.interval(
+            result.ratio(competitors.DEFAULT, competitors.PRODUCT)
+        ),
         "worst_error": max(errors),
         "mean_error": float(np.mean(errors)),
         "inputs": len(errors),
@@ -91,19 +94,19 @@ def told(found: Mapping[str, Any]) -> str:
     """One line about a network."""
     return "; ".join(
         f"{allowed}: {each['speedup_over_onnxruntime_default']['median']:.2f} times as fast as ONNX Runtime, "
-        f"off by {each['worst_error']:.4f}, {each['chosen']}{' (void)' if each['void'] else ''}"
+        f"error {each['worst_error']:.4f}, {each['chosen']}{' (void)' if each['void'] else ''}"
         for allowed, each in found["allowed"].items()
     )
 
 
 def main() -> None:
     """Run what is named, or all."""
-    parser = ledger.arguments("accuracy", "Compile networks with an allowed error and race what ships.", RESULTS)
+    parser = results_file.arguments("accuracy", "Compile networks with an allowed error and race what ships.", RESULTS)
     parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS", help="of each compile")
     given = parser.parse_args()
     given.networks = given.networks or list(NETWORKS)
-    names = ledger.named(parser, given)
-    ledger.run(given.results, names, lambda name, folder: measure(name, given.budget, folder), told)
+    names = results_file.named(parser, given)
+    results_file.run(given.results, names, lambda name, folder: measure(name, given.budget, folder), told)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import field, ledger
+from benchmarks import competitors, results_file
 
 RESULTS = Path(__file__).parent / "results" / "budget.json"
 NETWORKS = (
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("networks", nargs="*", metavar="NETWORK", default=NETWORKS)
     parser.add_argument("--largest", type=float, default=max(BUDGETS_S), help="leave out budgets beyond this")
     asked = parser.parse_args(arguments)
-    results = ledger.load(RESULTS)
+    results = results_file.load(RESULTS)
     rows: dict[str, Json] = results.setdefault("rows", {})
     chosen = list(cases(asked.networks, asked.largest))
     print(HEADER, flush=True)
@@ -137,9 +137,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for case in chosen:
             if case.name not in rows:
                 if case.network not in models:
-                    models[case.network] = field.save_network(case.network, Path(name))
+                    models[case.network] = competitors.save_network(case.network, Path(name))
                 rows[case.name] = run(case, models[case.network])
-                ledger.store(RESULTS, results)
+                results_file.store(RESULTS, results)
             print(line(rows[case.name]), flush=True)
     late = too_long(rows[case.name] for case in chosen)
     if late:

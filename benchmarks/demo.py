@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import intarsia
-from benchmarks import networks
+import networks
 
 NETWORK = "text_recogniser"
 FOLDER = Path(".demo")
@@ -52,19 +52,19 @@ def main() -> None:
 
 
 def table(greedy: dict[str, Any], collage: dict[str, Any]) -> Table:
-    """Each engine alone, greedy, the best mix found, and what ships; ~ is of another moment than the one race."""
+    """Each engine alone, greedy, the best mix found, and what ships; ~ is of another moment than the one benchmark."""
     view = Table("plan", "ms", "x best single", "transitions", "max error", "why")
     for column in view.columns[1:5]:
         column.justify = "right"
 
     def row(
-        name: str, ms: float | None, speed: float | None, switches: int | None, error: float | None, why: str
+        name: str, ms: float | None, speed: float | None, transitions: int | None, error: float | None, why: str
     ) -> None:
         view.add_row(
             name,
             "" if ms is None else f"{'~' if speed is None else ''}{ms:.2f}",
             "" if speed is None else f"{speed:.2f}",
-            "" if switches is None else str(switches),
+            "" if transitions is None else str(transitions),
             "" if error is None else f"{error:.0e}",
             why,
         )
@@ -76,7 +76,7 @@ def table(greedy: dict[str, Any], collage: dict[str, Any]) -> Table:
         else:
             why = "best single engine" if single["target"] == collage["best_single"] else ""
             row(single["tuned"], single["latency_ms"], single["speed"], 0, single["max_rel_error"], why)
-    # It raced in a compile of its own.
+    # It was benchmarked in a compile of its own.
     row(
         "greedy",
         _median(greedy),

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks import field
-from benchmarks.race import CONTROL, Contender, Effort, race
+from benchmarks import competitors
+from benchmarks.paired_benchmark import CONTROL, Contender, Effort, race
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.worker.lock import machine_lock
@@ -31,7 +31,7 @@ EFFORT = Effort(sets=3, rounds=10, seconds=8.0, more_sets=9, half_width=0.01)
 
 def main() -> None:
     """Measure each engine that is named, or all; rows of others on this machine are kept."""
-    head = {"network": NETWORK, "machine": field.machine()}
+    head = {"network": NETWORK, "machine": competitors.machine()}
     told = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     rows = told["engines"] if told.items() >= head.items() else {}
     for engine in sys.argv[1:] or ENGINES:
@@ -47,8 +47,8 @@ def main() -> None:
 
 def _row(engine: str, folder: Path) -> dict[str, Any]:
     """How many times as fast the exported plan is as the artifact, and the artifact as itself."""
-    model = field.save_network(NETWORK, folder)
-    graph, feeds = load_model(model), field.save_feeds(model, folder)
+    model = competitors.save_network(NETWORK, folder)
+    graph, feeds = load_model(model), competitors.save_feeds(model, folder)
     whole = Partition(target=Target(engine), nodes=tuple(node.id for node in graph.nodes))
     settings = RunSettings(threads=thread_budget(), spin=Spin.CALL)
     path = folder / "m.intarsia"
@@ -56,13 +56,13 @@ def _row(engine: str, folder: Path) -> dict[str, Any]:
     with CompiledModel(Artifact(path)) as compiled:
         export(compiled, folder / "out")
     contenders = (
-        Contender(name=ARTIFACT, kind=field.PRODUCT, model=path),
+        Contender(name=ARTIFACT, kind=competitors.PRODUCT, model=path),
         Contender(name=EXPORTED, kind="exported", model=folder / "out"),
     )
     result = race(contenders, feeds, thread_budget(), effort=EFFORT, may_leave=[EXPORTED])
     return {
-        "speed": field.interval(result.ratio(ARTIFACT, EXPORTED)),
-        "control": field.interval(result.ratio(ARTIFACT, CONTROL)),
+        "speed": competitors.interval(result.ratio(ARTIFACT, EXPORTED)),
+        "control": competitors.interval(result.ratio(ARTIFACT, CONTROL)),
         "is_void": result.is_void,
         "sets": len(result.set_sizes),
         "rounds": result.rounds,

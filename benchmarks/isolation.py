@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import networks
-from benchmarks.networks.unlike import TINY
+import networks
 from intarsia.config import RunSettings
 from intarsia.cost.timing.statistics import median_interval
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime import Executor, build, load_build, plan_of, this_machine, thread_budget
 from intarsia.target import Target
+from networks.unlike import TINY
 
 RESULTS = Path(__file__).parent / "results" / "isolation.json"
 ENGINES = ("onnxruntime", "openvino", "mnn", "ncnn")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import intarsia
-from benchmarks.field import save_network
+from benchmarks.competitors import save_network
 from intarsia.report.ranking import ranked
 
 RESULTS = Path(__file__).parent / "results" / "placement.json"

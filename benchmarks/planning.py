@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import intarsia
-from benchmarks import field, ledger, scale
-from benchmarks.race import Contender, Effort, race
+from benchmarks import competitors, large_graph, results_file
+from benchmarks.paired_benchmark import Contender, Effort, race
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "planning.json"
@@ -30,25 +30,25 @@ Json = dict[str, Any]
 
 def resnet50(folder: Path) -> Json:
     """Seconds from the call to the finished artifact, with nothing recorded and with everything recorded."""
-    model = field.save_network(NETWORK, folder)
+    model = competitors.save_network(NETWORK, folder)
     found: Json = {"budget_s": BUDGET_S}
     for name in ("cold", "warm"):
         start = time.monotonic()
         with intarsia.compile(model, budget=BUDGET_S, store=folder / "records.sqlite") as compiled:
             found[f"{name}_s"] = round(time.monotonic() - start, 2)
-            found[f"{name}_search"] = field.summary(compiled.report)["search"]
+            found[f"{name}_search"] = competitors.summary(compiled.report)["search"]
     return found
 
 
 def large(folder: Path) -> Json:
-    """See `benchmarks.scale`."""
-    return scale.partitioned(scale.NODES, folder)
+    """See `benchmarks.large_graph`."""
+    return large_graph.partitioned(large_graph.NODES, folder)
 
 
 def thorough(folder: Path) -> Json:
     """The plan of a minute against the plan of a search that leaves nothing out, each with a cold store of its own."""
-    model = field.save_network(NETWORK, folder)
-    feeds = field.save_feeds(model, folder)
+    model = competitors.save_network(NETWORK, folder)
+    feeds = competitors.save_feeds(model, folder)
     found: Json = {}
     contenders = []
     for name, budget_s, prune in (("plan", BUDGET_S, True), ("thorough", THOROUGH_S, False)):
@@ -60,7 +60,11 @@ def thorough(folder: Path) -> Json:
         found[f"{name}_engines"] = [part["target"] for part in compiled.report["partitions"]]
         contenders.append(Contender(name=name, kind="intarsia", model=artifact))
     result = race(contenders, feeds, thread_budget(), effort=EFFORT, may_leave=["thorough"])
-    return {**field.figures(result), "plan_over_thorough": field.interval(result.ratio("plan", "thorough")), **found}
+    return {
+        **competitors.figures(result),
+        "plan_over_thorough": competitors.interval(result.ratio("plan", "thorough")),
+        **found,
+    }
 
 
 WORK: dict[str, Callable[[Path], Json]] = {"resnet50": resnet50, "scale": large, "thorough": thorough}
@@ -74,9 +78,9 @@ def main() -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             found = WORK[name](Path(folder))
-        results = ledger.load(RESULTS)
+        results = results_file.load(RESULTS)
         results[name] = found
-        ledger.store(RESULTS, results)
+        results_file.store(RESULTS, results)
         print(name, found, flush=True)
 
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import onnx
 
-from benchmarks import field, ledger
-from benchmarks.networks.assembly import Assembly
-from benchmarks.race import screen
+from benchmarks import competitors, results_file
+from benchmarks.paired_benchmark import screen
 from intarsia.graph import Graph, Node, load_model
 from intarsia.graph.work import bytes_moved, flops
 from intarsia.runtime import thread_budget
+from networks.assembly import Assembly
 
 RESULTS = Path(__file__).parent / "results" / "roofline.json"
 WINOGRAD_SHARE = 1 / 4
@@ -112,8 +112,8 @@ def _product_ms(folder: Path) -> float:
     shape = (SIZE, SIZE)
     model = folder / "product.onnx"
     onnx.save(net.model(("left", shape), (net.node("MatMul", "product", "left", weight), shape)), model)
-    feeds = field.save_feeds(model, folder)
-    looks = screen(list(field.onnx_readers(model)), feeds, thread_budget(), folder, runs=REPEATS)
+    feeds = competitors.save_feeds(model, folder)
+    looks = screen(list(competitors.onnx_readers(model)), feeds, thread_budget(), folder, runs=REPEATS)
     return min(look.ms for look in looks.values())
 
 
@@ -136,7 +136,7 @@ def _cache_bytes(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> i
 
 def measure(name: str, folder: Path, of: Peaks) -> dict[str, Any]:
     """The bounds of a network, and what they come from."""
-    graph = load_model(field.save_network(name, folder))
+    graph = load_model(competitors.save_network(name, folder))
     return {
         **{key: round(ms, 4) for key, ms in asdict(bound(graph, of)).items()},
         "gflop": round(sum(flops(graph, node) for node in graph.nodes) / 1e9, 4),
@@ -152,15 +152,15 @@ def told(found: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Measure the peaks if they are not there, then the networks that are named, or all."""
-    parser = ledger.arguments("roofline", "Bound each network by the peaks of this machine.", RESULTS)
+    parser = results_file.arguments("roofline", "Bound each network by the peaks of this machine.", RESULTS)
     given = parser.parse_args()
-    names = ledger.named(parser, given)
-    results = ledger.load(given.results)
+    names = results_file.named(parser, given)
+    results = results_file.load(given.results)
     if "peaks" not in results:
         results["peaks"] = asdict(peaks())
-        ledger.store(given.results, results)
+        results_file.store(given.results, results)
     of = Peaks(**results["peaks"])
-    ledger.run(given.results, names, lambda name, folder: measure(name, folder, of), told)
+    results_file.run(given.results, names, lambda name, folder: measure(name, folder, of), told)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import networks
+import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.timing.statistics import median_interval

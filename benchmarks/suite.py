@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.suite [NETWORK …] [--missing] [--budget SECONDS]`` compiles each network with a cold store, races
 the artifact against the engines, and adds the figures to ``benchmarks/results/suite.json``, so that it can be stopped
-and gone on with. `benchmarks.gates` judges the figures. Wants a quiet machine; takes two to three minutes a network.
+and gone on with. `benchmarks.goals` judges the figures. Wants a quiet machine; takes two to three minutes a network.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import intarsia
-from benchmarks import field, gates, ledger
-from benchmarks.race import Contender, Effort, Result, footprints, race
-from intarsia.report.ranking import has_raced, ranked
+from benchmarks import competitors, goals, results_file
+from benchmarks.paired_benchmark import Contender, Effort, Result, footprints, race
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "suite.json"
@@ -26,7 +26,7 @@ MAX_MEMORY = "2GB"
 """Stated, so that speed alone decides; without it, a mix may need 1.3 times the memory of the best single engine."""
 MOST_SETS = 24
 EFFORT = Effort(
-    sets=3, rounds=10, seconds=10.0, more_sets=MOST_SETS - 3, half_width=gates.WORST_HALF_WIDTH, least=gates.WORST
+    sets=3, rounds=10, seconds=10.0, more_sets=MOST_SETS - 3, half_width=goals.WORST_HALF_WIDTH, least=goals.WORST
 )
 """Three sets of some 10 s; more where the control is out, or whether the gate is reached in doubt."""
 Json = dict[str, Any]
@@ -41,8 +41,8 @@ def measure(name: str, budget_s: float, folder: Path, effort: Effort = EFFORT) -
     """
     seconds: dict[str, float] = {}
     with _lap(seconds, "build"):
-        model = field.save_network(name, folder)
-        feeds = field.save_feeds(model, folder)
+        model = competitors.save_network(name, folder)
+        feeds = competitors.save_feeds(model, folder)
     with (
         _lap(seconds, "compile"),
         intarsia.compile(model, budget=budget_s, max_memory=MAX_MEMORY, store=folder / f"{name}.sqlite") as compiled,
@@ -50,35 +50,38 @@ def measure(name: str, budget_s: float, folder: Path, effort: Effort = EFFORT) -
         report = compiled.report
         artifact = compiled.save(folder / f"{name}.intarsia")
     with _lap(seconds, "export"):
-        contenders = [*field.onnx_readers(model), *field.exported(artifact, report, folder)]
+        contenders = [*competitors.onnx_readers(model), *competitors.exported(artifact, report, folder)]
     with _lap(seconds, "look"):
-        found = field.look(contenders, feeds, folder)
+        found = competitors.look(contenders, feeds, folder)
     with _lap(seconds, "race"):
-        product = Contender(name=field.PRODUCT, kind="intarsia", model=artifact)
+        product = Contender(name=competitors.PRODUCT, kind="intarsia", model=artifact)
         racing = found.racing(plan(report)["engines"])
         result = race([product, *racing], feeds, thread_budget(), effort=effort, may_leave=found.tuned)
     kept = entry(report, found, result)
     with _lap(seconds, "footprint"):
-        starting = [product, *(found.contenders[name] for name in dict.fromkeys((field.DEFAULT, kept["best_single"])))]
+        starting = [
+            product,
+            *(found.contenders[name] for name in dict.fromkeys((competitors.DEFAULT, kept["best_single"]))),
+        ]
         started = footprints(starting, feeds, thread_budget())
     return kept | {"footprint": started, "seconds": seconds}
 
 
-def entry(report: Mapping[str, Any], found: field.Field, result: Result) -> Json:
+def entry(report: Mapping[str, Any], found: competitors.Field, result: Result) -> Json:
     """What is kept of one network."""
     best = result.fastest(found.tuned)
     assert best is not None  # the race lets the fastest of them stay
     return {
-        **field.figures(result),
+        **competitors.figures(result),
         "set_sizes": list(result.set_sizes),
-        "times_as_long": {name: round(result.ratio(name, field.PRODUCT).median, 4) for name in result.rounds_ms},
+        "times_as_long": {name: round(result.ratio(name, competitors.PRODUCT).median, 4) for name in result.rounds_ms},
         "best_single": best,
         "speedup_over_best_single": speedup(result, best),
-        "speedup_over_onnxruntime_default": speedup(result, field.DEFAULT),
-        "baselines": {engine: _baseline(engine, found, result, report) for engine in field.BASELINES},
+        "speedup_over_onnxruntime_default": speedup(result, competitors.DEFAULT),
+        "baselines": {engine: _baseline(engine, found, result, report) for engine in competitors.BASELINES},
         "plan": plan(report),
         "best_mix": best_mix(report),
-        "compile": field.summary(report),
+        "compile": competitors.summary(report),
     }
 
 
@@ -86,8 +89,11 @@ def speedup(result: Result, over: str) -> Json | None:
     """How many times faster the product is, overall with its interval and in each set of processes."""
     if over not in result.rounds_ms:
         return None
-    sets = result.set_ratios(over, field.PRODUCT)
-    return {**field.interval(result.ratio(over, field.PRODUCT)), "sets": [round(ratio, 4) for ratio in sets]}
+    sets = result.set_ratios(over, competitors.PRODUCT)
+    return {
+        **competitors.interval(result.ratio(over, competitors.PRODUCT)),
+        "sets": [round(ratio, 4) for ratio in sets],
+    }
 
 
 def plan(report: Mapping[str, Any]) -> Json:
@@ -112,7 +118,7 @@ def best_mix(report: Mapping[str, Any]) -> Json | None:
     if not mixes:
         return None
     best = mixes[0]
-    beside = [single for single in ranked(report["singles"]) if has_raced(single) and has_raced(best)]
+    beside = [single for single in ranked(report["singles"]) if was_benchmarked(single) and was_benchmarked(best)]
     singles = {_engine(single["target"]): single["latency_ms"] for single in beside}
     return {
         "engines": [_engine(target) for target in best["targets"]],
@@ -127,7 +133,7 @@ def _engine(target: str) -> str:
     return target.split()[0]
 
 
-def _baseline(engine: str, found: field.Field, result: Result, report: Mapping[str, Any]) -> Json:
+def _baseline(engine: str, found: competitors.Field, result: Result, report: Mapping[str, Any]) -> Json:
     """The engine's best setting and its milliseconds, or why there is none."""
     best = found.best_of(engine, result)
     if best is not None:
@@ -158,13 +164,13 @@ def told(found: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Run what is named, or all."""
-    parser = ledger.arguments("suite", "Compile each network and race what ships against every engine.", RESULTS)
+    parser = results_file.arguments("suite", "Compile each network and race what ships against every engine.", RESULTS)
     parser.add_argument("--budget", type=float, default=BUDGET_S, metavar="SECONDS", help="of each compile")
     parser.add_argument("--most-sets", type=int, default=MOST_SETS, metavar="N", help="of processes, in each race")
     given = parser.parse_args()
-    names = ledger.named(parser, given)
+    names = results_file.named(parser, given)
     effort = replace(EFFORT, more_sets=given.most_sets - EFFORT.sets)
-    ledger.run(given.results, names, lambda name, folder: measure(name, given.budget, folder, effort), told)
+    results_file.run(given.results, names, lambda name, folder: measure(name, given.budget, folder, effort), told)
 
 
 if __name__ == "__main__":

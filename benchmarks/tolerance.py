@@ -1,4 +1,4 @@
-"""What engines are off by on quantised and half-precision models, what is allowed there, and which faults are caught.
+"""The errors of engines on quantised and half-precision models, what is allowed there, and which faults are caught.
 
 ``python -m benchmarks.tolerance [MODEL …] [--missing] [--batch N]`` adds the figures to
 ``benchmarks/results/tolerance.json``. No time is measured: it may run on a busy machine, in some ten minutes.
@@ -16,14 +16,14 @@ from typing import Any
 import onnx
 
 import intarsia
-from benchmarks import ledger
-from benchmarks.networks import quantised
-from benchmarks.networks.quantised.answers import unoptimised
-from benchmarks.networks.quantised.faults import FAULTS, planted
+from benchmarks import results_file
 from intarsia.backends import registry
 from intarsia.graph import load_model
 from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.verify import deviations
+from networks import quantised
+from networks.quantised.answers import unoptimised
+from networks.quantised.faults import FAULTS, planted
 
 RESULTS = Path(__file__).parent / "results" / "tolerance.json"
 WRONG = Path(__file__).parents[1] / "tests" / "wrong_engine"
@@ -56,7 +56,7 @@ def measure(name: str, folder: Path, batch: int = 1) -> Json:
 
 
 def _effects(model: onnx.ModelProto) -> dict[str, float]:
-    """How far the outputs are off by each fault that the model has a place for, computed without us."""
+    """How far each fault moves the outputs that the model has a place for, computed without us."""
     feeds = graph_feeds(load_model(model), 0)
     right = unoptimised(model, feeds)
     effects = {}
@@ -68,7 +68,7 @@ def _effects(model: onnx.ModelProto) -> dict[str, float]:
 
 
 def verdict(row: Mapping[str, Any]) -> Json:
-    """What one engine is off by, what is allowed, and whether it is right; why, if nothing could be compared."""
+    """The error of one engine, what is allowed, and whether it is right; why, if nothing could be compared."""
     failure = row.get("failure")
     if failure is not None and failure["stage"] != "verify":
         return {"failed": failure["stage"], "reason": failure["reason"]}
@@ -107,10 +107,10 @@ def main() -> None:
     if unknown := [name for name in names if name not in quantised.NAMES]:
         parser.error(f"no model {', '.join(unknown)}; there are {', '.join(quantised.NAMES)}")
     if given.missing:
-        names = ledger.missing(ledger.load(given.results), names)
+        names = results_file.missing(results_file.load(given.results), names)
     sys.path.append(str(WRONG))  # worker processes get this path too
     registry.refresh()
-    ledger.run(given.results, names, partial(measure, batch=given.batch), told)
+    results_file.run(given.results, names, partial(measure, batch=given.batch), told)
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ ALONE: dict[str, Any] = REPORT | {
         | {"latency_ms": 19.0, "speed": 1.021, "speedup_vs_best_single": {"median": 1.021, "low": 0.99, "high": 1.05}}
         | {"shown_vs_best_single": "no difference shown"},
         MIX
-        | {"name": "collage-2", "latency_ms": 23.0, "speed": None, "speedup_vs_best_single": None, "raced": False}
+        | {"name": "collage-2", "latency_ms": 23.0, "speed": None, "speedup_vs_best_single": None, "benchmarked": False}
         | {"shown_vs_best_single": None}
         | {"failure": {"stage": "verify", "reason": "y differs by 0.3"}},
     ],
@@ -224,7 +224,7 @@ UNRACED: dict[str, Any] = {
     "spin": "call",
     "latency_ms": 31.2,
     "speed": None,
-    "raced": False,
+    "benchmarked": False,
     "max_rel_error": 7.0e-7,
     **_figures((30.1, 33.0), 88, 88, compile_s=0.32, cold_s=(0.85,), calls=None),
 }
@@ -255,7 +255,7 @@ REDUCED: dict[str, Any] = ALONE | {
             "predicted_ms": 8.3,
             "latency_ms": 8.41,
             "speed": 2.307,
-            "raced": True,
+            "benchmarked": True,
             "speedup_vs_best_single": {"median": 2.307, "low": 2.27, "high": 2.36},
             "failure": None,
         }
@@ -444,14 +444,14 @@ class Fakes:
 
     def benchmark(self, artifacts: Any, against: Any, budget_s: float, seed: int, watch: Any) -> Any:
         names = ("onnxruntime", "m.intarsia", "old.intarsia")
-        raced = [name for name in names if name not in self.benchmark_failures]
+        benchmarked = [name for name in names if name not in self.benchmark_failures]
         memory = Footprint(cold_s=(0.52,), memory=(Memory(peak=61 * 10**6, steady=50 * 10**6),))
         times = {"onnxruntime": 20.0, "control": 20.0, "m.intarsia": 15.0, "old.intarsia": 40.0}
         verdict = Verdict(
-            rounds_ms={name: (ms,) * 30 for name, ms in times.items() if name in (*raced[:2], "control")},
-            left_ms={name: (times[name],) * 10 for name in raced[2:]},
-            tails={name: Tail.of([times[name]] * (200 if name in raced[:2] else 50)) for name in raced},
-            footprints=dict.fromkeys(raced, memory),
+            rounds_ms={name: (ms,) * 30 for name, ms in times.items() if name in (*benchmarked[:2], "control")},
+            left_ms={name: (times[name],) * 10 for name in benchmarked[2:]},
+            tails={name: Tail.of([times[name]] * (200 if name in benchmarked[:2] else 50)) for name in benchmarked},
+            footprints=dict.fromkeys(benchmarked, memory),
             set_sizes=(10, 10, 10),
             profile_ms={},
             errors={},

@@ -1,6 +1,6 @@
-"""The directive ``error-messages``: every message with which the sources raise an error, with the file that does.
+"""The directive ``error-messages`` lists the messages of one class of errors, each with the file that raises it.
 
-What a message is filled with stands as ``…``. The list is read from the sources when the site is built.
+The list is read from the sources when the site is built. ``…`` stands for a value that is filled in.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Message:
 
 @cache
 def messages() -> Mapping[str, list[Message]]:
-    """All messages that are written where an error is made, by class; one put together elsewhere is left out."""
+    """The messages of each class of errors. A message that is not written where the error is made is left out."""
     found: dict[str, set[Message]] = defaultdict(set)
     for path in SOURCE.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def _calls(source: str) -> Iterator[ast.Call]:
 
 
 def _text(node: ast.expr) -> str | None:
-    """The fixed words of a message, if it has any."""
+    """The text of a message, with ``…`` for each value; ``None`` if it has no words of its own."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -60,15 +60,15 @@ def _text(node: ast.expr) -> str | None:
 
 
 class ErrorMessages(SphinxDirective):
-    """``{error-messages} SpecError``: a definition list, folded away."""
+    """``{error-messages} SpecError``: a list that a reader can unfold."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """The messages of the class that is named."""
+        """Return the list for the class that the page names."""
         listed = messages().get(self.arguments[0])
         if not listed:
-            raise self.error(f"the sources raise no {self.arguments[0]} with a message of their own")
+            raise self.error(f"no source file raises a {self.arguments[0]} with a message written beside it")
         items = nodes.bullet_list()
         for message in listed:
             text = nodes.paragraph("", "", nodes.literal(text=message.text), nodes.Text(f" ({message.file})"))
@@ -78,6 +78,6 @@ class ErrorMessages(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Told to Sphinx."""
+    """Register the directive; Sphinx calls this."""
     app.add_directive("error-messages", ErrorMessages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
-"""Links from a page to a file of the repository lead to that file, as a page of the site with numbered lines.
+"""A link to a file of the repository leads to a page of the site that shows the file with numbered lines.
 
-On the pages such a link is written as it works in a checkout: ``[text](../src/intarsia/driver.py)``. A file that is not
-there is a warning, so the build fails. A folder is listed.
+Write such a link as it works in a checkout: ``[text](../src/intarsia/driver.py)``. A missing file is a warning, so the
+build fails. A link to a folder leads to a list of its files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parents[2]
 FOLDER = "source"
 """The folder of the site in which the pages of files lie."""
 LONGEST = 400_000
-"""Bytes of the largest file that gets a page."""
+"""Bytes of a file that its page shows at most."""
 logger = logging.getLogger(__name__)
 
 
@@ -53,7 +53,7 @@ class SourceLinks(SphinxTransform):
             link.replace_self(found)
 
     def _file(self, link: nodes.Element) -> Path | None:
-        """Where a link of Markdown leads, if not to a page of the site, a place on one, or a figure."""
+        """The file that a link leads to; ``None`` if it leads to a page of the site, a heading, or a figure."""
         target = str(link.get("reftarget", ""))
         if target in self.env.found_docs or target.startswith("#") or link.get("refdomain") not in (None, "doc"):
             return None
@@ -63,7 +63,7 @@ class SourceLinks(SphinxTransform):
 
 
 def _linked(app: Sphinx) -> set[str]:
-    """The files that some page links to; kept beside the pages, for a build that reads only what has changed."""
+    """The files that pages link to. Sphinx stores them, so a build that reads only changed pages knows them all."""
     if not hasattr(app.env, "intarsia_linked"):
         app.env.intarsia_linked = set()  # type: ignore[attr-defined]
     found: set[str] = app.env.intarsia_linked  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ def _linked(app: Sphinx) -> set[str]:
 
 
 def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """A page for each file that is linked to."""
+    """Yield a page for each file that some page links to."""
     for wanted in sorted(_linked(app)):
         path = REPOSITORY / wanted
         body = _listing(path) if path.is_dir() else _text(path)
@@ -95,7 +95,7 @@ def _text(path: Path) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Told to Sphinx."""
+    """Register the transform and the pages; Sphinx calls this."""
     app.add_transform(SourceLinks)
     app.connect("html-collect-pages", pages)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -48,8 +48,7 @@ from intarsia.runtime import Artifact, Bucket, Build, CompiledModel, attach_repo
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.tolerance import remark
 from intarsia.search.search import search
-from intarsia.search.single.footprints import held_against
-from intarsia.search.single.footprints import survey as measure_footprints
+from intarsia.search.single.footprints import held_against, measure_footprints
 from intarsia.search.single.single_engine import first_settings
 from intarsia.spec.documents import read_text
 from intarsia.target.cores import memory_bytes as memory_here
@@ -75,7 +74,7 @@ def compile(
     seed: int = 0,
     prune: bool = True,
     max_memory: int | str | None = None,
-    survey: bool = False,
+    footprints: bool = False,
     max_error: float | None = None,
     strict: bool = False,
     custom_ops: Iterable[str | os.PathLike[str]] = (),
@@ -104,8 +103,8 @@ def compile(
             many times longer.
         max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
             weights counted. Left out, a mix may need 1.3 times what the best single engine does.
-        survey: Load the engines that did not race once more, for their memory and cold start, as `compare` does.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32: what makes the
+        footprints: Measure the memory and cold start of the engines that were not benchmarked too, as `compare` does.
+        max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32: what makes the
             model faster then computes in 8 bits. Left out, all of it computes as the model says.
         strict: Refuse a model that no engine could be shown to answer rightly. Without, the best engine ships, and
             ``report["verified"]`` is false.
@@ -137,7 +136,7 @@ def compile(
         seed=numbers.seed(seed),
         prune=prune,
         max_memory=None if max_memory is None else memory_bytes(max_memory),
-        survey=survey,
+        footprints=footprints,
         max_error=None if max_error is None else numbers.share(max_error),
         strict=strict,
     )
@@ -177,8 +176,8 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
             _prepare(job, measurer, work, progress)
             found = search(job, measurer, deadline, progress)
             decision = found.decision
-            due = found.singles if request.search.survey else held_against(decision.chosen, found.singles)
-            surveyed = (
+            due = found.singles if request.search.footprints else held_against(decision.chosen, found.singles)
+            others = (
                 {}
                 if decision.is_interrupted
                 else measure_footprints(job.problem, measurer, due, decision.verdict.footprints, progress)
@@ -192,7 +191,7 @@ def _compiled(request: Request, records: Store, watch: Watcher, deadline: Deadli
                 announced=(deadline.seconds, deadline.because) if deadline.because else None,
                 measured=measurer.measured,
                 cached=measurer.cached,
-                surveyed=surveyed,
+                others=others,
                 left_out=measurer.left_out,
                 remarks=_remarks(work.folder / VALUES, job.graph.outputs),
             )
@@ -499,5 +498,5 @@ def compare(model: Any, target: Any = None, **settings: Any) -> Comparison:
     Raises:
         IntarsiaError: As `compile`.
     """
-    with _without_best(), compile(model, target, **{"survey": True, **settings}) as compiled:
+    with _without_best(), compile(model, target, **{"footprints": True, **settings}) as compiled:
         return Comparison(compiled.report)

@@ -8,11 +8,11 @@ Leaves are raised, branches are caught. Each class carries the exit code that th
     │   ├── ConfigError                 settings that contradict each other
     │   ├── ModelError                  missing, truncated, not ONNX, unbound dimension
     │   ├── FeedError                   wrong name, shape or dtype of a model input
-    │   ├── OutputError                 a place that cannot be written to
+    │   ├── OutputError                 a file that cannot be written
     │   ├── PlanError                   a partitioning that does not cover the graph once, in order
     │   ├── ArtifactError               damaged, or built for another machine or engine version
     │   ├── ClosedError                 a call of a model that was closed
-    │   └── UnsupportedError            something of another library's interface that is not offered here
+    │   └── UnsupportedError            a part of another library's interface that is not offered here
     ├── BackendUnavailableError     3   an engine that is not installed or does not start
     │   └── MissingStageError           planned, but a stage that would compile or run the plan is missing here
     ├── BackendError                4   an engine that failed, with its name and stage
@@ -63,7 +63,7 @@ class FeedError(InputError, ValueError):
 
 
 class OutputError(InputError, OSError):
-    """A place that cannot be written to, as a folder where a file is wanted."""
+    """A file that cannot be written, for instance because its path is a folder."""
 
 
 class PlanError(InputError, ValueError):
@@ -75,11 +75,11 @@ class ArtifactError(InputError, ValueError):
 
 
 class ClosedError(InputError, ValueError):
-    """A call where a model takes none: after it was closed, or from inside of its own run."""
+    """A call of a model that was closed, or a call from inside the model's own run."""
 
 
 class UnsupportedError(InputError, AttributeError):
-    """A part of another library's interface that is not offered here; the message says what to do instead."""
+    """A part of another library's interface that Intarsia does not offer; the message says what to do instead."""
 
 
 class BackendUnavailableError(IntarsiaError, ImportError):
@@ -89,7 +89,7 @@ class BackendUnavailableError(IntarsiaError, ImportError):
 
 
 class MissingStageError(BackendUnavailableError):
-    """A machine was planned for, but nothing here can compile for it.
+    """The plan was made, but nothing on this machine can compile it.
 
     Attributes:
         plan: The text of the plan file.
@@ -115,13 +115,13 @@ class BackendError(IntarsiaError, RuntimeError):
 
 
 class CompileError(BackendError):
-    """An engine did not compile a sub-graph that it had accepted."""
+    """An engine accepted a sub-graph and then failed to compile it."""
 
     stage = "compile"
 
 
 class LoadError(BackendError):
-    """An engine did not load what it had compiled."""
+    """An engine failed to load what it had compiled."""
 
     stage = "load"
 
@@ -139,13 +139,13 @@ class BackendTimeoutError(BackendError):
 
 
 class BackendCrashError(BackendError):
-    """An engine took its process down."""
+    """An engine crashed, which ended its process."""
 
     stage = "crash"
 
 
 class NoCoverError(IntarsiaError, RuntimeError):
-    """Some node is taken by none of the engines in the target list."""
+    """No engine in the target list takes some node of the model."""
 
     exit_code = 4
 
@@ -157,7 +157,7 @@ class MemoryLimitError(IntarsiaError, MemoryError):
 
 
 class DiskError(IntarsiaError, OSError):
-    """A disk that is full, or fails. What was there before is as it was."""
+    """A disk is full, or fails. The files that were there before are unchanged."""
 
     exit_code = 4
 

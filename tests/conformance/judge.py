@@ -38,7 +38,7 @@ def differences(got: np.ndarray, want: np.ndarray) -> list[str]:
         return [f"not finite in other places: {_some(got)} instead of {_some(want)}"]
     error = np.max(np.abs(near[finite] - exact[finite]), initial=0.0)
     scale = np.max(np.abs(exact[finite]), initial=1e-3)
-    return [] if error <= tolerance * scale else [f"off by {error / scale:.2g}: {_some(got)} instead of {_some(want)}"]
+    return [] if error <= tolerance * scale else [f"error {error / scale:.2g}: {_some(got)} instead of {_some(want)}"]
 
 
 def _some(array: np.ndarray) -> str:

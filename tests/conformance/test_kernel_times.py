@@ -1,4 +1,4 @@
-"""What engines tell of their kernels can be put down to the nodes of the graph."""
+"""What engines tell of their kernels can be attributed to the nodes of the graph."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.contract import Resident
+from intarsia.backends.contract import DeviceValue
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.torch.backend import TensorCall, prepared
 from intarsia.backends.torch.device_memory import TensorMemory
@@ -48,7 +48,7 @@ def test_a_value_goes_from_step_to_step_as_it_lies_there() -> None:
     meta = {"inputs": [["x", "float32", [2, 3]]], "outputs": [["y", "float32", [2, 3]]]}
     memory = TensorMemory("torch", "cpu")
     step = TensorCall("torch", lambda x: [x + 1], meta, memory=memory)
-    brought, between, made = Resident(), Resident(), Resident()
+    brought, between, made = DeviceValue(), DeviceValue(), DeviceValue()
     source, destination = np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)
     calls = [
         memory.upload(source, brought),

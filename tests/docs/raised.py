@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ import intarsia
 import intarsia.onnxruntime
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.errors import IntarsiaError, Interrupted
 from intarsia.graph import load_model
@@ -58,7 +60,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
 """A line that raises each class. ``faulty`` stands for any engine that fails so."""
 ABSENT, SLOW = "BackendUnavailableError", "BackendTimeoutError"
 PLAN = "version: 1\nthreads: 1\nspin: call\npartitions:\n- target: onnxruntime\n  nodes: [first, relu]\n"
-PATIENCE_S = 2.0
+SHORT = replace(PATIENCE, partition_s=2.0)
 
 
 def raised() -> dict[str, dict[str, Any]]:
@@ -76,7 +78,7 @@ def raised() -> dict[str, dict[str, Any]]:
         closed.close()
         names = {"intarsia": intarsia, "np": np, "model": compiled, "closed": closed, "press_ctrl_c": _press_ctrl_c}
         found = {name: _raised(line, names) for name, line in EXAMPLES.items() if name not in (ABSENT, SLOW)}
-        with patch.object(measure, "PATIENCE_S", PATIENCE_S), patch.object(Neighbours, "were_busy", lambda _: False):
+        with patch.object(measure, "PATIENCE", SHORT), patch.object(Neighbours, "were_busy", lambda _: False):
             found[SLOW] = _raised(EXAMPLES[SLOW], names)
         with patch("intarsia.backends.package_probe.util.find_spec", lambda _: None):
             found[ABSENT] = _raised(EXAMPLES[ABSENT], names)

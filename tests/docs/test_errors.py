@@ -22,17 +22,15 @@ from tests.docs.raised import EXAMPLES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "errors.md"
-TOLD_ELSEWHERE = {
-    *(
-        "BackendTimeoutError",
-        "BackendCrashError",
-        "MissingStageError",
-        "MemoryLimitError",
-        "NoCoverError",
-        "Interrupted",
-    ),
+BUILT_ELSEWHERE = {
+    "BackendTimeoutError",
+    "BackendCrashError",
+    "MissingStageError",
+    "MemoryLimitError",
+    "NoCoverError",
+    "Interrupted",
 }
-"""Classes whose message is put together away from where it is raised: there is no list of messages to show."""
+"""Classes whose messages are not written where they are raised, so that there is no list to show."""
 SECTION = re.compile(
     r"^### (?P<name>\w+)\n\n<!-- raised -->\n(?P<shown>.*?)<!-- end -->\n\n(?P<cure>.*?)(?=^#|\Z)",
     re.MULTILINE | re.DOTALL,
@@ -99,4 +97,4 @@ def test_every_class_has_a_section_with_a_cure() -> None:
     assert list(sections) == list(EXAMPLES)
     assert [name for name, found in sections.items() if "**Cure.**" not in found["cure"]] == []
     listed = [name for name, found in sections.items() if f"{{error-messages}} {name}\n" in found["cure"]]
-    assert set(listed) >= set(EXAMPLES) - TOLD_ELSEWHERE
+    assert set(listed) >= set(EXAMPLES) - BUILT_ELSEWHERE

@@ -7,6 +7,7 @@ import re
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,19 @@ NOT = re.compile(r"^\*Not(?P<name> as a name)?\*: (?P<words>.+)\.$", re.MULTILIN
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 LINK = re.compile(r"(?<=\])\([^)\s]*\)")
 
-ALLOWED: dict[tuple[str, str], str] = {}
-"""Where a retired word stands in another sense: the word and the file, and the reason."""
+ALLOWED = {
+    ("cell", "src/intarsia/cli/*.py"): "of a table",
+    ("cell", "src/intarsia/runtime/summary.py"): "of a table",
+    ("cell", "src/intarsia/target/describe.py"): "of a table",
+    ("cell", "src/intarsia/backends/lowering/recurrent.py"): "of an LSTM",
+    ("piece", "src/intarsia/spec/*.py"): "of the text that a person wrote",
+    ("piece", "src/intarsia/config/*.py"): "the same",
+    ("piece", "src/intarsia/target/*.py"): "the same",
+    ("piece", "src/intarsia/report/limits.py"): "the same",
+    ("switch", "src/intarsia/report/page/assets/page.js"): "to another theme",
+    ("duel", "docs/decisions/0018-rooms-and-words.md"): "tells of the word that it retires",
+}
+"""Where a retired word stands in another sense: the word and the files, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +123,13 @@ def faults(path: Path, text: str, banned: Iterable[Retired]) -> list[str]:
     return [
         f"{where}:{line}: {' '.join(each.words)}; the word is {each.term}"
         for line, each in sorted(offences(text, banned), key=lambda found: found[0])
-        if (" ".join(each.words), where) not in ALLOWED
+        if not any(allows(each, where))
     ]
+
+
+def allows(each: Retired, where: str) -> Iterator[tuple[str, str]]:
+    """The exceptions that let a word stand in a file."""
+    return (found for found in ALLOWED if found[0] == " ".join(each.words) and fnmatch(where, found[1]))
 
 
 ALL = tuple(retired(GLOSSARY.read_text(encoding="utf-8")))
@@ -170,8 +187,8 @@ def test_each_entry_has_a_sentence_and_says_who_uses_the_word() -> None:
 def test_each_allowance_is_needed() -> None:
     texts = {str(path.relative_to(ROOT)): names(path) for path in SOURCES}
     texts |= {str(path.relative_to(ROOT)): prose(path) for path in (*PAGES, *TRANSCRIPTS, *ASSETS)}
-    used = {(" ".join(each.words), where) for where, text in texts.items() for _, each in offences(text, ALL)}
-    assert [word for word in ALLOWED if word not in used] == []
+    used = {found for where, text in texts.items() for _, each in offences(text, ALL) for found in allows(each, where)}
+    assert [found for found in ALLOWED if found not in used] == []
 
 
 PLANTED = "### segment\n\nThe smallest unit.\n\n*Not*: atom, old story.\n\n*Not as a name*: cell.\n\n## Next\n"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import networks
+import networks
 
 ROOT = Path(__file__).parents[2]
 FAULTY = ROOT / "tests" / "faulty_engine"

@@ -122,7 +122,7 @@ def split(text: str, order: list[list[int]]) -> str:
     [
         (lambda n: [list(range(n - 1))], "node"),
         (lambda n: [list(range(n)), [0]], "leave it in one"),
-        (lambda n: [[0, n - 1], list(range(1, n - 1))], "wait for each other"),
+        (lambda n: [[0, n - 1], list(range(1, n - 1))], "depend on each other"),
     ],
     ids=["missing", "duplicate", "cyclic"],
 )

@@ -9,11 +9,11 @@ import onnx
 import pytest
 
 import intarsia
-from benchmarks import networks
-from benchmarks.networks.assembly import Assembly
+import networks
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.runtime.executors.branches import BranchExecutor
+from networks.assembly import Assembly
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3
@@ -97,4 +97,4 @@ def test_whether_branches_run_at_one_time_is_measured_if_nobody_says(path: Path,
             measured = compiled.report["search"]["measured"]
             voids.append(compiled.report["search"]["control_void"])
     assert settings[0] == settings[1]
-    assert measured <= voids[0]  # a race that was void is run again
+    assert measured <= voids[0]  # a benchmark that was void is run again

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.cost.timing.footprint import CALLS_FOR_P99
+from intarsia.cost.thresholds import PAIRED
 from tests.e2e.conftest import Run
 
 ORT = "onnxruntime -optimization-level=all"
@@ -40,7 +40,7 @@ def test_every_engine_has_its_memory_its_start_and_its_interval(saved: Path) -> 
         assert single["max_rel_error"] < 1e-3
     figures = found["figures"]
     assert figures["calls"] > 0
-    assert (figures["p99_ms"] is None) == (figures["calls"] < CALLS_FOR_P99)  # a slow machine has fewer
+    assert (figures["p99_ms"] is None) == (figures["calls"] < PAIRED.p99_calls)  # a slow machine has fewer
     if figures["p99_ms"] is not None:
         assert figures["p99_interval_ms"]["low"] <= figures["p99_ms"]
     assert found["recommendation"].startswith(("Ship", "No mix wins"))
@@ -50,7 +50,7 @@ def test_what_is_on_record_is_what_it_was(saved: Path, tiny: Path, intarsia: Cal
     limits = ("--fail-if", "p50>+400%", "--fail-if", "memory>+1%")
     done = intarsia(*demand(tiny, saved), "--baseline", saved / "c.json", *limits, "--json")
     judgement = json.loads(done.out)["judgement"]
-    is_void = json.loads((saved / "c.json").read_text())["search"]["control_void"]  # such a race is run again
+    is_void = json.loads((saved / "c.json").read_text())["search"]["control_void"]  # such a benchmark is run again
     assert is_void or [each["then"] == each["now"] for each in judgement["findings"]] == [True, True]
     assert done.code == judgement["exit_code"]
 

@@ -14,9 +14,7 @@ import onnxruntime
 import pytest
 
 import intarsia
-from benchmarks import networks
-from benchmarks.networks.probe import intermediate_of
-from benchmarks.networks.resnet_cut import cut
+import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
@@ -27,6 +25,8 @@ from intarsia.runtime.verify import deviation
 from intarsia.search.decision import decision
 from intarsia.search.single import single_engine
 from intarsia.target import KINDS, Target
+from networks.probe import intermediate_of
+from networks.resnet_cut import cut
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3
@@ -112,7 +112,7 @@ def test_resnet50_cut_by_hand_into_23_partitions_agrees(folder: Path, store: Pat
     plan = folder / "pieces.yaml"
     plan.write_text(dump_plan(Partitioning(partitions=tuple(parts)), RunSettings(threads=2)))
     with intarsia.compile(path, "onnxruntime", partition="manual", plan=plan, budget=30, store=store) as compiled:
-        assert compiled.plan.switches == 22
+        assert compiled.plan.transitions == 22
         assert [part["target"] for part in compiled.report["partitions"]] == [str(part.target) for part in parts]
         agrees(compiled, path)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import intarsia
-from benchmarks import networks
+import networks
 from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import FeedError
 from intarsia.graph import load_model

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import intarsia
-from benchmarks.networks import quantised
-from benchmarks.networks.quantised.answers import unoptimised
-from benchmarks.networks.quantised.faults import FAULTS, planted
 from intarsia.backends import registry
 from intarsia.errors import MismatchError
 from intarsia.graph import load_model
 from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.target.kinds import catalogue
+from networks import quantised
+from networks.quantised.answers import unoptimised
+from networks.quantised.faults import FAULTS, planted
 from tests.e2e.little_measuring import measure_little
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

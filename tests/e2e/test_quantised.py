@@ -9,13 +9,13 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import intarsia
-from benchmarks.networks import quantised
-from benchmarks.networks.quantised.answers import unoptimised
 from intarsia.cost.records.store import Store
 from intarsia.evaluation.verification import verify_artifact
 from intarsia.graph import load_model
 from intarsia.runtime.executors.feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import deviation
+from networks import quantised
+from networks.quantised.answers import unoptimised
 from tests.e2e.little_measuring import measure_little
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def agrees(compiled: intarsia.CompiledModel, expected: Arrays, feeds: Arrays, allowed: float) -> None:
-    """Each of the two may be off by what is allowed from what the model says."""
+    """Each of the two may differ by what is allowed from what the model says."""
     actual = compiled(feeds)
     assert set(actual) == set(expected)
     for output, value in expected.items():

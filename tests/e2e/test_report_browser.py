@@ -310,7 +310,7 @@ def test_a_click_on_a_node_tells_which_engine_and_why(show: Opener, mixed: str) 
     ):  # fmt: skip
         assert said in told
     opened.page.keyboard.press("Escape")
-    assert "2 parts, in running order" in opened.details()
+    assert "2 partitions, in running order" in opened.details()
 
 
 def test_search_by_keyboard(show: Opener, mixed: str) -> None:
@@ -506,7 +506,7 @@ def test_a_single_engine_is_one_part(show: Opener) -> None:
     _, graph = small()
     opened = show(render(ALONE, graph))
     assert opened.page.inner_text("h1") == "mnn alone"
-    assert "One part" in opened.details()
+    assert "One partition" in opened.details()
 
 
 def test_an_artifact_of_real_engines_is_run_and_shown(

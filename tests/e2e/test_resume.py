@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import networks
+import networks
 from tests.e2e.conftest import Run, command
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

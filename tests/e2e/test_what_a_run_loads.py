@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.installed import RUN
+from benchmarks.install_sizes import RUN
 from intarsia.config import RunSettings
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition, linear_order

@@ -299,7 +299,7 @@ def replace_lists(outcome: Any) -> Verdict:
 
 
 def ask(verdict: Verdict) -> None:
-    for name in verdict.raced:
+    for name in verdict.benchmarked:
         for asked in (verdict.latency, verdict.expected_ms, verdict.parts_ms, verdict.may_leave):
             asked(name)
         verdict.speedup(name, verdict.first)

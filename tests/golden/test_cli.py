@@ -37,7 +37,7 @@ COMMANDS = {
     "explain": "intarsia explain model.intarsia",
     "explain-verbose": "intarsia explain model.intarsia --verbose",
     "explain-alone": "intarsia explain alone.intarsia",
-    "explain-rough": "intarsia explain rough.intarsia",
+    "explain-reduced": "intarsia explain reduced_precision.intarsia",
     "explain-old": "intarsia explain old.intarsia",
     "explain-plan": "intarsia explain model.intarsia --plan",
     "run": "intarsia run model.intarsia --random --profile",

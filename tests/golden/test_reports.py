@@ -19,7 +19,7 @@ from intarsia.cli.comparison import print_comparison
 from intarsia.cli.tables import print_outcome
 from intarsia.report.comparison import Comparison
 from intarsia.report.page.page import render
-from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.report.reasons import ms
 
 RECORDED = sorted((Path(__file__).parent / "reports").glob("*.json"))
@@ -57,7 +57,7 @@ def page_names(plan: Json) -> tuple[str, ...]:
 
 
 def told(plan: Json) -> str:
-    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
+    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
 
 
 def figure(text: str, plan: Json) -> str:
@@ -109,26 +109,28 @@ def test_there_are_recorded_reports_of_several_kinds() -> None:
     assert len(found) >= 3
     assert any(each["mixes"] for each in found)
     assert any(each["reduced_precision"] for each in found)
-    assert any(not has_raced(plan) for each in found for plan in plans(each))
+    assert any(not was_benchmarked(plan) for each in found for plan in plans(each))
     assert {"won", "lost", "void"} <= {each["conclusion"] for each in found}
     assert any(each["conclusion"] == "won" and len(each["partitions"]) > 1 for each in found)
 
 
 def test_the_order_of_milliseconds_is_the_order_of_speeds(report: Json) -> None:
-    raced = [plan for plan in (*plans(report), *report["reduced_precision"]) if has_raced(plan)]
+    benchmarked = [plan for plan in (*plans(report), *report["reduced_precision"]) if was_benchmarked(plan)]
     best = next(plan for plan in report["singles"] if plan["target"] == report["best_single"])
     assert best["speed"] == 1.0
-    for plan in raced:
+    for plan in benchmarked:
         assert plan["speed"] * plan["latency_ms"] == pytest.approx(best["latency_ms"])
         gain = plan["speedup_vs_best_single"]
         assert gain is None or gain["low"] <= plan["speed"] == gain["median"] <= gain["high"]
-    assert sorted(raced, key=lambda plan: plan["latency_ms"]) == sorted(raced, key=lambda plan: -plan["speed"])
+    assert sorted(benchmarked, key=lambda plan: plan["latency_ms"]) == sorted(
+        benchmarked, key=lambda plan: -plan["speed"]
+    )
 
 
 def test_what_was_timed_apart_has_no_speed_and_stands_last(report: Json) -> None:
     listed = plans(report)
-    assert [has_raced(plan) for plan in listed] == sorted(map(has_raced, listed), reverse=True)
-    assert all(plan["speed"] is None for plan in listed if not has_raced(plan))
+    assert [was_benchmarked(plan) for plan in listed] == sorted(map(was_benchmarked, listed), reverse=True)
+    assert all(plan["speed"] is None for plan in listed if not was_benchmarked(plan))
 
 
 def test_the_parts_come_to_what_the_plan_takes(report: Json) -> None:

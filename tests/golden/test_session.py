@@ -30,7 +30,8 @@ SESSION = (
     "verify out/model.onnx",
 )
 NOISE = re.compile(
-    r"; the race is void: [^\n]*|^the race of these plans is void: [^\n]*\n|(?<= ms), [^;\n]* measured$", re.MULTILINE
+    r"; the benchmark is void: [^\n]*|^the benchmark of these plans is void: [^\n]*\n|(?<= ms), [^;\n]* measured$",
+    re.MULTILINE,
 )
 FIGURES = re.compile(r"\d{4}-\d\d-\d\d|-?\d+(\.\d+)*(e[-+]?\d+)?")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from intarsia import driver
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.devices import Constraint
 from intarsia.errors import ConfigError, Interrupted, MissingStageError, ModelError, PlanError
 from intarsia.partitioning import Partitioning, parse_plan
@@ -27,7 +29,7 @@ def _no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("something was about to be measured")
 
     monkeypatch.setattr(driver, "Measurer", measurer)
-    monkeypatch.setattr("intarsia.cost.worker.lock.PATIENCE_S", 0.05)
+    monkeypatch.setattr("intarsia.cost.worker.lock.PATIENCE", replace(PATIENCE, lock_s=0.05))
 
 
 def test_an_unknown_partitioning(tmp_path: Path) -> None:

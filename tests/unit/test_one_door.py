@@ -145,7 +145,7 @@ def test_another_way_is_found(line: str, tmp_path: Path) -> None:
     (tmp_path / "graph").mkdir()
     (tmp_path / "graph" / "file.py").write_text(f"def written():\n    {line}\n", encoding="utf-8")
     (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "door.py").write_text(line.replace("\n        ", "\n    "), encoding="utf-8")
+    (tmp_path / "files" / "writing.py").write_text(line.replace("\n        ", "\n    "), encoding="utf-8")
     found, _ = unforeseen(tmp_path, {})
     assert len(found) == 1
     assert found[0].startswith("graph/file.py:")

@@ -17,7 +17,7 @@ NOUNS = (
     "nodes", "options", "outputs", "parts", "partitions", "places", "processes", "providers", "records", "requests",
     "rounds", "sets", "stages", "transitions", "tags", "threads", "transfers",
 )  # fmt: skip
-AFTER_A_NUMBER = re.compile(rf" (?:more |unseen |logical )?(?:{'|'.join(NOUNS)})\b")
+AFTER_A_NUMBER = re.compile(rf" (?:more |validation |logical )?(?:{'|'.join(NOUNS)})\b")
 MORE_THAN_ONE = {
     ("graph/ranges.py", "buckets"),
     ("graph/reference/stages.py", "rounds"),

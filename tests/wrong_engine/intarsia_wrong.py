@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmarks.networks.quantised.faults import FAULTS, planted
 from intarsia.backends.contract import (
     Availability,
     Backend,
@@ -30,6 +29,7 @@ from intarsia.errors import CompileError
 from intarsia.graph import Graph, Node, SubModel
 from intarsia.spec import Enum, Option
 from intarsia.target import Target, engine_kind
+from networks.quantised.faults import FAULTS, planted
 
 WRONG = engine_kind(
     "wrong",

@@ -16,9 +16,10 @@ from intarsia.backends.contract import (
     Gap,
     Slot,
     Traits,
+    border_rows,
+    by_copy,
     guard,
     guarded,
-    signature_rows,
     signatures,
 )
 from intarsia.backends.contract.node_facts import inner_operators, words
@@ -84,7 +85,7 @@ class ReferenceBackend(Backend):
         return EngineArtifact(
             files={"model.onnx": content},
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta=border_rows(model),
         )
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
@@ -124,18 +125,8 @@ class _Evaluation(Executable):
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Every call evaluates, then copies."""
-        evaluator, weights, names = self._evaluator, self._weights, list(outputs)
-
-        def call() -> None:
-            feeds = {name: value.array if isinstance(value, Slot) else value for name, value in inputs.items()}
-            for name, result in zip(names, evaluator.run(names, {**weights, **feeds}), strict=True):
-                place = outputs[name]
-                if isinstance(place, Slot):
-                    place.array = result
-                else:
-                    place[...] = result
-
-        return guarded(call, _NAME)
+        evaluator, weights = self._evaluator, self._weights
+        return guarded(by_copy(lambda names, feeds: evaluator.run(names, {**weights, **feeds}), inputs, outputs), _NAME)
 
     def close(self) -> None:
         """Drop the evaluator."""

@@ -52,7 +52,7 @@ def bench(
 
     All are compared with the first, or with the first engine that --against names (such as onnxruntime, or any spec of
     one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
-    itself is off by more than 2 %, or its 95 % interval by more than 10 %, nothing is said to be faster or slower.
+    itself differs from 1 by more than 2 %, or its 95 % interval by more than 10 %, nothing is called faster or slower.
     """
     from intarsia.evaluation.benchmark import benchmark
     from intarsia.runtime import Artifact
@@ -86,8 +86,8 @@ def _report(found: Benchmark) -> Json:
 def _plan(found: Benchmark, name: str) -> Json:
     verdict = found.verdict
     facts: Json = {"name": name, "targets": found.targets[name]}
-    if name not in verdict.raced:
-        stage, reason = verdict.failed.get(name, ("run", "it did not race"))
+    if name not in verdict.benchmarked:
+        stage, reason = verdict.failed.get(name, ("run", "it was not benchmarked"))
         return facts | {"failure": {"stage": stage, "reason": reason}}
     tail, footprint = verdict.tails[name], verdict.footprints[name]
     return facts | {

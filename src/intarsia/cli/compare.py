@@ -53,7 +53,7 @@ def compare(
 ) -> None:
     """Time MODEL on every engine, each with its best options, and recommend one.
 
-    Each engine has the same threads. What is close to the best races it in turns, in fresh processes.
+    Each engine has the same threads. What is close to the best is benchmarked with it in turns, in fresh processes.
 
     With --fail-if the exit code is 6 if a limit is broken beyond the noise, 7 if the noise hides whether it is, 8 if
     the baseline is of another machine, or of other engines or threads, and 0 if all limits are kept.

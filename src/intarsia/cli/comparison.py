@@ -11,7 +11,7 @@ import click
 
 from intarsia.cli.console import print_table, print_text
 from intarsia.cli.tables import failed
-from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.report.reasons import NOTHING, ms, void
 from intarsia.wording import counted
 
@@ -35,7 +35,7 @@ class Column:
 
 
 def print_comparison(report: Json, *, verbose: bool = False) -> None:
-    """Every plan with what it costs beside time: those that raced, those timed apart, and why others could not run.
+    """Every plan with what it costs beside time: those of the benchmark, those timed apart, and why others did not run.
 
     Fits 100 columns; ``verbose`` adds columns and the mixes that were left out.
     """
@@ -66,7 +66,7 @@ def _legend(timed: Sequence[Json]) -> str:
     if calls:
         fewest, most = min(calls), max(calls)
         notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {counted(fewest, 'call')}")
-    if not all(map(has_raced, timed)):
+    if not all(map(was_benchmarked, timed)):
         notes.append("~ timed apart, at another moment than the rest")
     said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
     return "\n".join(filter(None, (said, "; ".join(notes))))
@@ -94,7 +94,7 @@ def _ms(value: float | None) -> str:
 
 
 def _latency(plan: Json) -> str:
-    return f"{'' if has_raced(plan) else '~'}{_ms(plan['latency_ms'])}"
+    return f"{'' if was_benchmarked(plan) else '~'}{_ms(plan['latency_ms'])}"
 
 
 def _interval(plan: Json) -> str:

@@ -207,7 +207,7 @@ measuring_options = (
         "--max-error",
         type=Share(),
         metavar="E",
-        help="What outputs may be off by, as a share of their length; allows 8 bits. [default: fp32 only]",
+        help="Error that outputs may have, as a share of their length; allows 8 bits. [default: fp32 only]",
     ),
     click.option(
         "--strict",

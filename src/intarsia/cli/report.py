@@ -30,7 +30,9 @@ RANDOM_SEED = 0
 @click.command(short_help="Write an artifact's report as one HTML page.")
 @click.argument("source", metavar="ARTIFACT|REPORT.json", type=FILE)
 @click.option("-o", "--output", metavar="OUT", type=FILE, help=f"The page. [default: ./ARTIFACT{SUFFIX}]")
-@click.option("--run", is_flag=True, help="Also run the artifact on random inputs, and show what each part takes now.")
+@click.option(
+    "--run", is_flag=True, help="Also run the artifact on random inputs, and show what each partition takes now."
+)
 @trust_options
 @json_option
 @verbose_option

@@ -125,4 +125,4 @@ def _print(report: Mapping[str, Any]) -> None:
             (str(i), step["target"], str(step["nodes"]), ms(step["ms"])) for i, step in enumerate(steps, start=1)
         ]
         total = ms(sum(step["ms"] for step in steps))
-        print_table(("part", "target", "nodes", "ms"), [*rows_ms, ("", "sum", "", total)], numbers=("nodes", "ms"))
+        print_table(("partition", "target", "nodes", "ms"), [*rows_ms, ("", "sum", "", total)], numbers=("nodes", "ms"))

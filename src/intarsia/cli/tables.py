@@ -10,19 +10,19 @@ import click
 from intarsia.cli.buckets import print_buckets
 from intarsia.cli.console import print_table, print_text
 from intarsia.report.needs import needs_told
-from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.report.reasons import (
     NOTHING,
     about_ms,
     decision,
     figures,
-    for_partition,
     in_precision,
     ms,
     opportunity,
     percent,
+    runner_up,
     signed_ms,
-    switches,
+    transitions,
     void,
 )
 from intarsia.wording import counted
@@ -32,7 +32,7 @@ MOST_PARTS = 8
 """Rows before the rest is only counted, so that all fits one screen."""
 _NO_FAILURES = {
     "capability": "refused",
-    "first look": "first look",
+    "prefilter": "prefilter",
     "interrupted": "interrupted",
     "memory": "memory",
     "no time": "no time",
@@ -46,7 +46,7 @@ Row = tuple[str, str, str, str]
 
 
 def print_plans(report: Json, *, verbose: bool = False) -> None:
-    """Every plan that raced, fastest first, what was timed apart, and the engines that could not run it, with why."""
+    """Every benchmarked plan, fastest first, what was timed apart, and the engines that could not run it, with why."""
     mixes = report.get("mixes", ())
     shown = [*report.get("reduced_precision", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
     timed = ranked((*report["singles"], *shown))
@@ -73,7 +73,7 @@ def _single_row(single: Json, report: Json) -> Row:
 def _mix_row(mix: Json) -> Row:
     gain, failure = mix.get("speedup_vs_best_single"), mix.get("failure")
     remarks = [
-        switches(mix["transitions"]),
+        transitions(mix["transitions"]),
         "" if gain is None else f"{gain['low']:.2f} to {gain['high']:.2f}",
         _unraced(mix) if failure is None else f"failed at {failure['stage']}: {failure['reason']}",
     ]
@@ -85,12 +85,12 @@ def _mix_row(mix: Json) -> Row:
 
 
 def _unraced(plan: Json) -> str:
-    """Its figure is of another time than those of the plans that raced each other."""
-    return "" if has_raced(plan) else "timed apart"
+    """Its figure is of another time than those of the plans that were benchmarked with each other."""
+    return "" if was_benchmarked(plan) else "timed apart"
 
 
 def _latency(plan: Json) -> str:
-    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
+    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
 
 
 def _engines(targets: Sequence[str]) -> str:
@@ -139,7 +139,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
 
 def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
     shown = set(range(len(parts))) if verbose else _costliest(parts)
-    compared = any(for_partition(part) != NOTHING for part in parts)
+    compared = any(runner_up(part) != NOTHING for part in parts)
     placed = any((part.get("device") or _HOST) != _HOST for part in parts)
     rows: list[tuple[str, ...]] = [
         (
@@ -151,18 +151,18 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
             ms(part["measured_ms"]),
             percent(part.get("share")),
             ms(part.get("transition_ms")),
-            *((for_partition(part),) if compared else ()),
+            *((runner_up(part),) if compared else ()),
         )
         for number, part in enumerate(parts)
         if number in shown
     ]
-    header = ("part", "target", *(("device",) if placed else ()), *_FIGURES, *(("runner-up",) if compared else ()))
+    header = ("partition", "target", *(("device",) if placed else ()), *_FIGURES, *(("runner-up",) if compared else ()))
     print_table(header, rows, numbers=_FIGURES)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
-        click.echo(f"{counted(len(parts) - len(shown), 'more part')}, {percent(rest)} together (--verbose)")
+        click.echo(f"{counted(len(parts) - len(shown), 'more partition')}, {percent(rest)} together (--verbose)")
     if any(part.get("runners_up") for part in parts):
-        print_text("ms; runner-up: this part on it (the whole plan more or less); ~ is an estimate")
+        print_text("ms; runner-up: this partition on it (the whole plan more or less); ~ is an estimate")
 
 
 def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
@@ -181,7 +181,7 @@ def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
         )
         for each in shown
     ]
-    header = ("transfer", "way", "part", "read by", "bytes", "took")
+    header = ("transfer", "way", "partition", "read by", "bytes", "took")
     click.echo()
     print_table(header, rows, numbers=header[4:])
     if len(shown) < len(transfers):
@@ -203,7 +203,7 @@ def _print_alternatives(parts: Sequence[Json]) -> None:
             rows.append(("", each["target"], about_ms(each), plan, ""))
         rows += [("", each["target"], NOTHING, NOTHING, each["reason"]) for each in part.get("not_chosen", ())]
     click.echo()
-    print_table(("part", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
+    print_table(("partition", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
 
 
 def _print_segments(report: Json) -> None:

@@ -65,7 +65,7 @@ class RunSettings:
         parallel: Whether partitions that do not depend on each other run at one time, each on its share of the threads.
         pipeline: How a stream of requests is driven; ``None`` for one request after the other, each on all threads.
             A single call is not concerned.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
+        max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
         verified: Whether answers further off than that are refused. A plan of which nothing could be shown to be right
             ships without.
     """
@@ -105,8 +105,8 @@ class SearchSettings:
         min_flops: Least floating-point work of such a partition.
         max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
             what the best single engine does.
-        survey: Whether engines that did not race are loaded once more, for their memory and cold start.
-        max_error: What outputs may be off by, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
+        footprints: Whether engines that were not benchmarked are loaded once more, for their memory and cold start.
+        max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
         strict: Whether a model is refused that no engine could be shown to answer rightly; else the best one ships,
             and that is said.
     """
@@ -118,7 +118,7 @@ class SearchSettings:
     min_nodes: int = 1
     min_flops: int = 0
     max_memory: int | None = None
-    survey: bool = False
+    footprints: bool = False
     max_error: float | None = None
     strict: bool = False
 

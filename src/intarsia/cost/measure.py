@@ -19,6 +19,7 @@ from intarsia.cost.records.record import Failure, Key, Measurement, Outcome, fro
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.evaluate import Answers, answers, failure_of
 from intarsia.cost.reference.stage_check import StageCheck, check_stages
+from intarsia.cost.thresholds import DURATIONS, PAIRED, PATIENCE
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.timetable import Timetable
 from intarsia.cost.worker.client import WorkerClient, ask_twice
@@ -52,17 +53,12 @@ from intarsia.target.detect import devices_here
 log = logging.getLogger(__name__)
 PROTOCOL = 2
 """Part of every key: raised when the way of measuring changes, so that old figures are not mixed with new ones."""
-PROFILE_RUNS = 5
 JUDGING = 1
 """Part of the keys of models that round inside: raised when their answers are judged in another way."""
 NAMING = 2
 """Of `node_times`, counted up when it puts kernels down to other nodes: what was recorded before is asked for again."""
-PATIENCE_S = 25.0
 INTERRUPTED = "interrupted"
 """Stage of a `Failure` of what was not measured when a compile was interrupted; it is not recorded."""
-SECONDS_PER_GIGABYTE = 40.0
-ANY_S = 0.2
-"""What measuring the smallest partition takes."""
 
 
 class Measurer:
@@ -98,7 +94,7 @@ class Measurer:
         self._workers: dict[RunSettings, WorkerClient] = {}
         self._known: dict[str, Outcome] = {}
         weight_bytes = sum(weight.nbytes for weight in graph.weights.values())
-        self.timeout_s = PATIENCE_S + SECONDS_PER_GIGABYTE * weight_bytes / 1e9
+        self.timeout_s = PATIENCE.partition_s + PATIENCE.partition_s_per_gigabyte * weight_bytes / 1e9
         facts = {"graph": fingerprint_of(graph), "machine": this_machine().fingerprint}
         self.time = Timetable(deadline, store, facts, watch, weight_bytes)
 
@@ -315,7 +311,9 @@ class Measurer:
             self.time.whole_s([registry.engine_of(partition.target)]) * self._share_of(partition)
             for partition in partitions
         ]
-        return ANY_S + sum(own) + (0.0 if self._alike(settings) in self._workers else self.time.process_s)
+        return (
+            DURATIONS.partition_s + sum(own) + (0.0 if self._alike(settings) in self._workers else self.time.process_s)
+        )
 
     def _share_of(self, partition: Partition) -> float:
         return len(partition.nodes) / max(1, len(self.graph.nodes))
@@ -414,7 +412,7 @@ class Measurer:
 
     def _inspect(self, partition: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any] | None:
         """What is kept of what an engine tells; ``None`` if it did not come to telling, by no fault of its own."""
-        request = Inspect(workload=Workload.of((partition,), settings), runs=PROFILE_RUNS)
+        request = Inspect(workload=Workload.of((partition,), settings), runs=PAIRED.profile_runs)
         answer = ask_twice(self._worker(settings), request, self.timeout_s)
         if isinstance(answer, Failed) and not answer.cause.is_lasting:
             self.noted((partition,), failure_of(answer, "inspect"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from intarsia.devices.constraint import Constraint
+from intarsia.disjoint_sets import DisjointSets
 from intarsia.target import VirtualDevice
 
 SHOWN = 8
@@ -65,7 +66,7 @@ class DeviceUnification:
     """Places by number, in sets that share a device: the join of the devices of all pins in the set."""
 
     def __init__(self, count: int) -> None:
-        self._root = list(range(count))
+        self._sets = DisjointSets(count)
         self._size = [1] * count
         self._device = [VirtualDevice()] * count
         self._pins: list[list[Pin]] = [[] for _ in range(count)]
@@ -73,15 +74,15 @@ class DeviceUnification:
 
     def device(self, place: int) -> VirtualDevice:
         """What is known about the device of a place; parts may be free."""
-        return self._device[self._find(place)]
+        return self._device[self._sets.find(place)]
 
     def pins(self, place: int) -> Sequence[Pin]:
         """The constraints that reached its set."""
-        return self._pins[self._find(place)]
+        return self._pins[self._sets.find(place)]
 
     def pin(self, pin: Pin) -> bool:
         """Put a place on a device; ``False``, and nothing changes, if it is known to be on another."""
-        root = self._find(pin.place)
+        root = self._sets.find(pin.place)
         joined = self._device[root].join(pin.device)
         if joined is None:
             return False
@@ -97,7 +98,7 @@ class DeviceUnification:
             second: The other.
             why: Why they share a device, as messages write it between the two.
         """
-        keep, gone = self._find(first), self._find(second)
+        keep, gone = self._sets.find(first), self._sets.find(second)
         if keep == gone:
             return True
         joined = self._device[keep].join(self._device[gone])
@@ -105,7 +106,7 @@ class DeviceUnification:
             return False
         if self._size[keep] < self._size[gone]:
             keep, gone = gone, keep
-        self._root[gone] = keep
+        self._sets.merge(keep, gone)
         self._size[keep] += self._size[gone]
         self._device[keep] = joined
         self._pins[keep] += self._pins[gone]
@@ -140,12 +141,6 @@ class DeviceUnification:
             steps.append((why, end))
             end = before
         return steps[::-1]
-
-    def _find(self, place: int) -> int:
-        while self._root[place] != place:
-            self._root[place] = self._root[self._root[place]]
-            place = self._root[place]
-        return place
 
 
 def conflict_text(found: ConflictPath, name: Callable[[int], str]) -> str:

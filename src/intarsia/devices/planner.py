@@ -67,18 +67,18 @@ def plan_devices(
         (value, resolved.coupling(value, producer) if value.producer is None or copy_ok(value) else Coupling.ONE)
         for value, producer in ((value, places.producer(value)) for value in places.values())
     ]
-    sets = DeviceUnification(places.count)
-    conflicts = list(_settle(sets, places, resolved, couplings, together))
-    problems += (conflict_text(sets.explain(conflict), places.name) for conflict in conflicts[:SHOWN])
+    unification = DeviceUnification(places.count)
+    conflicts = list(_settle(unification, places, resolved, couplings, together))
+    problems += (conflict_text(unification.explain(conflict), places.name) for conflict in conflicts[:SHOWN])
     if problems:
         more = [f"and {len(conflicts) - SHOWN} more conflicts"] if len(conflicts) > SHOWN else []
         raise ConfigError("\n".join([*problems, *more]))
-    _flow(sets, places, resolved, couplings)
-    return _plan(sets, places, config)
+    _flow(unification, places, resolved, couplings)
+    return _plan(unification, places, config)
 
 
 def _settle(
-    sets: DeviceUnification,
+    unification: DeviceUnification,
     places: Places,
     resolved: ResolvedConstraints,
     couplings: Iterable[tuple[Value, Coupling]],
@@ -86,7 +86,7 @@ def _settle(
 ) -> Iterator[Conflict]:
     """What must hold; yields each conflict."""
     for pin in resolved.pins:
-        if not sets.pin(pin):
+        if not unification.pin(pin):
             yield Conflict(first=pin.place, second=pin.place, pin=pin)
     kept = ((*pair, "stays with") for ids in together for pair in pairwise(sorted(places.nodes[id_] for id_ in ids)))
     ones = (
@@ -97,12 +97,15 @@ def _settle(
         for reader in (places.readers(value) if value.name in resolved.fixed else value.consumers)
     )
     for first, second, why in (*kept, *ones):
-        if not sets.unite(first, second, why):
+        if not unification.unite(first, second, why):
             yield Conflict(first=first, second=second, why=why)
 
 
 def _flow(
-    sets: DeviceUnification, places: Places, resolved: ResolvedConstraints, couplings: list[tuple[Value, Coupling]]
+    unification: DeviceUnification,
+    places: Places,
+    resolved: ResolvedConstraints,
+    couplings: list[tuple[Value, Coupling]],
 ) -> None:
     """What should hold where it can. From the last value to the first, so that each constraint reaches far back."""
     results = set(places.outputs.values())
@@ -111,25 +114,25 @@ def _flow(
             # A result that nobody constrains is wherever it is computed; one that is constrained gets a copy.
             flows = reader not in resolved.ends if reader in results else coupling is Coupling.FLOW
             if flows and coupling is not Coupling.TRY:
-                sets.unite(places.producer(value), reader, value.name)
+                unification.unite(places.producer(value), reader, value.name)
     for value, coupling in couplings:
         if coupling is Coupling.TRY:
             for reader in places.readers(value):
-                sets.unite(places.producer(value), reader, value.name)
+                unification.unite(places.producer(value), reader, value.name)
 
 
-def _plan(sets: DeviceUnification, places: Places, config: CompilationConfig) -> DevicePlan:
+def _plan(unification: DeviceUnification, places: Places, config: CompilationConfig) -> DevicePlan:
     @cache
     def completed(device: VirtualDevice) -> VirtualDevice:
         return complete(config, device)
 
-    device = [completed(sets.device(place)) for place in range(places.count)]
+    device = [completed(unification.device(place)) for place in range(places.count)]
     return DevicePlan(
         nodes=MappingProxyType({node.id: device[node.index] for node in places.graph.nodes}),
         inputs=MappingProxyType({name: device[place] for name, place in places.inputs.items()}),
         outputs=MappingProxyType({name: device[place] for name, place in places.outputs.items()}),
         copies=tuple(_copies(places, device)),
-        reasons=MappingProxyType({node.id: _reason(sets, node.index) for node in places.graph.nodes}),
+        reasons=MappingProxyType({node.id: _reason(unification, node.index) for node in places.graph.nodes}),
     )
 
 
@@ -140,6 +143,6 @@ def _copies(places: Places, device: list[VirtualDevice]) -> Iterator[Copy]:
         yield from (Copy(value=value.name, source=source, destination=end) for end in wanted if end != source)
 
 
-def _reason(sets: DeviceUnification, place: int) -> str:
-    pins = sets.pins(place)
+def _reason(unification: DeviceUnification, place: int) -> str:
+    pins = unification.pins(place)
     return str(pins[0].constraint) if pins else "no constraint reaches it, so it is on the default device"

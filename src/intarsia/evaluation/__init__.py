@@ -1,1 +1,1 @@
-"""What a finished artifact is worth: verified against the reference, raced, timed again."""
+"""What a finished artifact is worth: verified against the reference, benchmarked, timed again."""

@@ -12,6 +12,7 @@ from intarsia.backends.contract import Signature
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference_io import VALUES, record_values
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.client import WorkerClient
@@ -30,7 +31,6 @@ from intarsia.runtime.executors.feeds import describe, graph_feeds
 from intarsia.search.decision.prediction import failure_error
 from intarsia.target import Target
 
-PATIENCE_S = 300.0
 _ROUNDS_SHARE = 0.7
 """Of the budget; the rest goes into starting processes."""
 
@@ -144,7 +144,7 @@ def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, numbe
     path = folder / f"against-{number}.intarsia"
     with WorkerClient(folder, load_environment([registry.engine_of(target)], settings)) as worker:
         request = Write(workload=Workload.of([whole], settings), path=str(path))
-        answer = worker.ask(request, PATIENCE_S)
+        answer = worker.ask(request, PATIENCE.artifact_s)
     if not isinstance(answer, Written):
         raise failure_error(whole, failure_of(answer, "write"))
     return Contender(name=str(target), path=path, plan=plan_of(graph, [whole], settings), trust=OWN)

@@ -10,6 +10,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.reference import reference_values
 from intarsia.cost.reference.reference_io import VALUES
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.cost.worker.protocol import Failed, Open
@@ -20,8 +21,6 @@ from intarsia.runtime import Bucket
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.environment import load_environment
 from intarsia.search.decision.prediction import failure_error
-
-PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,7 @@ def check_ends(
             link = folder / VALUES
             link.unlink(missing_ok=True)
             link.symlink_to(values, target_is_directory=True)
-            answer = ask_twice(worker, Open(path=str(path), trust=OWN), PATIENCE_S)
+            answer = ask_twice(worker, Open(path=str(path), trust=OWN), PATIENCE.bucket_s)
             if isinstance(answer, Failed):
                 stated = ", ".join(f"{name}={size}" for name, size in sizes.items())
                 failure = Failure(stage=answer.stage, reason=f"at {stated}: {answer.reason}", cause=answer.cause)

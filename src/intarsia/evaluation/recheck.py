@@ -28,11 +28,11 @@ class Timing:
 
     Attributes:
         ms: Milliseconds a call.
-        then_ms: What it took when it was compiled; ``None`` if it did not race.
+        then_ms: What it took when it was compiled; ``None`` if it was not benchmarked.
         single: For a plan of several parts, the engine that was the fastest one alone then; ``None`` if none was.
         single_ms: What that takes here; ``None`` if it was not timed.
         speedup: How many times as fast the plan is as that engine.
-        shown: What that shows of the plan against the engine alone; ``None`` if they did not race.
+        shown: What that shows of the plan against the engine alone; ``None`` if they were not benchmarked.
         is_slower: Whether the engine alone was shown to be faster than the plan.
         untimed: Why the engine alone was not timed.
     """
@@ -93,7 +93,7 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
     )
     if single in verdict.failed:
         return replace(timing, untimed=verdict.failed[single][1])
-    if single not in verdict.raced:
+    if single not in verdict.benchmarked:
         return timing
     shown = verdict.compared(name, single)
     return replace(
@@ -109,5 +109,7 @@ def _best_single(report: Mapping[str, Any]) -> str:
     """The engine that was the fastest one alone, with its options; an empty text if none was."""
     ran = [single for single in report["singles"] if single.get("latency_ms") is not None]
     named = [single for single in ran if single["target"] == report.get("best_single")]
-    best = min(named or ran, key=lambda single: (not single.get("raced", True), single["latency_ms"]), default=None)
+    best = min(
+        named or ran, key=lambda single: (not single.get("benchmarked", True), single["latency_ms"]), default=None
+    )
     return "" if best is None else str(best["tuned"])

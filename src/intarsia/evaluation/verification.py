@@ -20,6 +20,7 @@ from intarsia.cost.reference.reference_io import (
     recorded_tolerances,
     recorded_values,
 )
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Failed, Open, Opened, Respond, Responded
@@ -35,8 +36,6 @@ from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.verify import Deviation, deviations, distances
 from intarsia.search.decision.prediction import failure_error
 from intarsia.target import Target
-
-PATIENCE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +157,11 @@ def _type_oracle(artifact: Artifact) -> Target | None:
 
 
 def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path, results: Path) -> Check:
-    opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), PATIENCE_S)
+    opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), PATIENCE.artifact_s)
     is_wrong = isinstance(opened, Failed) and opened.stage == "verify"
     if not isinstance(opened, Opened) and not is_wrong:
         raise failure_error(artifact.plan.partitions[0], failure_of(opened, "open"))
-    answer = worker.ask(Respond(folder=str(results)), PATIENCE_S)
+    answer = worker.ask(Respond(folder=str(results)), PATIENCE.artifact_s)
     if not isinstance(answer, Responded):
         raise failure_error(artifact.plan.partitions[0], failure_of(answer, "respond"))
     names = [value.name for value in artifact.plan.outputs]

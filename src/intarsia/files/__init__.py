@@ -1,11 +1,19 @@
-"""The one door through which files are written, folders for a while, and folders for what can be made again."""
+"""The only way in which files are written, folders for a while, and folders for what can be made again."""
 
 from intarsia.files.arrays import save_array
 from intarsia.files.caches import cache_folder, own_cache, temporary_cache
-from intarsia.files.door import check_place, is_regular, make_folder, place_file, place_folder, replace_file, replacing
 from intarsia.files.failures import disk_told, is_of_disk, output_error
 from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
 from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root
+from intarsia.files.writing import (
+    check_place,
+    is_regular,
+    make_folder,
+    place_file,
+    place_folder,
+    replace_file,
+    replacing,
+)
 
 __all__ = [
     "DRAFT",

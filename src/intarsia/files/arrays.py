@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from intarsia.files.door import replacing
+from intarsia.files.writing import replacing
 
 if TYPE_CHECKING:
     import numpy as np

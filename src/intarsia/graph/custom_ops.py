@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def custom_op_values(graph: Graph) -> tuple[str, ...]:
     """What such operators compute, in the graph's order."""
-    foreign = (node for node in graph.nodes if not defs.has(node.op_type, node.domain))
-    return tuple(name for node in foreign for name in node.outputs if name)
+    custom = (node for node in graph.nodes if not defs.has(node.op_type, node.domain))
+    return tuple(name for node in custom for name in node.outputs if name)
 
 
 def unknown_values(graph: Graph) -> tuple[str, ...]:

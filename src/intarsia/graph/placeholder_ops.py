@@ -17,16 +17,16 @@ from intarsia.graph.submodel import SubModel
 if TYPE_CHECKING:
     from intarsia.graph.parts import Value
 
-DOMAIN, OP_TYPE = "intarsia", "PartitionMessage"
-"""What the node of a hole is called. Its inputs and outputs are the partition's, in its order."""
+DOMAIN, OP_TYPE = "intarsia", "Partition"
+"""A placeholder's operator, which `backends/native/partition_op.cpp` registers; it has the partition's inputs and
+outputs."""
 
 
 def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
-    """The model with a node for each partition in the place of the partition's nodes, and without weights only they
-    read.
+    """The model with one placeholder instead of each partition's nodes, without the weights that only these read.
 
-    Each node's attribute ``piece`` is the partition's position, ``dims`` the shapes of its outputs, one after the
-    other, each as its rank followed by its dimensions.
+    A placeholder's attribute ``partition`` is the partition's position. Its ``dims`` are the shapes of the outputs, one
+    after the other, each as its rank followed by its dimensions.
 
     Raises:
         PlanError: A partition has an output of unknown shape, or partitions depend on each other in a circle.
@@ -47,7 +47,7 @@ def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
 
 def _placeholder(number: int, partition: SubModel) -> Node:
     inputs, outputs = ([value.name for value in side] for side in (partition.inputs, partition.outputs))
-    name = f"piece_{number}"
+    name = f"partition_{number}"
     dims = [number for value in partition.outputs for number in _described(value)]
     proto = onnx.helper.make_node(OP_TYPE, inputs, outputs, name=name, domain=DOMAIN, partition=number, dims=dims)
     return Node(
@@ -67,7 +67,7 @@ def _placeholder(number: int, partition: SubModel) -> Node:
 
 def _described(value: Value) -> tuple[int, ...]:
     if value.shape is None:
-        raise PlanError(f"the shape of {value.name} is only known after it was computed: it cannot leave a hole")
+        raise PlanError(f"the shape of {value.name} is only known after it was computed: no placeholder can give it")
     return (len(value.shape), *value.shape)
 
 

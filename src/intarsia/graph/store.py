@@ -107,8 +107,8 @@ def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Gr
         graph = build(model, weights)
     except ModelError:
         raise
-    except Exception as foreign:  # of a graph that nobody checked, the libraries for ONNX raise whatever comes of it
-        raise ModelError(f"the stored graph is damaged: {foreign or type(foreign).__name__}") from foreign
+    except Exception as raised:  # of a graph that nobody checked, the libraries for ONNX raise whatever comes of it
+        raise ModelError(f"the stored graph is damaged: {raised or type(raised).__name__}") from raised
     graph.memo["weight_index"] = tuple((name, *place) for name, place in places.items())
     return graph
 

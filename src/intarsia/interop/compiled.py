@@ -25,7 +25,7 @@ from intarsia.files import cache_folder
 from intarsia.graph.bind import Shapes
 from intarsia.graph.reading.interface import digest_of
 from intarsia.runtime import Artifact, CompiledModel, this_machine, thread_budget
-from intarsia.runtime.artifact.artifact import VERSION
+from intarsia.runtime.artifact.manifest import VERSION
 from intarsia.runtime.artifact.trust import OWN, Trust
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ def compiled(source: str | os.PathLike[str] | bytes, settings: Settings) -> Comp
             log.warning("%s", told)
             held.pop_all()
             return model
-    _tidy(folder, path)
+    _remove_old(folder, path)
     return CompiledModel(Artifact(path, OWN))
 
 
@@ -170,7 +170,7 @@ def _found(path: Path, settings: Settings) -> CompiledModel | None:
     return model
 
 
-def _tidy(folder: Path, newest: Path) -> None:
+def _remove_old(folder: Path, newest: Path) -> None:
     """Remove what was not used for longest while there is too much."""
     kept = {path: path.stat() for path in folder.glob(f"*{_SUFFIX}")}
     total = sum(facts.st_size for facts in kept.values())

@@ -1,6 +1,6 @@
-"""Neighbouring stretches of a line, merged until few unlike ones are left; equal pairs are merged everywhere at once.
+"""Neighbouring regions of a line, merged until few unlike ones are left; equal pairs are merged everywhere at once.
 
-Knows nothing of graphs: what a stretch is like, and what crosses between two, is said by
+Knows nothing of graphs: what a region is like, and what crosses between two, is said by
 `intarsia.partitioning.segments`.
 """
 
@@ -20,7 +20,7 @@ CHANGE_WEIGHT = 32.0
 WIDEST = 4
 """More crossing values than this make a boundary no worse, so that wide graphs are shared out as well."""
 SMALL = 16.0
-"""A boundary is kept for its worth alone if it parts two stretches of a quarter of the mean work."""
+"""A boundary is kept for its worth alone if it parts two regions of a quarter of the mean work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Region:
     Attributes:
         work: How much they have to do, above 0.
         by_character: Work of each kind of kernel.
-        likeness: Stretches of equal likeness are the same computation.
+        likeness: Regions of equal likeness are the same computation.
     """
 
     work: float
@@ -47,14 +47,14 @@ class Chain:
     Moffat, "Offline Dictionary-Based Compression", 1999), which finds what a network repeats.
     """
 
-    def __init__(self, stretches: Sequence[Region], boundaries: Sequence[Cut]) -> None:
-        count = len(stretches)
+    def __init__(self, regions: Sequence[Region], boundaries: Sequence[Cut]) -> None:
+        count = len(regions)
         numbers: dict[Hashable, int] = {}
-        self._kind: list[int] = [numbers.setdefault(region.likeness, len(numbers)) for region in stretches]
+        self._kind: list[int] = [numbers.setdefault(region.likeness, len(numbers)) for region in regions]
         self._numbers = numbers
         self._alike = Counter(self._kind)
-        self._work = [region.work for region in stretches]
-        self._by_character = [dict(region.by_character) for region in stretches]
+        self._work = [region.work for region in regions]
+        self._by_character = [dict(region.by_character) for region in regions]
         self._cut = list(boundaries)
         self._end = list(range(1, count + 1))
         self._next: list[int] = [*range(1, count), -1]
@@ -65,10 +65,10 @@ class Chain:
             self._link(region)
 
     def coalesced(self, unlike: int, most: int) -> list[int]:
-        """For each stretch that is left, the number of those it began with up to its end.
+        """For each region that is left, the number of those it began with up to its end.
 
         Merges until there are at most ``unlike`` different ones and ``most`` in all, and beyond that where a boundary
-        parts no two stretches of some size.
+        parts no two regions of some size.
         """
         left = len(self._end)
         small = (sum(self._work) / unlike) ** 2 / SMALL
@@ -104,7 +104,7 @@ class Chain:
         return self._kind[region], self._kind[self._next[region]]
 
     def _weighed(self, region: int) -> tuple[float, int, int]:
-        """Worth of the boundary behind a stretch; of equals, the one with most bytes goes first, then the first."""
+        """Worth of the boundary behind a region; of equals, the one with most bytes goes first, then the first."""
         cut = self._cut[self._end[region] - 1]
         worth = self._work[region] * self._work[self._next[region]]
         worth *= CHANGE_WEIGHT if self._changes(region) else 1.0

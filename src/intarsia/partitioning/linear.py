@@ -1,6 +1,6 @@
 """The graph as a line: a depth-first order of its nodes, and the places to cut it with what crosses there.
 
-Any stretch of a topological order is convex, so a stretch between two cuts is a partition that needs no further check.
+Any run of a topological order is convex, so a run between two cuts is a partition that needs no further check.
 """
 
 from __future__ import annotations

@@ -221,8 +221,8 @@ def _check_runnable(graph: Graph, labels: Sequence[int], titles: Sequence[str]) 
     second = min(after[first] & cycle)
     value = _crossing(graph, labels, first, second)
     raise PlanError(
-        f"{titles[first]} and {titles[second]} wait for each other: the second reads {value!r} of the first, and the "
-        "first reads, at once or through others, what the second computes; move nodes, or split one of the partitions"
+        f"{titles[first]} and {titles[second]} depend on each other: the second reads {value!r} from the first, and "
+        "the first needs, directly or through others, a value of the second; move nodes, or split one of them"
     )
 
 

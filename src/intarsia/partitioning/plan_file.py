@@ -45,7 +45,7 @@ class PlanFile:
         embed: Whether partitions run inside one engine's session.
         parallel: Whether partitions that do not depend on each other run at one time.
         pipeline: How a stream of requests is driven.
-        max_error: What outputs may be off by where partitions compute in less than fp32.
+        max_error: The error that outputs may have where partitions compute in less than fp32.
         devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
     """
 

@@ -10,24 +10,18 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from intarsia.disjoint_sets import DisjointSets
+
 if TYPE_CHECKING:
     from intarsia.graph import Graph
 
 
 def join(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     """Labels of ``count`` things after each pair was put together."""
-    root = list(range(count))
-
-    def find(thing: int) -> int:
-        while root[thing] != thing:
-            root[thing] = root[root[thing]]
-            thing = root[thing]
-        return thing
-
+    sets = DisjointSets(count)
     for one, other in pairs:
-        first, second = sorted((find(one), find(other)))
-        root[second] = first
-    return renumber([find(thing) for thing in range(count)])
+        sets.merge(sets.find(one), sets.find(other))
+    return renumber(sets.representatives())
 
 
 def renumber(labels: Iterable[int]) -> list[int]:
@@ -91,7 +85,7 @@ def strong_components(after: Sequence[set[int]]) -> list[int]:
                 index[part] = low[part] = visited
                 visited += 1
                 open_parts.append(part)
-            deeper = _next_validation(part, successors, index, low, component)
+            deeper = _next_open(part, successors, index, low, component)
             if deeper is not None:
                 path.append((deeper, iter(after[deeper])))
                 continue
@@ -105,7 +99,7 @@ def strong_components(after: Sequence[set[int]]) -> list[int]:
     return renumber(component)
 
 
-def _next_validation(
+def _next_open(
     part: int, successors: Iterable[int], index: list[int], low: list[int], component: list[int]
 ) -> int | None:
     for successor in successors:
@@ -129,7 +123,7 @@ class Contraction:
         for part, successors in enumerate(after):
             for successor in successors:
                 self._before[successor].add(part)
-        self._root = list(range(len(after)))
+        self._merged = DisjointSets(len(after))
         self._order = runnable_order(after)
         self._place = [0] * len(after)
         for place, part in enumerate(self._order):
@@ -137,25 +131,20 @@ class Contraction:
 
     def labels(self) -> list[int]:
         """The merged part of each original part."""
-        return renumber(self._find(part) for part in range(len(self._root)))
+        return renumber(self._merged.representatives())
 
     def contract(self, kinds: Sequence[object]) -> None:
         """Merge neighbours of equal kind (``None`` never merges) until none is left that can merge."""
+        find = self._merged.find
         changed = True
         while changed:
             changed = False
             for part in [part for part in self._order if part >= 0 and kinds[part] is not None]:
-                here = self._find(part)
+                here = find(part)
                 # The nearest first: a path around it would otherwise refuse the farther ones for good.
                 for earlier in sorted(self._before[here], key=self._place.__getitem__, reverse=True):
-                    if kinds[earlier] == kinds[here] and self._merge(self._find(earlier), self._find(here)):
+                    if kinds[earlier] == kinds[here] and self._merge(find(earlier), find(here)):
                         changed = True
-
-    def _find(self, part: int) -> int:
-        while self._root[part] != part:
-            self._root[part] = self._root[self._root[part]]
-            part = self._root[part]
-        return part
 
     def _merge(self, first: int, second: int) -> bool:
         """Make one part of two, of which ``first`` is the earlier; ``False`` if a path leads around."""
@@ -198,7 +187,7 @@ class Contraction:
             self._place[part] = place
 
     def _absorb(self, keep: int, gone: int) -> None:
-        self._root[gone] = keep
+        self._merged.merge(keep, gone)
         for links, back in ((self._after, self._before), (self._before, self._after)):
             for part in links[gone]:
                 back[part].discard(gone)

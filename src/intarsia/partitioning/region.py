@@ -46,7 +46,7 @@ def boundaries(graph: Graph, ids: Collection[str]) -> Boundary:
 
 
 def is_convex(graph: Graph, ids: Collection[str]) -> bool:
-    """Whether no path leaves the set and comes back; takes time of the stretch from its first to its last node."""
+    """Whether no path leaves the set and comes back; takes time of the run from its first to its last node."""
     inside = {graph.node(id_).index for id_ in ids}
     if not inside:
         return True

@@ -30,6 +30,6 @@ def restrict(capabilities: Mapping[E, Capability], plan: DevicePlan) -> dict[E, 
 
 
 def split_at_places(partitions: Iterable[tuple[str, ...]], plan: DevicePlan) -> tuple[tuple[str, ...], ...]:
-    """Stretches of a linear order, such as `segments`, each cut wherever the next node is on another device."""
+    """Runs of a linear order, such as `segments`, each cut wherever the next node is on another device."""
     places = plan.places
     return tuple(tuple(run) for partition in partitions for _, run in groupby(partition, key=places.__getitem__))

@@ -1,4 +1,4 @@
-"""Segments: the linear order of the graph, cut at narrow places into stretches of like work, equal blocks alike.
+"""Segments: the linear order of the graph, cut at narrow places into runs of like work, equal blocks alike.
 
 They are the segments of the search, which tries each run of consecutive segments on each engine. How stretches are
 merged is left to `intarsia.partitioning.chain`.
@@ -44,7 +44,7 @@ FOLLOWERS = ACTIVATIONS | {
 KERNELS = frozenset({"conv", "matmul"})
 
 NODE_SHARE = 1e-3
-"""Work of a node that does none, as a share of the mean: keeps long stretches of such nodes from counting nothing."""
+"""Work of a node that does none, as a share of the mean: keeps long runs of such nodes from counting nothing."""
 
 REPEATS = 3
 """Segments in all may be this many times the greatest number of unlike ones: repeated blocks are measured once."""
@@ -58,11 +58,11 @@ def character(node: Node) -> str:
 def segments(
     graph: Graph, limit: int, weight: Callable[[Node], float], crossing_ok: CrossingOk | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Split the linear order into at most ``limit`` unlike stretches of like work, at narrow cuts.
+    """Split the linear order into at most ``limit`` unlike regions of like work, at narrow cuts.
 
     Starts from every narrow cut, but those between a kernel and what is computed along with it, and merges; see
-    `Chain`. Equal stretches are cut alike, so that of a network of equal blocks one is measured; with them there may
-    be `REPEATS` times as many stretches.
+    `Chain`. Equal regions are cut alike, so that of a network of equal blocks one is measured; with them there may
+    be `REPEATS` times as many regions.
 
     Args:
         graph: The graph.
@@ -77,7 +77,7 @@ def segments(
     boundaries = [cut for cut in narrow if not follows[cut.position]]
     ends = [*(cut.position for cut in boundaries), len(order)]
     partitions = [order[start:end] for start, end in pairwise((0, *ends))]
-    chain = Chain(_stretches(graph, partitions, weight), boundaries)
+    chain = Chain(_regions(graph, partitions, weight), boundaries)
     left = chain.coalesced(limit, REPEATS * limit)
     return tuple(order[start:end] for start, end in pairwise((0, *(ends[place - 1] for place in left))))
 
@@ -85,14 +85,14 @@ def segments(
 def coarser(
     graph: Graph, partitions: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
 ) -> list[tuple[int, ...]]:
-    """For each limit, which segments begin a stretch of a coarser division, merged as `segments` does; the first is 0.
+    """For each limit, which segments begin a region of a coarser division, merged as `segments` does; the first is 0.
 
     A smaller limit gives some of the places that a larger one gives.
 
     Args:
         graph: The graph.
         partitions: Its segments, in linear order.
-        limits: Greatest numbers of unlike stretches, at least 1.
+        limits: Greatest numbers of unlike regions, at least 1.
         weight: Work of a node, in any unit.
     """
     if not partitions:
@@ -100,11 +100,11 @@ def coarser(
     at = {cut.position: cut for cut in cuts(graph, crossing_ok=lambda _: True)}
     ends = list(accumulate(map(len, partitions)))
     boundaries = [at.get(end) or Cut(position=end, crossing=(), nbytes=0) for end in ends[:-1]]
-    stretches = _stretches(graph, partitions, weight)
-    return [(0, *Chain(stretches, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
+    regions = _regions(graph, partitions, weight)
+    return [(0, *Chain(regions, boundaries).coalesced(limit, REPEATS * limit)[:-1]) for limit in limits]
 
 
-def _stretches(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
+def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
     parts = [[graph.node(id_) for id_ in partition] for partition in partitions]
     amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
     least = (sum(map(sum, amounts)) / (sum(map(len, parts)) or 1) or 1.0) * NODE_SHARE

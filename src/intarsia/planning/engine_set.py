@@ -26,7 +26,7 @@ _CUSTOM_OPS = "custom-ops"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Team:
+class EngineSet:
     """Engines that take part.
 
     Attributes:
@@ -40,7 +40,9 @@ class Team:
     config: CompilationConfig
 
     @classmethod
-    def of(cls, graph: Graph, config: CompilationConfig, engines: Iterable[Engine], devices: DevicePlan | None) -> Team:
+    def of(
+        cls, graph: Graph, config: CompilationConfig, engines: Iterable[Engine], devices: DevicePlan | None
+    ) -> EngineSet:
         """Ask each engine what it takes of the graph, and of that keep what is planned on devices it serves."""
         engines = tuple(engines)
         found: dict[Engine, Capability] = {target: _capability(graph, target) for target in leaves(engines)}

@@ -49,7 +49,7 @@ from intarsia.partitioning import (
     with_precision,
 )
 from intarsia.planning.availability import missing_engines, missing_stages
-from intarsia.planning.engine_set import Engine, Team, absence, leaves, present, tells, with_custom_ops, without
+from intarsia.planning.engine_set import Engine, EngineSet, absence, leaves, present, tells, with_custom_ops, without
 from intarsia.planning.problem import Problem
 from intarsia.runtime import thread_budget
 from intarsia.target import Target, VirtualDevice
@@ -105,7 +105,7 @@ class Compilation:
     """
 
     graph: Graph
-    team: Team
+    engine_set: EngineSet
     problem: Problem
     run: RunSettings
     given: Divided
@@ -130,15 +130,15 @@ class Compilation:
         """The innermost configuration that a partition came from."""
         path = self.given.paths.get(partition.nodes[0])
         if path is None or partition not in self.given.partitioning.partitions:
-            return self.team.config_of(partition.target)
-        return path[-1].config if path else self.team.config
+            return self.engine_set.config_of(partition.target)
+        return path[-1].config if path else self.engine_set.config
 
     @property
     def _device_names(self) -> Mapping[str, str] | None:
         if self.devices is None:
             return None
         labels: dict[VirtualDevice, str] = {}
-        for label, device in self.team.config.devices.items():
+        for label, device in self.engine_set.config.devices.items():
             labels.setdefault(device, label)
         return {id_: labels.get(device) or str(device) for id_, device in self.devices.nodes.items()}
 
@@ -160,11 +160,11 @@ def plan_compilation(request: Request) -> Compilation:
     devices = _device_plan(graph, config, resolved)
     graph = _carrying(graph, config, resolved)
     missing = (*missing_stages(config), *missing_engines(described, request.plan, devices))
-    team, given, missing = _divided(graph, config, described, missing, request, devices)
+    engine_set, given, missing = _divided(graph, config, described, missing, request, devices)
     return Compilation(
         graph=graph,
-        team=team,
-        problem=_problem(graph, team, request.search, run, devices),
+        engine_set=engine_set,
+        problem=_problem(graph, engine_set, request.search, run, devices),
         run=run,
         given=given,
         ways=_ways(run, request.plan),
@@ -290,16 +290,18 @@ def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine
     return (*found, *(target for target in named if target not in known))
 
 
-def _problem(graph: Graph, team: Team, search: SearchSettings, run: RunSettings, devices: DevicePlan | None) -> Problem:
+def _problem(
+    graph: Graph, engine_set: EngineSet, search: SearchSettings, run: RunSettings, devices: DevicePlan | None
+) -> Problem:
     segments = segments_of(graph, prune=search.prune)
-    kinds = {target.kind.name for target in team.config.flatten()}
+    kinds = {target.kind.name for target in engine_set.config.flatten()}
     return Problem(
         graph=graph,
-        targets=team.targets,
-        capabilities={target: team.capabilities[target] for target in team.targets},
+        targets=engine_set.targets,
+        capabilities={target: engine_set.capabilities[target] for target in engine_set.targets},
         settings=search,
         threads=run.threads,
-        named=frozenset(target for target in team.targets if target.kind.name in kinds),
+        named=frozenset(target for target in engine_set.targets if target.kind.name in kinds),
         segments=segments if devices is None else split_at_places(segments, devices),
         places=None if devices is None else devices.places,
     )
@@ -312,12 +314,12 @@ def _divided(
     missing: tuple[str, ...],
     request: Request,
     devices: DevicePlan | None,
-) -> tuple[Team, Divided, tuple[str, ...]]:
+) -> tuple[EngineSet, Divided, tuple[str, ...]]:
     """The engines that are here and their plan. Where they do not do, all that are described, and what is missing."""
 
-    def divided(several: tuple[Engine, ...]) -> tuple[Team, Divided]:
-        team = Team.of(graph, config, _with_plan(several, request.plan), devices)
-        return team, _given(graph, team, request, devices)
+    def divided(several: tuple[Engine, ...]) -> tuple[EngineSet, Divided]:
+        engine_set = EngineSet.of(graph, config, _with_plan(several, request.plan), devices)
+        return engine_set, _given(graph, engine_set, request, devices)
 
     if missing:
         return *divided(described), missing
@@ -328,13 +330,17 @@ def _divided(
         if not absent:
             raise
         try:
-            team, given = divided(described)
+            engine_set, given = divided(described)
         except NoCoverError:
             raise error from None
-        return team, given, (*absent, f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}")
+        return (
+            engine_set,
+            given,
+            (*absent, f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}"),
+        )
 
 
-def _given(graph: Graph, team: Team, request: Request, devices: DevicePlan | None) -> Divided:
+def _given(graph: Graph, engine_set: EngineSet, request: Request, devices: DevicePlan | None) -> Divided:
     places = None if devices is None else devices.places
     if request.plan is not None:
         parts: list[tuple[Target, tuple[str, ...]]] = [(p.target, p.nodes) for p in request.plan.partitions]
@@ -343,7 +349,7 @@ def _given(graph: Graph, team: Team, request: Request, devices: DevicePlan | Non
         checked = Partitioning.of(graph, parts, places=places)
         return Divided(partitioning=_with_precision(graph, checked, request.plan), paths={})
     search = request.search
-    return divide(graph, team.engines, team.capabilities, search.min_nodes, search.min_flops, places=places)
+    return divide(graph, engine_set.engines, engine_set.capabilities, search.min_nodes, search.min_flops, places=places)
 
 
 def _with_precision(graph: Graph, partitioning: Partitioning, plan: PlanFile) -> Partitioning:

@@ -28,7 +28,7 @@ def partitions_json(job: Compilation, decision: Decision, alternatives: Alternat
             "predicted_ms": chosen.predicted_ms[place],
             "measured_ms": measured[place],
             "share": _share(measured, place) or _share(chosen.predicted_ms, place),
-            **_standing(of_partitions[place]),
+            **_alternatives_json(of_partitions[place]),
         }
         for place, partition in enumerate(chosen.partitions)
     ]
@@ -40,9 +40,9 @@ def _share(times: Sequence[float | None], place: int) -> float | None:
     return None if mine is None or len(known) < len(times) or not sum(known) else mine / sum(known)
 
 
-def _standing(for_partition: Alternatives) -> dict[str, Any]:
+def _alternatives_json(alternatives: Alternatives) -> dict[str, Any]:
     return {
-        "transition_ms": for_partition.transition_ms,
+        "transition_ms": alternatives.transition_ms,
         "runners_up": [
             {
                 "target": str(alternative.target),
@@ -50,11 +50,9 @@ def _standing(for_partition: Alternatives) -> dict[str, Any]:
                 "is_measured": alternative.is_measured,
                 "plan_ms": alternative.plan_ms,
             }
-            for alternative in for_partition.runners_up
+            for alternative in alternatives.runners_up
         ],
-        "not_chosen": [
-            {"target": str(target), "reason": reason} for target, reason in for_partition.not_chosen.items()
-        ],
+        "not_chosen": [{"target": str(target), "reason": reason} for target, reason in alternatives.not_chosen.items()],
     }
 
 
@@ -68,7 +66,7 @@ def opportunities_json(chosen: Candidate, alternatives: AlternativeCosts) -> lis
             "target": str(opportunity.target),
             "segments": [opportunity.start, opportunity.end],
             "gain_ms": opportunity.gain_ms,
-            "transitions": opportunity.switches,
+            "transitions": opportunity.transitions,
             "transition_ms": opportunity.transition_ms,
         }
         for opportunity in alternatives.opportunities(engines.pop())

@@ -8,7 +8,7 @@ from typing import Any
 
 from intarsia.cost.timing.verdict import Shown
 from intarsia.report.needs import needs_told
-from intarsia.report.ranking import has_raced, ranked
+from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.report.reasons import megabytes, ms
 from intarsia.search.decision.conclusion import Conclusion
 
@@ -40,7 +40,7 @@ _SHARED = (
     "machine",
 )
 _NO_WIN = (Conclusion.LOST, Conclusion.NO_DIFFERENCE)
-"""Mixes raced, and none was shown to be faster."""
+"""Mixes were benchmarked, and none was shown to be faster."""
 LEAN = 0.8
 """An engine as fast as the best that needs less than this share of its memory is worth a word."""
 
@@ -128,7 +128,7 @@ def _engine(part: Json) -> str:
 
 
 def _latency(plan: Json) -> str:
-    return f"{'' if has_raced(plan) else '~'}{ms(plan['latency_ms'])}"
+    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
 
 
 def _has_failed(plan: Json) -> bool:

@@ -19,7 +19,7 @@ def plan_figures(
         name: The plan's.
         verdict: The paired benchmark's figures; they come first.
         footprint: What processes found that loaded the plan.
-        tuned: Times of another moment, for a plan that did not race.
+        tuned: Times of another moment, for a plan that was not benchmarked.
     """
     tail = verdict.tails.get(name)
     p99 = None if tail is None else tail.p99
@@ -37,7 +37,7 @@ def plan_figures(
 
 
 def _interval(name: str, verdict: Verdict, tuned: Measurement | None) -> dict[str, float] | None:
-    if name in verdict.raced:
+    if name in verdict.benchmarked:
         return _ends(verdict.latency(name))
     return _ends(tuned.interval) if tuned is not None and tuned.is_complete else None
 

@@ -1,4 +1,4 @@
-"""In what order plans are listed: by the one race that they were in, and behind it what was timed apart from it."""
+"""In what order plans are listed: those of the one benchmark, and behind them those timed apart from it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ Json = Mapping[str, Any]
 
 
 def ranked(plans: Iterable[Json]) -> list[Json]:
-    """The plans that have a time: first those that raced, then those timed at other moments; each the fastest first."""
+    """The plans that have a time: first those of the benchmark, then those timed apart; each the fastest first."""
     timed = [plan for plan in plans if plan.get("latency_ms") is not None]
-    return sorted(timed, key=lambda plan: (not has_raced(plan), plan["latency_ms"]))
+    return sorted(timed, key=lambda plan: (not was_benchmarked(plan), plan["latency_ms"]))
 
 
-def has_raced(plan: Json) -> bool:
-    """Whether its time is of the race; of what older reports do not tell, it is."""
-    return bool(plan.get("raced", True))
+def was_benchmarked(plan: Json) -> bool:
+    """Whether its time is of the benchmark; of what older reports do not tell, it is."""
+    return bool(plan.get("benchmarked", True))

@@ -28,7 +28,7 @@ NEEDED = frozenset(
 )
 """What every report of a compile has, however old."""
 
-_NOTHING_SHOWN = {"no difference shown": "no difference shown", "void": "the race is void, so nothing is shown"}
+_NOTHING_SHOWN = {"no difference shown": "no difference shown", "void": "the benchmark is void, so nothing is shown"}
 
 Json = Mapping[str, Any]
 
@@ -76,12 +76,12 @@ def in_precision(part: Json) -> str:
 
 
 def accuracy(report: Json) -> Iterator[str]:
-    """What each output is off by on inputs that decided nothing."""
+    """The error of each output on the validation set."""
     found = report.get("accuracy")
     if not found:
         return
     told = ", ".join(f"{name} {error:.2g} (mean {found['mean'][name]:.2g})" for name, error in found["worst"].items())
-    yield f"error on {counted(found['inputs'], 'unseen input')}: {told}; {found['max_error']:g} is allowed"
+    yield f"error on {counted(found['inputs'], 'validation input')}: {told}; {found['max_error']:g} is allowed"
 
 
 def figures(report: Json) -> Iterator[str]:
@@ -101,7 +101,7 @@ def figures(report: Json) -> Iterator[str]:
     known = "" if error is None else f"; largest relative error {error:.2g}{_allowed(report)}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
     way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
-    yield f"{_switches(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
+    yield f"{_transitions(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
     yield from accuracy(report)
     if footprint := _footprint(report):
         yield footprint
@@ -121,7 +121,7 @@ def _allowed(report: Json) -> str:
 def void(report: Json) -> Iterator[str]:
     """What goes with every table of speeds that show nothing."""
     if report["search"].get("control_void"):
-        yield "the race of these plans is void: no speed here shows that one is faster"
+        yield "the benchmark of these plans is void: no speed here shows that one is faster"
 
 
 def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _ended(search: Json, budget_s: float | None) -> str:
     return f"the search used up {whose}"
 
 
-def for_partition(part: Json) -> str:
+def runner_up(part: Json) -> str:
     """The first of a part's alternatives, or why there is none."""
     for each in part.get("runners_up", ()):
         plan = "" if each["plan_ms"] is None else f" ({signed_ms(each['plan_ms'])})"
@@ -178,7 +178,7 @@ def signed_ms(value: float) -> str:
     return f"{'+' if value >= 0 else '-'}{ms(abs(value))}"
 
 
-def switches(count: int) -> str:
+def transitions(count: int) -> str:
     """So many transitions."""
     return counted(count, "transition", "transitions")
 
@@ -191,10 +191,10 @@ def _predicted(report: Json) -> str:
     return f"predicted {ms(predicted)} ms, {percent(abs(off), 1)} {'more' if off > 0 else 'less'} than measured"
 
 
-def _switches(report: Json) -> str:
+def _transitions(report: Json) -> str:
     costs = [part["transition_ms"] for part in report["partitions"] if part.get("transition_ms") is not None]
     paid = f" ({ms(sum(costs))} ms together)" if costs and len(costs) == len(report["partitions"]) - 1 else ""
-    return switches(report["transitions"]) + paid
+    return transitions(report["transitions"]) + paid
 
 
 def _footprint(report: Json) -> str:
@@ -220,8 +220,8 @@ def megabytes(count: float) -> str:
 def _control(search: Json) -> str:
     control = search.get("control")
     why = search.get("void_reason") or "it left 2 %"
-    void = f"; the race is void: {why}" if search["control_void"] else ""
-    kept = "; the race is of an earlier compile, from the store" if search.get("race_replayed") else ""
+    void = f"; the benchmark is void: {why}" if search["control_void"] else ""
+    kept = "; the benchmark is of an earlier compile, from the store" if search.get("benchmark_replayed") else ""
     if control is None:
         return f"control:{void.removeprefix(';')}" if void else ""
     return f"control: the plan to beat against itself {control['median']:.3f} ({_interval(control)}){void}{kept}"

@@ -1,7 +1,7 @@
 """What a compile measured and decided, as the one JSON object that users, files and renderers share.
 
-Each plan has one figure of milliseconds, whoever shows it. Those of plans that raced are of one race, and speeds are
-their ratios; a plan that did not race has what it took when it was tuned, and no speed: that was another moment.
+Each plan has one figure of milliseconds, whoever shows it. The figures of one benchmark belong together, and speeds are
+their ratios. A plan that was not benchmarked has what it took when it was tuned, at another moment, and no speed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from intarsia.report.moved import transfers_json
 from intarsia.report.needs import needs_json
 from intarsia.report.plan_figures import plan_figures
 from intarsia.runtime import this_machine
-from intarsia.runtime.plan import switches
+from intarsia.runtime.plan import transitions
 from intarsia.runtime.verify import TOLERANCE
 from intarsia.search import CollageResult, Decision, Mix, Single
 from intarsia.search.precision.reduced_precision import ReducedPrecision
@@ -43,19 +43,19 @@ def compile_report(
     seconds: float,
     measured: int,
     cached: int,
-    surveyed: Mapping[str, Footprint] | None = None,
+    others: Mapping[str, Footprint] | None = None,
     remarks: Sequence[str] = (),
     announced: tuple[float, str] | None = None,
     left_out: Mapping[str, Failure] | None = None,
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
-    ``surveyed`` are the footprints of plans that did not race, ``remarks`` what is to be known of the comparison;
+    ``others`` are the footprints of plans that were not benchmarked, ``remarks`` what is to be known of the comparison;
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
     ``left_out`` are failures that no engine is to blame for, by the targets that ran: they are kept nowhere but here.
     """
     chosen, verdict = decision.chosen, decision.verdict
-    footprints = {**(surveyed or {}), **verdict.footprints}
+    footprints = {**(others or {}), **verdict.footprints}
     latency = _latency(chosen.name, verdict)
     alternatives = AlternativeCosts(job.problem, singles, collage)
     mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
@@ -71,7 +71,7 @@ def compile_report(
         "strategy": job.problem.settings.partition,
         "seed": job.problem.settings.seed,
         "budget_s": job.problem.settings.budget_s,
-        "config": str(job.team.config),
+        "config": str(job.engine_set.config),
         "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
         "devices": None if job.devices is None else job.devices.export(),
         "latency_ms": latency,
@@ -95,7 +95,7 @@ def compile_report(
         "partitions": partitions_json(job, decision, alternatives),
         "transfers": transfers_json(job, decision),
         "opportunities": opportunities_json(chosen, alternatives),
-        "transitions": switches(chosen.partitions),
+        "transitions": transitions(chosen.partitions),
         "spin": chosen.settings.spin.value,
         "embed": chosen.settings.embed,
         "parallel": chosen.settings.parallel,
@@ -122,7 +122,7 @@ def compile_report(
             "control_void": verdict.is_void,
             "void_reason": _void_reason(verdict),
             "control": _control(decision),
-            "race_replayed": verdict.is_replayed,
+            "benchmark_replayed": verdict.is_replayed,
         },
         "threads": chosen.settings.threads,
         "max_memory": job.problem.settings.max_memory,
@@ -157,21 +157,21 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
             "repro": single.outcome.repro,
         }
         return {"target": name, "failure": failure}
-    for_partition = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
-    if not for_partition:
+    working = [candidate for candidate in single.candidates if candidate.name not in verdict.failed]
+    if not working:
         stage, reason = verdict.failed[single.candidates[0].name]
         cause = verdict.causes.get(single.candidates[0].name, Cause.ENGINE).value
         return {"target": name, "failure": {"stage": stage, "reason": reason, "cause": cause, "repro": None}}
-    raced = {c.name: verdict.expected_ms(c.name) for c in for_partition if c.name in verdict.raced}
-    best = min(for_partition, key=lambda candidate: raced.get(candidate.name, inf))
-    latency = raced.get(best.name, best.total_ms)
+    benchmarked = {c.name: verdict.expected_ms(c.name) for c in working if c.name in verdict.benchmarked}
+    best = min(working, key=lambda candidate: benchmarked.get(candidate.name, inf))
+    latency = benchmarked.get(best.name, best.total_ms)
     return {
         "target": name,
         "tuned": str(best.partitions[0].target),
         "spin": best.settings.spin.value,
         "latency_ms": latency,
         "speed": _speed(best, decision),
-        "raced": best.name in raced,
+        "benchmarked": best.name in benchmarked,
         "speedup_vs_best_single": None if best == decision.best_single else _interval(_speedup(best, decision)),
         "shown_vs_best_single": _shown(best, decision),
         "max_rel_error": _finite(single.outcome.error),
@@ -184,17 +184,17 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
 
 def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:
     plan, verdict = mix.candidate, decision.verdict
-    raced = plan.name in verdict.raced
-    latency = verdict.expected_ms(plan.name) if raced else mix.measured_ms
+    benchmarked = plan.name in verdict.benchmarked
+    latency = verdict.expected_ms(plan.name) if benchmarked else mix.measured_ms
     failure = verdict.failed.get(plan.name)
     return {
         "name": plan.name,
         "targets": [str(partition.target) for partition in plan.partitions],
-        "transitions": switches(plan.partitions),
+        "transitions": transitions(plan.partitions),
         "predicted_ms": plan.total_ms,
         "latency_ms": latency,
         "speed": _speed(plan, decision),
-        "raced": raced,
+        "benchmarked": benchmarked,
         "max_rel_error": _finite(verdict.errors.get(plan.name)),
         "speedup_vs_best_single": _interval(_speedup(plan, decision)),
         "shown_vs_best_single": _shown(plan, decision),
@@ -211,15 +211,15 @@ def _reduced(reduced: ReducedPrecision, decision: Decision) -> dict[str, Any]:
 
 
 def _speedup(plan: Candidate, decision: Decision) -> Interval | None:
-    """Against the best single engine, if both raced."""
+    """Against the best single engine, if both were benchmarked."""
     best = decision.best_single
-    if best is None or not {best.name, plan.name} <= decision.verdict.raced:
+    if best is None or not {best.name, plan.name} <= decision.verdict.benchmarked:
         return None
     return decision.verdict.speedup(plan.name, best.name)
 
 
 def _speed(plan: Candidate, decision: Decision) -> float | None:
-    """How many times as fast as the best single engine, if both raced: figures of two moments tell nothing."""
+    """How many times as fast as the best single engine, if both were benchmarked together."""
     gain = _speedup(plan, decision)
     return None if gain is None else gain.median
 
@@ -237,7 +237,7 @@ def _why_allowed(allowed: float | None, graph: Graph) -> str | None:
 
 
 def _shown(plan: Candidate, decision: Decision) -> str | None:
-    """What the race shows of it against the best single engine; ``None`` of that engine itself, and without a race."""
+    """What the benchmark shows of it against the best single engine; ``None`` for that engine, and without one."""
     best = decision.best_single
     if best is None or best.name == plan.name or _speedup(plan, decision) is None:
         return None
@@ -252,11 +252,11 @@ def _prediction(predicted_ms: float | None, latency: Mapping[str, float] | None)
 
 
 def _void_reason(verdict: Verdict) -> str | None:
-    """Why the race shows nothing."""
+    """Why the benchmark shows nothing."""
     if not verdict.is_void:
         return None
     is_noise = CONTROL_NAME in verdict.rounds_ms and not verdict.control_holds
-    return out_by(verdict.control) if is_noise else "the race did not come to its end"
+    return out_by(verdict.control) if is_noise else "the benchmark did not come to its end"
 
 
 def _control(decision: Decision) -> dict[str, float] | None:

@@ -1,8 +1,9 @@
 """Plans that run: buffers, threads, executors, the artifact file, verification."""
 
-from intarsia.runtime.artifact.artifact import Artifact, attach_report, write_artifact, write_buckets
+from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.export import export
 from intarsia.runtime.artifact.machine import Machine, this_machine
+from intarsia.runtime.artifact.writing import attach_report, write_artifact, write_buckets
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.build import Build, build, can_embed, load_build, load_steps, main_places, weights_of
 from intarsia.runtime.executors.executor import Executor

@@ -324,11 +324,11 @@ class CompiledModel(Forkable):
         self.close()
 
     def __repr__(self) -> str:
-        return summary.as_text(self)
+        return summary.as_text(self._artifact)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        return summary.as_html(self)
+        return summary.as_html(self._artifact)
 
 
 def load(

@@ -61,9 +61,9 @@ class Plan:
         return tuple(dict.fromkeys(registry.engine_of(step.target) for step in self.steps))
 
     @property
-    def switches(self) -> int:
+    def transitions(self) -> int:
         """How often one engine hands over to another during one run."""
-        return switches(self.partitions)
+        return transitions(self.partitions)
 
     @property
     def fingerprint(self) -> str:
@@ -104,7 +104,7 @@ def _precise(step: Step) -> tuple[object, ...]:
     return () if step.precision is None else (step.precision.facts(),)
 
 
-def switches(partitions: Iterable[Partition]) -> int:
+def transitions(partitions: Iterable[Partition]) -> int:
     """How often one engine hands over to another."""
     return sum(a != b for a, b in pairwise(partition.target.kind.name for partition in partitions))
 

@@ -12,29 +12,23 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from intarsia import errors
 from intarsia.errors import ArtifactError, BackendError, IntarsiaError
+from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.known import digest_of, known_digest, remember
-
-if TYPE_CHECKING:
-    from intarsia.runtime.artifact.artifact import Artifact
-    from intarsia.runtime.artifact.trust import Trust
+from intarsia.runtime.artifact.trust import Trust
 
 LIMIT_S = 60.0
 """Seconds that it may take, for a small file."""
 BYTES_PER_S = 2**20
 """Each such part of the file may take one second more: to be built anew for this machine, at worst."""
 _LAST_WORDS = 400
-_MARK = "\x00"
-"""Before what is told to the parent: the digest of what was loaded and run, or that it failed."""
-_FAILED = "failed "
-_RUNS = 3
-_PROGRAM = "from intarsia.runtime.rehearsal import main; main()"
+MARK = "\x00"
+"""Before the answer of the process: the digest of what was loaded and run, or `FAILED` and the error as JSON."""
+FAILED = "failed "
+_PROGRAM = "from intarsia.runtime.rehearsal_process import main; main()"
 
 
 def rehearse(artifact: Artifact) -> None:
@@ -52,13 +46,13 @@ def rehearse(artifact: Artifact) -> None:
     process = _played(path, artifact.trust, LIMIT_S + len(content) / BYTES_PER_S)
     if process is None:
         raise ArtifactError(f"{path}: engines do not finish loading it; it is damaged, or was made to break them")
-    _, mark, told = process.stdout.decode(errors="replace").rpartition(_MARK)
+    _, mark, answer = process.stdout.decode(errors="replace").rpartition(MARK)
     if not mark or process.returncode:
         raise ArtifactError(f"{path}: {_end(process)} when this is loaded; it is damaged, or was made to break engines")
-    if told.startswith(_FAILED):
-        raise _error(path, *json.loads(told.removeprefix(_FAILED)))
+    if answer.startswith(FAILED):
+        raise _error(path, *json.loads(answer.removeprefix(FAILED)))
     digest = digest_of(content)
-    if told != digest:
+    if answer != digest:
         raise ArtifactError(f"{path}: it was changed while it was looked at; load it again")
     remember(path, digest)
 
@@ -96,43 +90,3 @@ def _end(process: subprocess.CompletedProcess[bytes]) -> str:
         return f"an engine ends with {signal.Signals(-process.returncode).name}"
     words = process.stderr[-_LAST_WORDS:].decode(errors="replace").strip()
     return f"an engine ends its process with status {process.returncode}" + (f" ({words})" if words else "")
-
-
-def main() -> None:
-    """Load the artifact that is named and run it, for the parent."""
-    answer = os.dup(1)  # engines print to the descriptor
-    os.dup2(2, 1)
-    told = _acted(Path(sys.argv[1]), allow=sys.argv[2:])
-    os.write(answer, f"{_MARK}{told}".encode())
-
-
-def _acted(path: Path, allow: Sequence[str]) -> str:
-    import numpy as np
-
-    from intarsia.runtime.artifact.artifact import Artifact
-    from intarsia.runtime.artifact.trust import Trust
-    from intarsia.runtime.executors.feeds import random_feeds
-    from intarsia.runtime.model import CompiledModel
-
-    try:
-        artifact = Artifact(path, Trust.of(allow, trusted=True))
-        model = CompiledModel(artifact)
-        model.load()
-        # Whole numbers of one: some engines end their process when they divide by zero. Its answer is not asked for.
-        random = random_feeds(model.sample_inputs, 0)
-        feeds = {name: np.ones_like(array) if array.dtype.kind in "iu" else array for name, array in random.items()}
-        for _ in range(_RUNS):
-            with suppress(Exception):
-                model(feeds)
-        with suppress(Exception):
-            list(model.stream([feeds]) if model.plan.settings.pipeline else ())
-        model.close()  # memory that was spoilt is often noticed when it is given back
-    except BackendError as error:
-        return _failure(error, error.backend, error.detail)
-    except Exception as error:
-        return _failure(error, None, str(error))
-    return digest_of(artifact.content)
-
-
-def _failure(error: Exception, engine: str | None, detail: str) -> str:
-    return _FAILED + json.dumps([type(error).__name__, engine, detail])

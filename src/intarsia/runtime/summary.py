@@ -1,4 +1,4 @@
-"""A compiled model at a glance: one text for a prompt, one table for a notebook."""
+"""How a compiled model shows itself: one line for a prompt, one table for a notebook."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from intarsia.backends.contract import Signature
 from intarsia.errors import ArtifactError
+from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.wording import counted
-
-if TYPE_CHECKING:
-    from intarsia.runtime.model import CompiledModel
 
 _MOST_VALUES = 6
 """Inputs or outputs that are listed; a language model with its caches has a hundred."""
@@ -21,20 +19,21 @@ _STYLE = "border-collapse:collapse;text-align:left;vertical-align:top"
 _CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;white-space:normal"
 
 
-def as_text(model: CompiledModel) -> str:
+def as_text(artifact: Artifact) -> str:
     """``CompiledModel(net.onnx: 3 nodes on openvino; 2 threads; 1.2 ms; data float32[1,3] → y float32[1,9])``."""
-    facts = _facts(model)
-    values = " → ".join(", ".join(_listed(model, side)) for side in (model.inputs, model.outputs))
-    parts = (counted(model.plan.settings.threads, "thread"), facts.get("latency", ""), values)
+    facts = _facts(artifact)
+    values = " → ".join(", ".join(_listed(artifact, side)) for side in (artifact.plan.inputs, artifact.plan.outputs))
+    parts = (counted(artifact.plan.settings.threads, "thread"), facts.get("latency", ""), values)
     return f"CompiledModel({facts['model']}: {'; '.join(filter(None, (facts['engines'], *parts)))})"
 
 
-def as_html(model: CompiledModel) -> str:
-    """A table that stands by itself: no script, no style sheet, nothing fetched. What is told comes from the report."""
-    facts = _facts(model)
+def as_html(artifact: Artifact) -> str:
+    """A table that stands by itself: no script, no style sheet, nothing fetched."""
+    facts = _facts(artifact)
     rows = [
         *((what, escape(facts[what])) for what in ("engines", "threads", "latency", "gain", "error") if what in facts),
-        *((what, "<br>".join(map(escape, _listed(model, getattr(model, what))))) for what in ("inputs", "outputs")),
+        ("inputs", "<br>".join(map(escape, _listed(artifact, artifact.plan.inputs)))),
+        ("outputs", "<br>".join(map(escape, _listed(artifact, artifact.plan.outputs)))),
         *((what, escape(facts[what])) for what in ("why",) if what in facts),
     ]
     body = "".join(
@@ -44,29 +43,29 @@ def as_html(model: CompiledModel) -> str:
     return f'<table style="{_STYLE}">{caption}{body}</table>'
 
 
-def _facts(model: CompiledModel) -> dict[str, str]:
-    """What is known of it; an artifact without a report tells less."""
+def _facts(artifact: Artifact) -> dict[str, str]:
+    """What is known of it; less without a report."""
     try:
-        report = model.report
+        report = artifact.report()
     except ArtifactError:
         report = {}
     return {
         "model": PurePath(report.get("model", "a model")).name,
-        "engines": _engines(model),
-        "threads": str(model.plan.settings.threads),
+        "engines": _engines(artifact),
+        "threads": str(artifact.plan.settings.threads),
         **dict(_figures(report)),
     }
 
 
-def _engines(model: CompiledModel) -> str:
-    partitions = model.plan.partitions
+def _engines(artifact: Artifact) -> str:
+    partitions = artifact.plan.partitions
     nodes: Counter[str] = Counter()
     for partition in partitions:
         nodes[partition.target.kind.name] += len(partition.nodes)
-    told = ", ".join(f"{count} node{'s' * (count != 1)} on {engine}" for engine, count in nodes.most_common())
+    nodes_of = ", ".join(f"{count} node{'s' * (count != 1)} on {engine}" for engine, count in nodes.most_common())
     parts = f" in {counted(len(partitions), 'partition')}" if len(partitions) > 1 else ""
-    sizes = f", for sizes of {model.buckets[-1]}" if model.buckets else ""
-    return f"{told or 'no nodes'}{parts}{sizes}"
+    sizes = f", for sizes of {artifact.buckets[-1]}" if artifact.buckets else ""
+    return f"{nodes_of or 'no nodes'}{parts}{sizes}"
 
 
 def _figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -82,11 +81,11 @@ def _figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "why", str(report["reason"])
 
 
-def _listed(model: CompiledModel, values: tuple[Signature, ...]) -> list[str]:
-    dims = model.artifact.input_spec.dims if model.buckets else {}
-    told = []
+def _listed(artifact: Artifact, values: tuple[Signature, ...]) -> list[str]:
+    dims = artifact.input_spec.dims if artifact.buckets else {}
+    listed = []
     for value in values[:_MOST_VALUES]:
         shape = dims.get(value.name, value.shape)
-        told.append(f"{value.name} {value.dtype}[{','.join(map(str, shape)) if shape is not None else '?'}]")
-    more = len(values) - len(told)
-    return [*told, f"and {more} more"] if more > 0 else told
+        listed.append(f"{value.name} {value.dtype}[{','.join(map(str, shape)) if shape is not None else '?'}]")
+    more = len(values) - len(listed)
+    return [*listed, f"and {more} more"] if more > 0 else listed

@@ -18,7 +18,7 @@ that three perturbed evaluations show (onnxruntime 1.31 with its optimisations o
 FEW = 1.5
 """On top of both where there was time for one perturbed evaluation only: one sees less than the largest of three."""
 MOST = 0.5
-"""However far a value moves, an answer that is off by more was not shown to be right."""
+"""However far a value moves, an answer that differs by more was not shown to be right."""
 _STEPS = frozenset({"int8", "uint8", "int4", "uint4", "int2", "uint2"})
 _LEAST = {"float16": 6.1e-5, "bfloat16": 1.5e-36, "float32": 9.9e-32, "float64": 1e-292}
 """Below this, what is largest in a value counts as this much: engines flush to zero what is this small. It is the

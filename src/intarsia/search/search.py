@@ -24,21 +24,9 @@ from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
 from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single, tune_singles, tune_unverified
 from intarsia.search.streams import stream_of
+from intarsia.search.thresholds import DECISION, SHARES
 
 log = logging.getLogger(__name__)
-SEARCH_SHARE = 0.4
-"""Share of the budget after which no new partition is measured; the rest is for the final decision."""
-MIN_SEARCH_SHARE = 0.2
-"""Share of the budget for partitions even if measuring the engines alone took long, as it does for large models."""
-LAST_SHARE = 0.65
-"""Share of the budget behind which no partition is measured in any case: a mix that cannot race is of no use."""
-SURVEY_SHARE = 0.25
-"""Share of the budget that is kept for a survey of the engines that do not race, where one was asked for."""
-RACERS = 3
-"""Plans for whose race time is kept: the best engine twice, and a mix."""
-MOST_MS = 1e4
-RACES = 2
-"""Sets of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +80,8 @@ def _shown_or_not(job: Compilation, measurer: Measurer, deadline: Deadline, prog
 
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     singles = tune_singles(job.problem, measurer, progress, deadline)
-    if job.problem.settings.survey:
-        measurer.time.keep_last(_survey_s(measurer, singles, deadline))
+    if job.problem.settings.footprints:
+        measurer.time.keep_last(_footprints_s(measurer, singles, deadline))
     collage = _collage(job, measurer, singles, deadline, progress)
     plans = _plans(singles)
     mixes = [mix.candidate for mix in collage.mixes] if collage else []
@@ -146,7 +134,7 @@ def _collage(
             return replace(from_json(job.problem, stored), is_replayed=True)
         except (IntarsiaError, ValueError) as error:
             measurer.store.discard(key, str(error))
-    measurer.time.keep(_race_s(measurer, singles))
+    measurer.time.keep(_benchmark_s(measurer, singles))
     mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
     result = mixes.run(deadline.part(_search_s(measurer, deadline)))
     measurer.time.keep(0.0)
@@ -155,27 +143,29 @@ def _collage(
     return result
 
 
-def _survey_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:
+def _footprints_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:
     """Seconds for loading each engine once more, but no more than its share."""
     engines = [registry.engine_of(single.target) for single in singles if single.candidates]
     needed = sum(measurer.time.process_s + measurer.time.whole_s([engine]) for engine in engines)
-    return min(needed, SURVEY_SHARE * deadline.seconds)
+    return min(needed, SHARES.footprints_most * deadline.seconds)
 
 
-def _race_s(measurer: Measurer, singles: Sequence[Single]) -> float:
-    """Seconds that a race between the best engine and a mix needs."""
+def _benchmark_s(measurer: Measurer, singles: Sequence[Single]) -> float:
+    """Seconds that a benchmark between the best engine and a mix needs."""
     best = min(singles, key=lambda single: single.outcome.cost_ms)
     engine = registry.engine_of(best.target)
-    ms = min(best.outcome.cost_ms, MOST_MS)
-    return RACES * measurer.time.set_s([{engine}] * RACERS, [ms] * RACERS)
+    ms = min(best.outcome.cost_ms, DECISION.kept_ms)
+    return DECISION.kept_sets * measurer.time.set_s(
+        [{engine}] * DECISION.kept_contenders, [ms] * DECISION.kept_contenders
+    )
 
 
 def _search_s(measurer: Measurer, deadline: Deadline) -> float:
     """Seconds for the search of mixes: its share, but no more than is left beside the decision."""
-    own = max(SEARCH_SHARE * deadline.seconds - deadline.spent, MIN_SEARCH_SHARE * deadline.seconds)
+    own = max(SHARES.mixes_end * deadline.seconds - deadline.spent, SHARES.mixes_least * deadline.seconds)
     if measurer.time.is_endless:
         return own
-    return min(own, LAST_SHARE * deadline.seconds - deadline.spent, measurer.time.left)
+    return min(own, SHARES.mixes_latest * deadline.seconds - deadline.spent, measurer.time.left)
 
 
 def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candidate | None:

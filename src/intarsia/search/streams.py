@@ -14,7 +14,6 @@ from itertools import accumulate, pairwise
 from intarsia.config import Pipeline, RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
-from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.cost.worker.deadline import Deadline
@@ -23,19 +22,11 @@ from intarsia.graph.work import work
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.planning.request import Compilation
+from intarsia.search.thresholds import STREAMS
 from intarsia.wording import counted
 
 _PIPELINE = "pipeline"
 """The executor that asks for streams."""
-EFFORT = Effort(seconds=0.6, min_runs=5, max_runs=30)
-PARTITION_EFFORT = Effort(seconds=0.3, min_runs=5, max_runs=40)
-HOPELESS = 2.0
-"""A stream whose requests take this many times as long as the fastest one's is given up after a first look."""
-TRIALS = 3
-"""How often the best way is measured beside one request after another: it must be faster each time."""
-REFINEMENTS = 3
-BALANCED = 1.05
-"""Stages are cut anew while the slowest takes longer than this many times their mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +62,7 @@ def stream_of(
     """
     if wanted is not None and job.run.pipeline is not None:
         return StreamChoice(candidate=_driven(wanted, job.run.pipeline))
-    executor = job.team.config.executor
+    executor = job.engine_set.config.executor
     if executor.kind.name != _PIPELINE:
         return StreamChoice(candidate=wanted)
     pool = finalists if wanted is None else [wanted]
@@ -108,7 +99,7 @@ def choose_stream(
         return StreamChoice(candidate=None, reason="there is one thread, so requests run one after another")
     if rates.is_out_of_time:
         return StreamChoice(candidate=None, reason="there was no time to try every way to drive a stream")
-    gains = [rates.ms(best, trial) / rates.ms(fastest, trial) for trial in range(1, TRIALS + 1)]
+    gains = [rates.ms(best, trial) / rates.ms(fastest, trial) for trial in range(1, STREAMS.trials + 1)]
     if not min(gains) > 1.0:
         return StreamChoice(candidate=None, reason="no pipeline is faster than one request after another")
     times = f"{median(gains):.2f} times as many requests a second as one after another"
@@ -158,7 +149,8 @@ class _Rates:
 
     def ms(self, candidate: Candidate, trial: int = 0) -> float:
         """Of this plan, driven as its settings say; infinite if it fails."""
-        effort = replace(EFFORT, hopeless_ms=HOPELESS * self._best) if self._best < math.inf else EFFORT
+        hopeless = STREAMS.hopeless * self._best if self._best < math.inf else None
+        effort = replace(STREAMS.effort, hopeless_ms=hopeless)
         outcome = self._measurer.cost_of_stream(candidate.partitions, candidate.settings, effort, trial)
         self.is_out_of_time |= isinstance(outcome, Failure) and outcome.stage == NO_TIME
         found = outcome.cost_ms
@@ -211,19 +203,19 @@ def _cut(
     if len(weights) < count:
         return None
     best: tuple[tuple[Partition, ...], tuple[float, ...]] | None = None
-    for _ in range(REFINEMENTS):
+    for _ in range(STREAMS.refinements):
         sizes = balanced(weights, count)
         spans = list(pairwise(accumulate(sizes, initial=0)))
         parts = tuple(
             Partition(target=target, nodes=tuple(id_ for segment in problem.segments[start:end] for id_ in segment))
             for start, end in spans
         )
-        costs = tuple(measurer.cost(part, share, effort=PARTITION_EFFORT).cost_ms for part in parts)
+        costs = tuple(measurer.cost(part, share, effort=STREAMS.stage_effort).cost_ms for part in parts)
         if math.isinf(max(costs)):
             break
         if best is None or max(costs) < max(best[1]):
             best = parts, costs
-        if max(costs) <= BALANCED * sum(costs) / count:
+        if max(costs) <= STREAMS.balanced * sum(costs) / count:
             break
         for (start, end), cost in zip(spans, costs, strict=True):
             total = sum(weights[start:end]) or 1.0

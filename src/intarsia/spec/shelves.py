@@ -126,8 +126,8 @@ class PlugIns(_ByVendor):
         try:
             offered = point.load()
             tags = list(offered() if callable(offered) else offered)
-        except Exception as foreign:
-            raise SpecError(f"cannot load the tags of {where}: {foreign}") from foreign
+        except Exception as raised:
+            raise SpecError(f"cannot load the tags of {where}: {raised}") from raised
         for tag in tags:
             if not isinstance(tag, Tag) or not tag.name.startswith(f"{vendor}/"):
                 raise SpecError(f"{where} offers {tag!r}; it must be a Tag named {vendor}/…")

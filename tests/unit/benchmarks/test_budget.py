@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from benchmarks import networks
+import networks
 from benchmarks.budget import BUDGETS_S, NETWORKS, Case, cases, line, row, too_long
 from intarsia.cli.main import cli
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.field import Field
-from benchmarks.race import Contender, Result
+from benchmarks.competitors import Field
+from benchmarks.paired_benchmark import Contender, Result
 from benchmarks.suite import best_mix, entry, plan, speedup, told
 
 REPORT: dict[str, Any] = {

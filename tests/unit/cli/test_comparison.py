@@ -62,7 +62,7 @@ def test_a_void_race_is_said_beside_its_speeds(capsys: pytest.CaptureFixture[str
     print_comparison(COMPARISON)
     assert "void" not in capsys.readouterr().out
     print_comparison(COMPARISON | {"search": COMPARISON["search"] | {"control_void": True}})
-    assert "the race of these plans is void" in capsys.readouterr().out
+    assert "the benchmark of these plans is void" in capsys.readouterr().out
 
 
 def test_a_plan_over_the_limit_has_not_failed(capsys: pytest.CaptureFixture[str]) -> None:

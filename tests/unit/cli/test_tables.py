@@ -26,7 +26,7 @@ def test_the_fastest_comes_first_and_failures_last(capsys: pytest.CaptureFixture
 
 def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
     late = MIX | {"name": "late", "latency_ms": 9.0, "speed": None}
-    late |= {"speedup_vs_best_single": None, "raced": False}
+    late |= {"speedup_vs_best_single": None, "benchmarked": False}
     print_plans(REPORT | {"mixes": [MIX, late]})
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["collage:", "mnn", "onnxruntime", "late:"]
@@ -34,7 +34,7 @@ def test_a_plan_that_did_not_race_is_marked(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_beside_the_speeds_of_a_void_race_it_is_said_that_they_show_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    told = "the race of these plans is void: no speed here shows that one is faster"
+    told = "the benchmark of these plans is void: no speed here shows that one is faster"
     print_plans(REPORT)
     assert told not in capsys.readouterr().out
     print_plans(REPORT | {"search": REPORT["search"] | {"control_void": True}})
@@ -79,9 +79,11 @@ def test_the_costliest_parts_are_shown_and_the_rest_is_counted(capsys: pytest.Ca
     parts = [{**PARTITIONS[0], "share": number / 55} for number in range(11)]
     print_outcome(REPORT | {"partitions": parts})
     lines = capsys.readouterr().out.splitlines()
-    shown = [line.split()[0] for line in lines[lines.index(next(x for x in lines if x.startswith("part "))) + 1 :][:8]]
+    shown = [
+        line.split()[0] for line in lines[lines.index(next(x for x in lines if x.startswith("partition "))) + 1 :][:8]
+    ]
     assert shown == ["4", "5", "6", "7", "8", "9", "10", "11"]
-    assert any(line == "3 more parts, 5 % together (--verbose)" for line in lines)
+    assert any(line == "3 more partitions, 5 % together (--verbose)" for line in lines)
 
 
 def test_verbose_tells_every_alternative_every_reason_and_every_segment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,11 +113,11 @@ def test_devices_and_transfers_are_shown_where_there_are_some(capsys: pytest.Cap
     parts = [part | {"device": device} for part, device in zip(PARTITIONS, ("vulkan", "cpu"), strict=True)]
     print_outcome(REPORT | {"partitions": parts, "transfers": MOVED})
     shown = capsys.readouterr().out.splitlines()
-    [header] = [line for line in shown if line.startswith("part ")]
-    assert header.split()[:4] == ["part", "target", "device", "nodes"]
+    [header] = [line for line in shown if line.startswith("partition ")]
+    assert header.split()[:4] == ["partition", "target", "device", "nodes"]
     start = next(place for place, line in enumerate(shown) if line.startswith("transfer "))
     assert [line.split() for line in shown[start : start + 3]] == [
-        ["transfer", "way", "part", "read", "by", "bytes", "took"],
+        ["transfer", "way", "partition", "read", "by", "bytes", "took"],
         ["x", "cpu", "→", "vulkan", "1", "1,", "2", "4,608", "0.250"],
         ["y", "vulkan", "→", "cpu", "2", "the", "caller", "-", "in", "its", "call"],
     ]

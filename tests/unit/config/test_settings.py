@@ -50,7 +50,7 @@ def test_defaults() -> None:
         "min_flops": 0,
         "prune": True,
         "max_memory": None,
-        "survey": False,
+        "footprints": False,
         "max_error": None,
         "strict": False,
     }

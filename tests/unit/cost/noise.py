@@ -96,7 +96,7 @@ class Machine:
 
         with monkeypatch.context() as patched:
             patched.setattr(module, "_one_set", one_set)
-            patched.setattr(module, "Pace", lambda: lambda: 1.0)
+            patched.setattr(module, "ClockProbe", lambda: lambda: 1.0)
             return paired_benchmark(Path(), [contender(name) for name in times_ms], effort)
 
 

@@ -28,20 +28,20 @@ STEPS = st.lists(
 def test_each_set_is_on_the_join_of_its_pins_and_each_clash_has_a_path(
     steps: list[tuple[int, int | VirtualDevice]],
 ) -> None:
-    ties = DeviceUnification(8)
+    unification = DeviceUnification(8)
     accepted: list[Pin] = []
     links: set[frozenset[int]] = set()
     for place, other in steps:
         if isinstance(other, int):
             conflict = Conflict(first=place, second=other, why="tied")
-            held = ties.unite(place, other, "tied")
+            held = unification.unite(place, other, "tied")
             links |= {frozenset((place, other))} if held else set()
         else:
             conflict = Conflict(first=place, second=place, pin=(new := pin(place, other)))
-            held = ties.pin(new)
+            held = unification.pin(new)
             accepted += [new] if held else []
         if not held:
-            story = ties.explain(conflict)
+            story = unification.explain(conflict)
             assert story.first.device.join(story.second.device) is None
             hops = [story.first.place, *(there for _, there in story.path)]
             assert hops[-1] == story.second.place
@@ -49,8 +49,8 @@ def test_each_set_is_on_the_join_of_its_pins_and_each_clash_has_a_path(
             assert all(frozenset(hop) in known for hop in pairwise(hops))
     for place in range(8):
         joined: VirtualDevice | None = VirtualDevice()
-        for each in ties.pins(place):
+        for each in unification.pins(place):
             assert each in accepted
             joined = joined and joined.join(each.device)
-        assert joined == ties.device(place)
-    assert all(each in ties.pins(each.place) for each in accepted)
+        assert joined == unification.device(place)
+    assert all(each in unification.pins(each.place) for each in accepted)

@@ -35,7 +35,7 @@ def test_all_race_against_the_engine_that_is_named(tmp_path: Path, monkeypatch: 
     found = benchmark(several, [REFERENCE])
     assert found.names == ("reference", "m.intarsia", "m.intarsia (2)")
     assert found.baseline == "reference"
-    assert found.verdict.raced == set(found.names)
+    assert found.verdict.benchmarked == set(found.names)
     assert not found.verdict.failed
     assert set(found.targets.values()) == {"reference"}
 

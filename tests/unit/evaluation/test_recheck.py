@@ -100,7 +100,7 @@ def test_on_a_noisy_machine_nothing_is_slower(tmp_path: Path, benchmarks: Benchm
 def test_the_engine_that_was_the_best_one_races_whatever_was_timed_elsewhere(
     tmp_path: Path, benchmarks: Benchmarks
 ) -> None:
-    elsewhere = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 0.5, "raced": False}
+    elsewhere = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 0.5, "benchmarked": False}
     retime(artifact(tmp_path, report={**REPORT, "singles": [elsewhere, *SINGLES]}), 1)
     retime(artifact(tmp_path, report={**REPORT, "best_single": "openvino"}), 1)
     assert benchmarks.against == [["mnn -precision=low"], ["openvino"]]

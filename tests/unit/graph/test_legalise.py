@@ -19,8 +19,8 @@ def same(case: Case, folder: Path, operators: set[str]) -> None:
     graph = load_model(case.model())
     model = extract(graph, (node.id for node in graph.nodes))
     results: list[Any] = []
-    for name, respell in (("plain", ()), ("respelled", [node.id for node in graph.nodes])):
-        model.save(folder / name, legalised=respell)
+    for name, legalise in (("plain", ()), ("respelled", [node.id for node in graph.nodes])):
+        model.save(folder / name, legalised=legalise)
         evaluator = ReferenceEvaluator(str(folder / name), new_ops=list(REPLACEMENTS))
         (result,) = evaluator.run(None, case.feeds("turn"))
         results.append(result)

@@ -1,4 +1,4 @@
-"""Models with holes: what fills the holes with the pieces' own results gives the whole model's."""
+"""Models with placeholders: with the partitions' own results in their place they compute what the whole model does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def whole_of(graph: Graph) -> list[str]:
 
 
 @given(random_dags(), st.sets(st.integers(0, 30)))
-def test_each_node_is_in_a_hole_or_outside_and_comes_behind_what_it_reads(
+def test_each_node_is_in_a_placeholder_or_outside_and_comes_behind_what_it_reads(
     proto: onnx.ModelProto, chosen: set[int]
 ) -> None:
     graph = load_model(proto)
@@ -38,7 +38,7 @@ def test_each_node_is_in_a_hole_or_outside_and_comes_behind_what_it_reads(
     assert {node.id for node in model.nodes} - {placeholder.id for placeholder in placeholders} == set(ids) - inside
 
 
-def test_a_hole_is_written_with_the_shapes_of_what_leaves_it_and_without_its_weights() -> None:
+def test_a_placeholder_is_written_with_the_shapes_of_what_leaves_it_and_without_its_weights() -> None:
     graph = load_model(two_layers())
     partition = extract(graph, ["relu", "MatMul_2"])
     model = punched(extract(graph, whole_of(graph)), [partition])

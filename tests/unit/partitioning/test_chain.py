@@ -13,11 +13,11 @@ from intarsia.partitioning.chain import Chain, Region
 
 def chain(kinds: str, works: dict[str, float] | None = None, widths: dict[int, int] | None = None) -> Chain:
     """A chain with a stretch for each letter; equal letters are the same computation."""
-    stretches = [Region(work=(works or {}).get(kind, 1.0), by_character={}, likeness=kind) for kind in kinds]
+    regions = [Region(work=(works or {}).get(kind, 1.0), by_character={}, likeness=kind) for kind in kinds]
     cuts = [
         Cut(position=place, crossing=("v",) * (widths or {}).get(place, 1), nbytes=4) for place in range(1, len(kinds))
     ]
-    return Chain(stretches, cuts)
+    return Chain(regions, cuts)
 
 
 def partitions(kinds: str, ends: list[int]) -> list[str]:

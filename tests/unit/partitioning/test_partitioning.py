@@ -126,7 +126,7 @@ def test_partitions_that_are_only_parted_by_order_merge() -> None:
         ([["n0", "n1", "n2", "n3"], []], "partition 2 (openvino) holds no node; remove it"),
         (
             [["n0", "n2"], ["n1", "n3"]],
-            "partition 1 (onnxruntime) and partition 2 (openvino) wait for each other: the second reads 'v0'",
+            "partition 1 (onnxruntime) and partition 2 (openvino) depend on each other: the second reads 'v0'",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_longer_cycle_is_named_by_two_that_follow_each_other() -> None:
     rows = [("a", "Relu", ["x"], ["1"]), ("b", "Relu", ["x"], ["2"]), ("c", "Relu", ["x"], ["3"])]
     rows += [("a2", "Relu", ["3"], ["4"]), ("b2", "Relu", ["1"], ["5"]), ("c2", "Relu", ["2"], ["6"])]
     graph = fake_graph(rows)
-    with pytest.raises(PlanError, match=r"partition 1 \(onnxruntime\) and partition 2 .* reads '1' of the first"):
+    with pytest.raises(PlanError, match=r"partition 1 \(onnxruntime\) and partition 2 .* reads '1' from the first"):
         Partitioning.of(graph, [(ORT, ["a", "a2"]), (ORT, ["b", "b2"]), (OV, ["c", "c2"])])
 
 

@@ -59,7 +59,7 @@ def test_work_is_shared_out() -> None:
 
 
 def test_equal_blocks_are_cut_alike_and_more_of_them_are_kept() -> None:
-    """Twelve layers of three unlike operators between a stem and a head: four unlike stretches, fourteen in all."""
+    """Twelve layers of three unlike operators between a stem and a head: four unlike regions, fourteen in all."""
     types = ["Conv", *(["Softmax", "MatMul", "Erf"] * 12), "GRU"]
     graph = fake_dag([[number - 1] if number else [] for number in range(len(types))], types)
     partitions = segments(graph, 5, one)

@@ -10,7 +10,7 @@ from intarsia.config import CompilationConfig, NestedEngine, engines
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError
 from intarsia.graph import load_model
-from intarsia.planning.engine_set import Team, absence, leaves, present, tells, with_custom_ops, without
+from intarsia.planning.engine_set import EngineSet, absence, leaves, present, tells, with_custom_ops, without
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 
@@ -74,20 +74,20 @@ def test_a_nested_configuration_keeps_what_is_present() -> None:
 
 def test_the_configuration_of_a_target_is_the_one_that_names_it() -> None:
     config, found = described([{"kind": "config", "targets": ["reference"]}, "c"])
-    team = Team.of(GRAPH, config, found, None)
-    assert str(team.config_of(REFERENCE)) == "reference"
-    assert team.config_of(Target("c")) is config
-    assert team.config_of(Target("openvino")) is config
+    engine_set = EngineSet.of(GRAPH, config, found, None)
+    assert str(engine_set.config_of(REFERENCE)) == "reference"
+    assert engine_set.config_of(Target("c")) is config
+    assert engine_set.config_of(Target("openvino")) is config
 
 
 def test_what_is_planned_elsewhere_is_refused_at_every_level() -> None:
     config, found = described({"targets": ["cuda", {"kind": "config", "targets": ["reference"]}, "llvm"]})
     node = GRAPH.nodes[0].id
-    team = Team.of(GRAPH, config, found, plan_devices(GRAPH, config, [Constraint.node(node, "cuda")]))
+    engine_set = EngineSet.of(GRAPH, config, found, plan_devices(GRAPH, config, [Constraint.node(node, "cuda")]))
     (nested,) = (engine for engine in found if isinstance(engine, NestedEngine))
-    assert "the device plan puts it on 'cuda:0" in team.capabilities[REFERENCE].refusals[node]
-    assert not team.capabilities[nested].takes(node)
-    assert team.capabilities[Target("cuda")].takes(node)
+    assert "the device plan puts it on 'cuda:0" in engine_set.capabilities[REFERENCE].refusals[node]
+    assert not engine_set.capabilities[nested].takes(node)
+    assert engine_set.capabilities[Target("cuda")].takes(node)
 
 
 def test_libraries_go_to_the_targets_that_take_such_on_all_levels() -> None:

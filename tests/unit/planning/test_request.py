@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from onnx import helper
 
-from benchmarks.networks import light
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings, from_metadata
 from intarsia.devices import Constraint, model_constraints
@@ -16,6 +15,7 @@ from intarsia.graph import SizeRange, load_model
 from intarsia.partitioning import Partition, PlanFile, linear_order, parse_plan
 from intarsia.planning.request import Compilation, Request, plan_compilation, segments_of
 from intarsia.target import Target
+from networks import light
 from tests.unit.graph.models import info, model, two_layers
 
 REFERENCE = Target("reference")
@@ -97,7 +97,7 @@ def test_the_model_carries_configuration_and_constraints() -> None:
 def test_a_model_that_says_another_configuration_than_the_argument() -> None:
     own = two_layers()
     own.metadata_props.add(key="intarsia.config", value=CompilationConfig.of(TWO).json())
-    assert plan_compilation(Request(model=own)).team.config == CompilationConfig.of(TWO)
+    assert plan_compilation(Request(model=own)).engine_set.config == CompilationConfig.of(TWO)
     with pytest.raises(ConfigError, match=r"carries the configuration .*'reference'"):
         plan_compilation(Request(model=own, target="reference"))
 
@@ -123,7 +123,7 @@ def test_a_range_of_sizes_implies_the_executor_vm_and_travels_as_text() -> None:
     nodes = [helper.make_node("Relu", ["x"], ["y"], "relu")]
     open_ = model(nodes, [info("x", ("n", 3))], [info("y", None)])
     job = plan_compilation(Request(model=open_, target="reference", shapes={"n": SizeRange(low=1, high=9)}))
-    assert job.team.config == CompilationConfig.of({"targets": ["reference"], "executor": "vm"})
+    assert job.engine_set.config == CompilationConfig.of({"targets": ["reference"], "executor": "vm"})
     assert (dict(job.graph.sizes), job.origin.shapes, job.missing) == ({"n": 5}, (("n", "1..9"),), ())
     stated = {"targets": ["reference"], "executor": "graph"}
     with pytest.raises(ConfigError, match="sizes of n may vary, which needs the executor vm"):

@@ -146,7 +146,7 @@ def test_in_a_void_race_no_engine_is_held_against_another() -> None:
 
 def test_what_was_timed_apart_is_marked_and_stands_last() -> None:
     found = alternatives(0.79, 0.81, 90)
-    apart = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 9.0, "raced": False}
+    apart = {"target": "ncnn", "tuned": "ncnn", "latency_ms": 9.0, "benchmarked": False}
     shown = repr(Comparison(found | {"singles": [apart, *found["singles"]]})).splitlines()
     assert [line.split()[0] for line in shown[1:5]] == ["10.0", "12.5", "~9.00", "-"]
 

@@ -13,11 +13,11 @@ from intarsia.report.reasons import (
     accuracy,
     decision,
     figures,
-    for_partition,
     in_precision,
     ms,
     opportunity,
     percent,
+    runner_up,
     unmeasured,
 )
 from tests.cli_fakes import ALONE, OLD, PARTITIONS, REDUCED, REPORT, SEARCH
@@ -81,10 +81,10 @@ def test_no_opening_is_only_told_of_a_search_that_looked_everywhere() -> None:
 
 
 def test_a_part_shows_its_first_alternative_or_why_it_has_none() -> None:
-    assert for_partition(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
-    assert for_partition(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
-    assert for_partition(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
-    assert for_partition({}) == "-"
+    assert runner_up(PARTITIONS[0]) == "14.1 (+2.44) onnxruntime -optimization-level=all"
+    assert runner_up(PARTITIONS[1]) == "~8.30 (+3.90) mnn"
+    assert runner_up(PARTITIONS[1] | {"runners_up": []}) == "none; ncnn refused: no GRU (gru_1)"
+    assert runner_up({}) == "-"
 
 
 def test_what_the_time_left_out() -> None:
@@ -103,12 +103,12 @@ def test_the_figures_of_a_mix() -> None:
 
 def test_a_void_paired_benchmark_says_so() -> None:
     void = REPORT | {"search": SEARCH | {"control_void": True}}
-    assert any("the race is void: it left 2 %" in line for line in figures(void))
+    assert any("the benchmark is void: it left 2 %" in line for line in figures(void))
     wide = {"control_void": True, "void_reason": "its interval reaches further than 10 % from 1"}
     told = figures(REPORT | {"search": SEARCH | wide})
-    assert any("the race is void: its interval reaches further than 10 % from 1" in line for line in told)
+    assert any("the benchmark is void: its interval reaches further than 10 % from 1" in line for line in told)
     assert any(
-        "the race is void" in line
+        "the benchmark is void" in line
         for line in figures(void | {"search": SEARCH | {"control_void": True, "control": None}})
     )
 
@@ -119,7 +119,7 @@ def test_a_void_paired_benchmark_says_so() -> None:
         ("faster", "1.241)"),
         ("slower", "1.241)"),
         ("no difference shown", "; no difference shown"),
-        ("void", "; the race is void, so nothing is shown"),
+        ("void", "; the benchmark is void, so nothing is shown"),
     ],
 )
 def test_a_speed_is_told_with_what_it_shows(shown: str, remark: str) -> None:
@@ -128,8 +128,8 @@ def test_a_speed_is_told_with_what_it_shows(shown: str, remark: str) -> None:
 
 
 def test_a_race_from_the_store_is_marked() -> None:
-    kept = REPORT | {"search": SEARCH | {"race_replayed": True}}
-    assert any(line.endswith("the race is of an earlier compile, from the store") for line in figures(kept))
+    kept = REPORT | {"search": SEARCH | {"benchmark_replayed": True}}
+    assert any(line.endswith("the benchmark is of an earlier compile, from the store") for line in figures(kept))
 
 
 def test_what_ended_the_search_is_said_with_the_time_that_it_had() -> None:

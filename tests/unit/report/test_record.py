@@ -64,7 +64,7 @@ class Job:
 
     origin: Origin = field(default_factory=lambda: Origin(model="m.onnx"))
     problem: Any = field(default_factory=lambda: chain_problem(2, [ORT, MNN, OPENVINO]))
-    team: Any = field(default_factory=lambda: SimpleNamespace(config=CONFIG))
+    engine_set: Any = field(default_factory=lambda: SimpleNamespace(config=CONFIG))
     absent: Mapping[str, str] = field(default_factory=lambda: {"tensorrt": "no backend drives it"})
     devices: None = None
 
@@ -132,7 +132,7 @@ def test_what_repeats_it() -> None:
 def test_engines_with_their_times_or_failures() -> None:
     ort, mnn, openvino = report()["singles"]
     assert ort["speedup_vs_best_single"] is None
-    assert ort["latency_ms"] == 10.0  # the paired benchmark's figure, not the first look's
+    assert ort["latency_ms"] == 10.0  # the paired benchmark's figure, not the prefilter's
     assert (ort["compile_s"], ort["load_s"], ort["max_rel_error"]) == (0.5, 0.25, 1e-6)
     assert mnn == {
         "target": "mnn",
@@ -142,13 +142,23 @@ def test_engines_with_their_times_or_failures() -> None:
 
 
 def test_mixes_have_the_paired_benchmarks_figure_where_there_is_one() -> None:
-    raced, other = report()["mixes"]
-    assert (raced["name"], raced["latency_ms"], raced["transitions"], raced["raced"]) == ("collage", 8.0, 1, True)
-    assert (raced["speed"], raced["speedup_vs_best_single"]["median"]) == (1.25, 1.25)
-    assert (other["name"], other["latency_ms"], other["transitions"], other["raced"]) == ("collage-2", 9.5, 1, False)
-    # A figure of another moment has no speed beside those of the race.
+    benchmarked, other = report()["mixes"]
+    assert (benchmarked["name"], benchmarked["latency_ms"], benchmarked["transitions"], benchmarked["benchmarked"]) == (
+        "collage",
+        8.0,
+        1,
+        True,
+    )
+    assert (benchmarked["speed"], benchmarked["speedup_vs_best_single"]["median"]) == (1.25, 1.25)
+    assert (other["name"], other["latency_ms"], other["transitions"], other["benchmarked"]) == (
+        "collage-2",
+        9.5,
+        1,
+        False,
+    )
+    # A figure of another moment has no speed beside those of the benchmark.
     assert (other["speed"], other["speedup_vs_best_single"], other["failure"]) == (None, None, None)
-    assert (raced["shown_vs_best_single"], other["shown_vs_best_single"]) == ("faster", None)
+    assert (benchmarked["shown_vs_best_single"], other["shown_vs_best_single"]) == ("faster", None)
     failed = replace(VERDICT, failed={"collage-2": ("verify", "wrong")})
     assert report(verdict=failed)["mixes"][1]["failure"] == {"stage": "verify", "reason": "wrong"}
 
@@ -196,7 +206,8 @@ def test_the_search_and_its_absence() -> None:
     assert search == {
         "seconds": 1.235, "announced_s": None, "announced_because": None,
         "measured": 7, "cached": 3, "segments": 2, "candidates": 0, "finished": False,
-        "interrupted": False, "control_void": False, "void_reason": None, "replayed": False, "race_replayed": False,
+        "interrupted": False, "control_void": False, "void_reason": None, "replayed": False,
+        "benchmark_replayed": False,
         "unmeasured": [{"target": "mnn", "segments": [0, 1]}],
         "control": {"median": 1.0, "low": 1.0, "high": 1.0},
     }  # fmt: skip
@@ -247,6 +258,6 @@ def test_a_transfer_of_ours_has_its_time(monkeypatch: pytest.MonkeyPatch) -> Non
     found = report(replace(MIX, partitions=moved.partitions), verdict=replace(VERDICT, transfers_ms=times))
     parts_ms = [part["measured_ms"] for part in found["partitions"]]
     transfers_ms = [each["ms"] for each in found["transfers"]]
-    # Steps and transfers were profiled at 5, 3, 0.25 and 0.5 ms; the plan took 8 in the race.
+    # Steps and transfers were profiled at 5, 3, 0.25 and 0.5 ms; the plan took 8 in the benchmark.
     assert transfers_ms == [pytest.approx(0.25 * 8 / 8.75), pytest.approx(0.5 * 8 / 8.75)]
     assert sum([*parts_ms, *transfers_ms]) == pytest.approx(found["latency_ms"]["median"])

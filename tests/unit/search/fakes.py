@@ -121,8 +121,8 @@ class FakeMeasurer:
         return sum(self._segments_ms[partition.target][int(node[1:])] for node in partition.nodes)
 
     def plan_ms(self, partitions: Sequence[Partition]) -> float:
-        switches = len(partitions) - 1
-        return sum(map(self.partition_ms, partitions)) + switches * (self._transition_ms + self._surprise_ms)
+        transitions = len(partitions) - 1
+        return sum(map(self.partition_ms, partitions)) + transitions * (self._transition_ms + self._surprise_ms)
 
     def as_measurer(self) -> Measurer:
         return cast("Measurer", self)

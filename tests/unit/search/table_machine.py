@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from intarsia.backends import registry
 from intarsia.backends.contract import Availability
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost import measure
+from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing import paired_benchmark
 from intarsia.cost.timing.clock_calibration import full_speed
 from intarsia.cost.timing.memory import Memory
@@ -130,8 +131,8 @@ def table_machine(graph: Graph, table: Table, folder: Path, worker: type[TableWo
     with pytest.MonkeyPatch.context() as patch:
         for module in (measure, paired_benchmark, builder):
             patch.setattr(module, "WorkerClient", Worker)
-        patch.setattr(paired_benchmark, "SETTLE_S", 0.0)
-        patch.setattr(paired_benchmark, "Pace", lambda: full_speed)
+        patch.setattr(paired_benchmark, "PAIRED", replace(PAIRED, settle_s=0.0))
+        patch.setattr(paired_benchmark, "ClockProbe", lambda: full_speed)
         patch.setattr(lock, "lock_path", lambda: folder / "machine.lock")
         for question in ("require", "probe"):
             patch.setattr(registry, question, lambda name: Availability(usable=True, version="1"))

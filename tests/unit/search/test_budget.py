@@ -37,7 +37,7 @@ many = settings(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class ClockProbe:
     """What takes how long, in seconds.
 
     Attributes:
@@ -61,7 +61,7 @@ class Clock:
         return self.now
 
 
-def slow_worker(clock: Clock, pace: Pace) -> type[TableWorker]:
+def slow_worker(clock: Clock, pace: ClockProbe) -> type[TableWorker]:
     """Workers that take their time by this clock, and give up where they are not waited for any longer."""
 
     class Slow(TableWorker):
@@ -101,10 +101,10 @@ def slow_worker(clock: Clock, pace: Pace) -> type[TableWorker]:
 
 
 @st.composite
-def machines(draw: st.DrawFn) -> tuple[Table, Pace, float]:
+def machines(draw: st.DrawFn) -> tuple[Table, ClockProbe, float]:
     """What engines are worth, what everything takes, and the budget."""
     seconds = st.floats(0.05, 15.0)
-    pace = Pace(
+    pace = ClockProbe(
         before_s=draw(st.floats(0.5, 12.0)),
         process_s=draw(st.floats(0.3, 3.0)),
         engine_s={target.kind.name: draw(seconds) for target in TARGETS},
@@ -116,7 +116,7 @@ def machines(draw: st.DrawFn) -> tuple[Table, Pace, float]:
 class Ran:
     """One search: what it found, when it ended, and what it told."""
 
-    def __init__(self, table: Table, pace: Pace, budget_s: float, records: MemoryStore, path: Path) -> None:
+    def __init__(self, table: Table, pace: ClockProbe, budget_s: float, records: MemoryStore, path: Path) -> None:
         clock = Clock()
         self.deadline = Deadline(budget_s, clock=clock)
         self.told: list[Progress] = []
@@ -128,7 +128,7 @@ class Ran:
         job: Any = SimpleNamespace(
             problem=problem,
             run=RunSettings(threads=2),
-            team=SimpleNamespace(config=SimpleNamespace(executor=executor)),
+            engine_set=SimpleNamespace(config=SimpleNamespace(executor=executor)),
         )
         store, engines = cast("Store", records), [target.kind.name for target in TARGETS]
         with (
@@ -145,7 +145,7 @@ class Ran:
 @many
 @given(machines())
 def test_no_search_takes_longer_than_was_stated_or_announced(
-    tmp_path: Path, machine: tuple[Table, Pace, float]
+    tmp_path: Path, machine: tuple[Table, ClockProbe, float]
 ) -> None:
     table, pace, budget_s = machine
     ran = Ran(table, pace, budget_s, MemoryStore(tmp_path), tmp_path)
@@ -158,7 +158,7 @@ def test_no_search_takes_longer_than_was_stated_or_announced(
 @many
 @given(machines())
 def test_progress_counts_up_once_and_the_best_never_gets_worse(
-    tmp_path: Path, machine: tuple[Table, Pace, float]
+    tmp_path: Path, machine: tuple[Table, ClockProbe, float]
 ) -> None:
     told = Ran(*machine, MemoryStore(tmp_path), tmp_path).told
     done: dict[str, int] = {}
@@ -172,7 +172,9 @@ def test_progress_counts_up_once_and_the_best_never_gets_worse(
 
 @many
 @given(machines())
-def test_asked_again_nothing_is_measured_and_the_same_ships(tmp_path: Path, machine: tuple[Table, Pace, float]) -> None:
+def test_asked_again_nothing_is_measured_and_the_same_ships(
+    tmp_path: Path, machine: tuple[Table, ClockProbe, float]
+) -> None:
     table, pace, budget_s = machine
     records = MemoryStore(tmp_path)
     first = Ran(table, pace, budget_s, records, tmp_path)
@@ -183,7 +185,7 @@ def test_asked_again_nothing_is_measured_and_the_same_ships(tmp_path: Path, mach
 
 
 def test_what_there_was_no_time_for_is_named(tmp_path: Path) -> None:
-    pace = Pace(before_s=1.0, process_s=0.5, engine_s={"onnxruntime": 0.5, "openvino": 30.0, "mnn": 0.5})
+    pace = ClockProbe(before_s=1.0, process_s=0.5, engine_s={"onnxruntime": 0.5, "openvino": 30.0, "mnn": 0.5})
     table = Table(node_ms={target.kind.name: {"any": 2.0} for target in TARGETS}, transition_ms=1.0)
     ran = Ran(table, pace, 6.0, MemoryStore(tmp_path), tmp_path)
     outcomes = {single.target.kind.name: single.outcome for single in ran.found.singles}
@@ -194,7 +196,7 @@ def test_what_there_was_no_time_for_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("budget_s", [3.0, 60.0])
 def test_without_time_for_a_race_the_best_as_measured_alone_ships(tmp_path: Path, budget_s: float) -> None:
-    pace = Pace(before_s=0.5, process_s=0.4, engine_s={"onnxruntime": 0.3, "openvino": 0.3, "mnn": 0.3})
+    pace = ClockProbe(before_s=0.5, process_s=0.4, engine_s={"onnxruntime": 0.3, "openvino": 0.3, "mnn": 0.3})
     table = Table(
         node_ms={"onnxruntime": {"any": 3.0}, "openvino": {"any": 2.0}, "mnn": {"any": 9.0}}, transition_ms=1.0
     )

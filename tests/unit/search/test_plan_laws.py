@@ -240,8 +240,8 @@ def test_what_ships_costs_no_more_than_any_engine_alone_or_any_benchmarked_mix(w
     assert found.decision is not None
     shipped = world.cost_ms(found.decision.chosen.partitions)
     assert all(shipped <= world.cost_ms(single.partitions) + AGREE for single in found.singles)
-    raced = [mix for mix in found.mixes if mix.name in found.decision.verdict.rounds_ms]
-    assert all(shipped <= world.cost_ms(mix.partitions) + AGREE for mix in raced)
+    benchmarked = [mix for mix in found.mixes if mix.name in found.decision.verdict.rounds_ms]
+    assert all(shipped <= world.cost_ms(mix.partitions) + AGREE for mix in benchmarked)
 
 
 @thorough

@@ -22,9 +22,10 @@ from intarsia.cost.worker.progress import unwatched
 from intarsia.graph.quantise import layers_of
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
-from intarsia.search.precision import candidates, reduced_precision
+from intarsia.search.precision import candidates
 from intarsia.search.precision.layer_choice import Choice
 from intarsia.search.precision.reduced_precision import ReducedPrecisionPlans, ReducedPrecisionSearch
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual
 from tests.unit.search.fakes import chain_problem, measured
@@ -119,7 +120,7 @@ def test_of_a_type_that_is_too_rough_one_end_computes_in_it(monkeypatch: pytest.
     found = searched(monkeypatch, Machine(0.0125), allowed=0.01)
     assert labels(found) == ["openvino in bf16 in part"]
     (plan,) = found.found
-    assert plan.error <= reduced_precision.MARGIN * 0.01
+    assert plan.error <= PRECISION.margin * 0.01
     assert [part.precisions for part in plan.candidate.partitions] in ([("bf16",), ()], [(), ("bf16",)])
     assert sorted(node for part in plan.candidate.partitions for node in part.nodes) == sorted(GRAPH.position)
 
@@ -129,9 +130,9 @@ def test_where_no_end_fits_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.found == ()
     assert found.dropped[0] == (
         "openvino, its engines in less than fp32",
-        "it is off by 50, and so is each end",
+        "its error is 50, so is each end's",
     )
-    assert found.reason == "no plan in reduced precision races: openvino: it is off by 50, and so is each end"
+    assert found.reason == "no plan in reduced precision is benchmarked: openvino: its error is 50, so is each end's"
 
 
 def test_without_a_fast_type_layers_are_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

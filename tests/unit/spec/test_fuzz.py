@@ -1,8 +1,8 @@
-"""A small part of what `benchmarks.parse` does with a million texts: a value or our own error, from every reader."""
+"""Some of the texts that `benchmarks.spec_fuzz` reads by the million: each gives a value or a `SpecError`."""
 
 from __future__ import annotations
 
-from benchmarks.parse import Figures, read_all, text_of
+from benchmarks.spec_fuzz import Figures, read_all, text_of
 
 TEXTS = 4000
 

@@ -5,13 +5,13 @@ Importing this loads neither an engine nor numpy.
 
 from __future__ import annotations
 
-from intarsia.backends.contract.artifact import EngineArtifact, Signature, signature_rows, signatures
+from intarsia.backends.contract.artifact import EngineArtifact, Signature, border_rows, signature_rows, signatures
 from intarsia.backends.contract.backend import Backend, ProfileRequest, thread_count
-from intarsia.backends.contract.device_memory import DeviceMemory, Resident
+from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
 from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Visit
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
-from intarsia.backends.contract.slots import BoundCall, Port, Slot, as_port, following
+from intarsia.backends.contract.slots import BoundCall, Port, Slot, array_at, as_port, by_copy, following, is_late
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, GapReason, Traits
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Backend",
     "BoundCall",
     "DeviceMemory",
+    "DeviceValue",
     "Embedding",
     "EngineArtifact",
     "Executable",
@@ -28,15 +29,18 @@ __all__ = [
     "PartitionBlocks",
     "Port",
     "ProfileRequest",
-    "Resident",
     "Signature",
     "Slot",
     "Traits",
     "Visit",
+    "array_at",
     "as_port",
+    "border_rows",
+    "by_copy",
     "following",
     "guard",
     "guarded",
+    "is_late",
     "signature_rows",
     "signatures",
     "thread_count",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from intarsia.graph import Value
+    from intarsia.graph import SubModel, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,13 @@ class Signature:
     shape: tuple[int, ...] | None
 
 
-def signature_rows(values: Iterable[Value]) -> list[list[Any]]:
-    """Border values as JSON-able rows, for ``EngineArtifact.meta``; `signatures` reads them back."""
+def border_rows(model: SubModel) -> dict[str, list[list[Any]]]:
+    """The inputs and outputs of a sub-graph as JSON-able rows, for ``EngineArtifact.meta``."""
+    return {"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)}
+
+
+def signature_rows(values: Iterable[Value | Signature]) -> list[list[Any]]:
+    """Border values as JSON-able rows; `signatures` reads them back."""
     return [[value.name, value.dtype, None if value.shape is None else list(value.shape)] for value in values]
 
 

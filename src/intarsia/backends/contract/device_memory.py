@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class Resident(Slot):
+class DeviceValue(Slot):
     """Stands for a value in the memory of a device: who makes it or brings it there puts the engine's handle in."""
 
     __slots__ = ("handle",)
@@ -31,9 +31,9 @@ class DeviceMemory(ABC):
     """
 
     @abstractmethod
-    def upload(self, source: np.ndarray | Slot, place: Resident) -> BoundCall:
+    def upload(self, source: np.ndarray | Slot, place: DeviceValue) -> BoundCall:
         """Bring the content that an array, or what a `Port` holds, has at each call."""
 
     @abstractmethod
-    def download(self, place: Resident, destination: np.ndarray | Slot) -> BoundCall:
+    def download(self, place: DeviceValue, destination: np.ndarray | Slot) -> BoundCall:
         """Fill an array, or what a `Port` holds at each call."""

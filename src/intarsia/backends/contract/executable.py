@@ -20,7 +20,7 @@ class Executable(ABC):
     Attributes:
         inputs: What it reads.
         outputs: What it writes.
-        memory: Of engines with the trait ``residents``: the device's memory, if that is not the host's.
+        memory: Of engines with the trait ``device_values``: the device's memory, if that is not the host's.
     """
 
     inputs: tuple[Signature, ...]

@@ -16,8 +16,8 @@ def guard(error: type[BackendError], backend: str) -> Iterator[None]:
         yield
     except IntarsiaError:
         raise
-    except Exception as foreign:
-        raise _translated(error, backend, foreign) from foreign
+    except Exception as raised:
+        raise _translated(error, backend, raised) from raised
 
 
 def guarded(call: BoundCall, backend: str, owners: tuple[object, ...] = ()) -> BoundCall:
@@ -31,12 +31,12 @@ def guarded(call: BoundCall, backend: str, owners: tuple[object, ...] = ()) -> B
             call()
         except IntarsiaError:
             raise
-        except Exception as foreign:
-            raise _translated(ExecutionError, backend, foreign) from foreign
+        except Exception as raised:
+            raise _translated(ExecutionError, backend, raised) from raised
 
     return bound
 
 
-def _translated(error: type[BackendError], backend: str, foreign: Exception) -> BackendError:
-    text = str(foreign).strip() or type(foreign).__name__
+def _translated(error: type[BackendError], backend: str, raised: Exception) -> BackendError:
+    text = str(raised).strip() or type(raised).__name__
     return error(backend, text[:2000])

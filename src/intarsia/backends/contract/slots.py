@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,5 +65,43 @@ def following(places: Iterable[tuple[Callable[[Any], object], np.ndarray | Slot]
                 point(port.array)
                 bound[index] = port.array
         run()
+
+    return call
+
+
+def is_late(place: np.ndarray | Slot) -> bool:
+    """Whether only a run tells the array."""
+    return isinstance(place, Slot) and not isinstance(place, Port)
+
+
+def array_at(place: np.ndarray | Slot) -> np.ndarray:
+    """The array of a place, whose shape is known by now."""
+    held = place.array if isinstance(place, Slot) else place
+    assert held is not None, "whoever computes it ran before"
+    return held
+
+
+def by_copy(
+    run: Callable[[list[str], dict[str, np.ndarray]], Sequence[np.ndarray]],
+    inputs: Mapping[str, np.ndarray | Slot],
+    outputs: Mapping[str, np.ndarray | Slot],
+) -> BoundCall:
+    """A call that hands over the inputs by name, and copies each result to its place, or puts it into its slot.
+
+    Args:
+        run: Takes the names of the results that are wanted, and the inputs.
+        inputs: By name.
+        outputs: By name.
+    """
+    names = list(outputs)
+
+    def call() -> None:
+        feeds = {name: array_at(place) for name, place in inputs.items()}
+        for name, result in zip(names, run(names, feeds), strict=True):
+            place = outputs[name]
+            if isinstance(place, Slot):
+                place.array = result
+            else:
+                place[...] = result
 
     return call

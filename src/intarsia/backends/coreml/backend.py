@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, guard, signature_rows
+from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -72,8 +72,7 @@ class CoremlBackend(LoweredBackend):
                 for path in sorted(package.rglob("*"))
                 if path.is_file()
             }
-        meta = {"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)}
-        return EngineArtifact(files=files, meta=meta)
+        return EngineArtifact(files=files, meta=border_rows(model))
 
     def load(
         self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings

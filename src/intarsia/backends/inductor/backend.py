@@ -14,6 +14,7 @@ from intarsia.backends.contract import (
     Gap,
     Signature,
     Traits,
+    border_rows,
     guard,
     openmp,
     signature_rows,
@@ -113,7 +114,7 @@ class InductorBackend(LoweredBackend):
             content = compiler.library(*self._traced(model), target["mode"])
         return EngineArtifact(
             files={_LIBRARY: content},
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta=border_rows(model),
         )
 
     def load(

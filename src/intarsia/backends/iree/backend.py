@@ -18,8 +18,8 @@ from intarsia.backends.contract import (
     ForkFault,
     Gap,
     Traits,
+    border_rows,
     guard,
-    signature_rows,
     signatures,
     thread_count,
 )
@@ -132,7 +132,7 @@ class IreeBackend(Backend):
         return EngineArtifact(
             files={_MODULE: module},
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta=border_rows(model),
         )
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:

@@ -205,7 +205,7 @@ class _Proxy(Executable):
     def close(self) -> None:
         """Have it closed there."""
         self._drop()
-        self._process.tidy()
+        self._process.clean_up()
 
 
 _Copies = list[tuple[np.ndarray, np.ndarray]]

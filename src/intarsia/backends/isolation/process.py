@@ -104,7 +104,7 @@ class EngineProcess(Forkable):
         """Have an executable closed with the next request: a finaliser may run anywhere, and so waits for no lock."""
         self._dropped.append(number)
 
-    def tidy(self) -> None:
+    def clean_up(self) -> None:
         """Close what was dropped, unless a request is under way, which means that another will see to it."""
         if self._lock.acquire(blocking=False):
             try:
@@ -154,9 +154,9 @@ class EngineProcess(Forkable):
             reply = act()
         except ConnectionError:
             reply = b"", ()
-        except OSError as foreign:
+        except OSError as raised:
             self.close()
-            raise error(self.name, f"its process in {self._python} cannot be reached: {foreign}") from foreign
+            raise error(self.name, f"its process in {self._python} cannot be reached: {raised}") from raised
         except BaseException:
             self.close()
             raise

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from intarsia.backends import registry
-from intarsia.backends.contract import Backend, BoundCall, EngineArtifact, Executable, Signature, guard
+from intarsia.backends.contract import Backend, BoundCall, EngineArtifact, Executable, guard, signature_rows
 from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation.message import (
     ANSWER,
@@ -137,7 +137,7 @@ class _Server:
             executable = self._backend.load(artifact, weights, *_how(asked))
         number = next(self._numbers)
         self._executables[number] = _Loaded(executable, weights)
-        borders = {"inputs": _rows(executable.inputs), "outputs": _rows(executable.outputs)}
+        borders = {"inputs": signature_rows(executable.inputs), "outputs": signature_rows(executable.outputs)}
         return Message(facts={"number": number, **borders})
 
     def _bind(self, asked: Message, blocks: Sequence[SharedBlock]) -> Message:
@@ -186,10 +186,6 @@ def _model(asked: Message, blocks: Sequence[SharedBlock]) -> SubModel:
 
     weights = Path(f"/proc/self/fd/{blocks[0].descriptor}")
     return extract(open_graph(asked.arrays["structure"].tobytes(), weights), asked.facts["nodes"])
-
-
-def _rows(borders: Sequence[Signature]) -> list[list[Any]]:
-    return [[border.name, border.dtype, border.shape] for border in borders]
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

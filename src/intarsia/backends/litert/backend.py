@@ -16,9 +16,9 @@ from intarsia.backends.contract import (
     Slot,
     Traits,
     as_port,
+    border_rows,
     guard,
     guarded,
-    signature_rows,
     signatures,
     thread_count,
 )
@@ -97,8 +97,7 @@ class LitertBackend(LoweredBackend):
             files={name: structure.content for name, structure in files.items()},
             weights=tuple(name for name in program.weights if name in behind),
             meta={
-                "inputs": signature_rows(model.inputs),
-                "outputs": signature_rows(model.outputs),
+                **border_rows(model),
                 "given": always.inputs,
                 "wanted": always.outputs,
                 "prepared": once.outputs,

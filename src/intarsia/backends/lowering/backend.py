@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.contract import Backend, EngineArtifact, Gap, guard, signature_rows
+from intarsia.backends.contract import Backend, EngineArtifact, Gap, border_rows, guard
 from intarsia.backends.lowering.lower import lower, refusal
 from intarsia.backends.lowering.program import Instruction
 from intarsia.errors import CompileError
@@ -47,7 +47,7 @@ class LoweredBackend(Backend):
         return EngineArtifact(
             files=program.files(),
             weights=tuple(program.weights),
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta=border_rows(model),
         )
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:

@@ -27,13 +27,15 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
-    Signature,
     Slot,
     Traits,
     as_port,
+    border_rows,
     guard,
+    signatures,
+    thread_count,
 )
-from intarsia.backends.mnn.legalise import respelled
+from intarsia.backends.mnn.legalise import legalised
 from intarsia.backends.mnn.rules import refusal
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
@@ -59,7 +61,7 @@ WINOGRAD_MEMORY_LEVEL = 3
 """Number of the session hint, as in MNN's ``Interpreter::HintMode``."""
 WINOGRAD_LEVELS = {"low": 0, "normal": 1, "high": 3}
 """Level by the option ``memory``. MNN's own default is 3: up to 1.2 times faster than 1 on vgg19 and slower on some
-layers, but a 3x3 layer is off by 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
+layers, but a 3x3 layer has an error of 1e-3 of its largest value; 1 is as exact as no Winograd (3e-7) and faster."""
 
 DTYPES = frozenset({"float32", "int32", "int64", "bool"})
 """Element types at borders. MNN holds the last two in 32 bits; others it would read as float32 or int32 and answer in
@@ -76,12 +78,12 @@ class MnnBackend(Backend):
     environment. The option ``memory`` also chooses the Winograd units, which is what decides its speed and accuracy.
     """
 
-    name: ClassVar[str] = "mnn"
-    extra: ClassVar[str] = "mnn"
-    licence: ClassVar[str] = "BSD-3-Clause"
+    name = "mnn"
+    extra = "mnn"
+    licence = "BSD-3-Clause"
     machine_code = ()
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
-    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)
+    traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
         library="MNN", evidence="a run there waits for ever for MNN's pool of threads, which does not come along"
     )
@@ -118,22 +120,15 @@ class MnnBackend(Backend):
         """Convert, and replace each weight that MNN keeps as it is by its name."""
         with guard(CompileError, self.name), scratch() as folder:
             structure, weights = _convert(model, folder, external=True)
-            layout, rest = cut(
-                np.memmap(weights, np.uint8, "r")
-                if weights.exists() and weights.stat().st_size
-                else np.empty(0, np.uint8),
-                _spans(structure),
-                {name: weight.array() for name, weight in model.weights.items() if weight.nbytes >= SHARED_BYTES},
-            )
+            is_empty = not weights.exists() or not weights.stat().st_size
+            data = np.empty(0, np.uint8) if is_empty else np.memmap(weights, np.uint8, "r")
+            large = {name: weight.array() for name, weight in model.weights.items() if weight.nbytes >= SHARED_BYTES}
+            layout, rest = cut(data, _spans(structure), large)
             files = {"model.mnn": structure.read_bytes(), "rest": rest}
         return EngineArtifact(
             files=files,
             weights=tuple(dict.fromkeys(name for name, _ in layout if name is not None)),
-            meta={
-                "layout": layout,
-                "inputs": [(value.name, value.dtype, value.shape) for value in model.inputs],
-                "outputs": [(value.name, value.dtype, value.shape) for value in model.outputs],
-            },
+            meta={"layout": layout, **border_rows(model)},
         )
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
@@ -189,8 +184,8 @@ class MnnExecutable(Executable):
     """
 
     def __init__(self, interpreter: Any, session: Any, meta: Mapping[str, Any]) -> None:
-        self.inputs = _signatures(meta["inputs"])
-        self.outputs = _signatures(meta["outputs"])
+        self.inputs = signatures(meta["inputs"])
+        self.outputs = signatures(meta["outputs"])
         self._interpreter, self._session = interpreter, session
         for value in (*self.inputs, *self.outputs):
             if value.dtype not in DTYPES:
@@ -286,15 +281,10 @@ def _raw(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
-def _signatures(values: Iterable[tuple[str, str, Iterable[int]]]) -> tuple[Signature, ...]:
-    return tuple(Signature(name=name, dtype=dtype, shape=tuple(shape)) for name, dtype, shape in values)
-
-
 def _options(target: Target, settings: RunSettings) -> dict[str, Any]:
-    cap = target["threads"]
     return {
         "backend": "CPU",
-        "numThread": min(settings.threads, cap) if cap else settings.threads,
+        "numThread": thread_count(target, settings),
         "precision": target["precision"],
         "memory": target["memory"],
         "power": target["power"],
@@ -307,7 +297,7 @@ def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Pa
     Flatbuffers end at 2 GB, so a larger model needs its weights outside.
     """
     source, native = folder / "model.onnx", folder / "model.mnn"
-    model.save(source, legalised=respelled(model.nodes, model.graph))
+    model.save(source, legalised=legalised(model.nodes, model.graph))
     log = _converter(
         folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,
         *(["--saveExternalData"] if external else []),

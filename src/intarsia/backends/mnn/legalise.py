@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
 
-def respelled(nodes: Iterable[Node], graph: Graph) -> frozenset[str]:
+def legalised(nodes: Iterable[Node], graph: Graph) -> frozenset[str]:
     """Ids of the accepted nodes that MNN computes rightly only in other words (`graph.legalise`)."""
-    return frozenset(node.id for node in nodes if node.op_type in _RESPELLED and _RESPELLED[node.op_type](node, graph))
+    return frozenset(node.id for node in nodes if node.op_type in _LEGALISED and _LEGALISED[node.op_type](node, graph))
 
 
 def _shape(node: Node, graph: Graph, position: int) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ def _normalises_all(node: Node, graph: Graph) -> bool:
 
 
 def _is_exact(node: Node, graph: Graph) -> bool:
-    """Whether a Gelu is asked for that MNN approximates, and is off by 5e-4."""
+    """Whether a Gelu is asked for that MNN approximates, with an error of 5e-4."""
     return bool(node.attributes.get("approximate", "none") == "none")
 
 
@@ -93,7 +93,7 @@ def _leaves_pads_open(node: Node, graph: Graph) -> bool:
     return "output_shape" in node.attributes or str(node.attributes.get("auto_pad", "")).startswith("SAME")
 
 
-_RESPELLED: Mapping[str, Callable[[Node, Graph], bool]] = {
+_LEGALISED: Mapping[str, Callable[[Node, Graph], bool]] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), _asks_for_the_last),
     **dict.fromkeys(("CastLike", "LpNormalization", "Mean"), _always),
     "Clip": lambda node, graph: not _plain_bounds(node, graph),

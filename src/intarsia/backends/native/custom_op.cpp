@@ -10,7 +10,7 @@
 #include <string>
 
 #include "ort_call.h"
-#include "piece_op.h"
+#include "partition_op.h"
 #include "winograd.h"
 
 namespace {
@@ -221,12 +221,12 @@ Operator::Operator(const Functions& functions) : OrtCustomOp{}, ort(functions) {
 // One domain for every session of the process. It is never freed: sessions refer to it until the very end.
 OrtCustomOpDomain* domain(const Functions& ort) {
     static const Operator winograd(ort);
-    static const intarsia::PieceOperator piece(ort);
+    static const intarsia::PartitionOperator partition(ort);
     static OrtCustomOpDomain* const made = [&] {
         OrtCustomOpDomain* fresh = nullptr;
         check(ort, ort.create_domain("intarsia", &fresh));
         check(ort, ort.add_to_domain(fresh, &winograd));
-        check(ort, ort.add_to_domain(fresh, &piece));
+        check(ort, ort.add_to_domain(fresh, &partition));
         return fresh;
     }();
     return made;

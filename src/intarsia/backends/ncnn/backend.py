@@ -11,6 +11,7 @@ import ctypes
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -61,11 +62,11 @@ _DEFAULTS: Mapping[str, bool] = {"winograd": True, "sgemm": True, "packing": Tru
 class NcnnBackend(Backend):
     """Convolution networks, with Winograd's algorithm for layers of 3 by 3."""
 
-    name: ClassVar[str] = "ncnn"
-    extra: ClassVar[str] = "ncnn"
-    licence: ClassVar[str] = "BSD-3-Clause"
+    name = "ncnn"
+    extra = "ncnn"
+    licence = "BSD-3-Clause"
     machine_code = ()
-    traits: ClassVar[Traits] = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
+    traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
         library="ncnn", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
     )
@@ -123,8 +124,8 @@ class NcnnBackend(Backend):
             weights=tuple(dict.fromkeys(recipe["weight"] for recipe in recipes if "weight" in recipe)),
             meta={
                 "blocks": recipes,
-                "inputs": [_border_json(border) for border in network.inputs],
-                "outputs": [_border_json(border) for border in network.outputs],
+                "inputs": [asdict(border) for border in network.inputs],
+                "outputs": [asdict(border) for border in network.outputs],
             },
         )
 
@@ -144,6 +145,8 @@ class NcnnBackend(Backend):
         with guard(LoadError, self.name):
             import ncnn
 
+            from intarsia.backends.contract.metadata import NcnnBorder
+
             param = artifact.files["model.param"].decode()
             if vulkan.runs_on_vulkan(target):
                 vulkan.require_device(ncnn)
@@ -153,8 +156,8 @@ class NcnnBackend(Backend):
             engine.load(param, source)
         return NcnnExecutable(
             engine,
-            [_border_from(entry) for entry in artifact.meta["inputs"]],
-            [_border_from(entry) for entry in artifact.meta["outputs"]],
+            [Border(**NcnnBorder.model_validate(row).model_dump()) for row in artifact.meta["inputs"]],
+            [Border(**NcnnBorder.model_validate(row).model_dump()) for row in artifact.meta["outputs"]],
         )
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
@@ -376,23 +379,3 @@ def _options(target: Target, settings: RunSettings) -> dict[str, bool | int]:
 def _check(code: int, what: str) -> None:
     if code != 0:
         raise RuntimeError(f"{what}: code {code}")
-
-
-def _border_json(border: Border) -> dict[str, Any]:
-    return {
-        "name": border.name,
-        "shape": list(border.shape),
-        "blob": border.blob,
-        "blob_shape": list(border.blob_shape),
-        "shared": border.shared,
-    }
-
-
-def _border_from(entry: Mapping[str, Any]) -> Border:
-    return Border(
-        name=entry["name"],
-        shape=tuple(entry["shape"]),
-        blob=entry["blob"],
-        blob_shape=tuple(entry["blob_shape"]),
-        shared=entry["shared"],
-    )

@@ -38,8 +38,8 @@ def parsed(content: bytes) -> onnx.ModelProto:
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
-    except Exception as foreign:  # which class protobuf raises depends on its implementation
-        raise ModelError(f"not an ONNX model: {foreign}") from foreign
+    except Exception as raised:  # which class protobuf raises depends on its implementation
+        raise ModelError(f"not an ONNX model: {raised}") from raised
     return model
 
 

@@ -12,13 +12,15 @@ from intarsia.backends.contract import (
     BoundCall,
     EngineArtifact,
     Executable,
-    Port,
     Signature,
     Slot,
+    array_at,
+    border_rows,
+    by_copy,
     following,
     guard,
     guarded,
-    signature_rows,
+    is_late,
     signatures,
     thread_count,
 )
@@ -77,7 +79,7 @@ def serialised(model: SubModel) -> EngineArtifact:
     return EngineArtifact(
         files={"model.onnx": content},
         weights=tuple(w.name for w in model.weights.values() if outside and w.nbytes > SMALL_BYTES),
-        meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+        meta=border_rows(model),
     )
 
 
@@ -93,8 +95,8 @@ class Session(Executable):
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         """Pointers are bound once; strings and late shapes go through a plain ``run`` and a copy."""
         with guard(LoadError, _NAME):
-            if any(map(_is_late, (*inputs.values(), *outputs.values()))):
-                return guarded(self._copying(inputs, outputs), _NAME, self._held)
+            if any(map(_has_no_pointer, (*inputs.values(), *outputs.values()))):
+                return guarded(by_copy(self._session.run, inputs, outputs), _NAME, self._held)
             return guarded(self._by_pointer(inputs, outputs), _NAME, self._held)
 
     def close(self) -> None:
@@ -120,20 +122,6 @@ class Session(Executable):
                 bind(value.name, "cpu", 0, ELEMENT_TYPES[value.dtype], value.shape, each.memory.ctypes.data)
         return _around(run, *([each for _, each in packed] for packed in narrow)) if any(narrow) else run
 
-    def _copying(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
-        run, names = self._session.run, list(outputs)
-
-        def call() -> None:
-            feeds = {name: value.array if isinstance(value, Slot) else value for name, value in inputs.items()}
-            for name, result in zip(names, run(names, feeds), strict=True):
-                place = outputs[name]
-                if isinstance(place, Slot):
-                    place.array = result
-                else:
-                    place[...] = result
-
-        return call
-
 
 def _around(run: BoundCall, inputs: Sequence[Packed], outputs: Sequence[Packed]) -> BoundCall:
     def call() -> None:
@@ -150,11 +138,9 @@ def _point(bind: Callable[..., None], value: Signature, array: np.ndarray) -> No
     bind(value.name, "cpu", 0, _element_type(value, array), array.shape, array.ctypes.data)
 
 
-def _is_late(value: np.ndarray | Slot) -> bool:
-    """Whether there is no pointer to bind before the run: a shape to come, or strings."""
-    if isinstance(value, Slot):
-        return not isinstance(value, Port)
-    return value.dtype.hasobject
+def _has_no_pointer(value: np.ndarray | Slot) -> bool:
+    """Whether there is nothing to bind before the run: a shape to come, or strings."""
+    return is_late(value) or array_at(value).dtype.hasobject
 
 
 def _engine() -> Any:

@@ -17,8 +17,8 @@ from intarsia.backends.contract import (
     Gap,
     ProfileRequest,
     Traits,
+    border_rows,
     guard,
-    signature_rows,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -97,7 +97,7 @@ class OpenVinoBackend(Backend):
         ),
         Gap.upstream(
             "DequantizeLinear[of a product's weights, several scales along the axis that is summed over]",
-            "16x16 int8, axis 0, into MatMul: off by 13; right along the other axis, and in blocks along this",
+            "16x16 int8, axis 0, into MatMul: error 13; right along the other axis, and in blocks along this",
         ),
         Gap.not_implemented("strings, elements of less than 8 bits at the borders", "Unsupported data type: int4"),
         Gap.not_implemented(
@@ -164,8 +164,7 @@ class OpenVinoBackend(Backend):
             files={"model.onnx": content},
             weights=weights,
             meta={
-                "inputs": signature_rows(model.inputs),
-                "outputs": signature_rows(model.outputs),
+                **border_rows(model),
                 "deciding": list(deciding),
                 "left": left,
                 "late": not model.graph.sizes and (bool(deciding) or _has_open(model)),

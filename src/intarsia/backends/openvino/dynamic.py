@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import BoundCall, Executable, Slot, guard, guarded, signatures
-from intarsia.backends.openvino.executable import array_at, is_late
+from intarsia.backends.contract import BoundCall, Executable, Slot, array_at, guard, guarded, is_late, signatures
 from intarsia.backends.openvino.model import tensor
 from intarsia.errors import LoadError
 

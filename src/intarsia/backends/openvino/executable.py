@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import BoundCall, Executable, Port, Slot, following, guard, guarded, signatures
+from intarsia.backends.contract import BoundCall, Executable, Slot, following, guard, guarded, signatures
 from intarsia.backends.openvino.model import tensor
 from intarsia.errors import LoadError
 
@@ -55,15 +55,3 @@ def _bare_infer(request: Any) -> BoundCall:
 
 def _point(put: Callable[[int, Any], None], position: int, array: np.ndarray) -> None:
     put(position, tensor(array))
-
-
-def is_late(place: np.ndarray | Slot) -> bool:
-    """Whether only a run tells the array."""
-    return isinstance(place, Slot) and not isinstance(place, Port)
-
-
-def array_at(place: np.ndarray | Slot) -> np.ndarray:
-    """The array of a place, whose shape is known by now."""
-    held = place.array if isinstance(place, Slot) else place
-    assert held is not None, "whoever computes it ran before"
-    return held

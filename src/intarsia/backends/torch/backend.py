@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from intarsia.backends.contract import (
     Availability,
     BoundCall,
+    DeviceValue,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    Resident,
     Signature,
     Slot,
     Traits,
@@ -182,8 +182,8 @@ class TensorCall(Executable):
 
         @torch.inference_mode()  # type: ignore[untyped-decorator]
         def call() -> None:
-            for number, resident in taken:
-                given[number] = resident.handle
+            for number, device_value in taken:
+                given[number] = device_value.handle
             for number, (place, result) in enumerate(zip(wanted, run(*given), strict=True)):
                 if number in left:
                     left[number].handle = result
@@ -195,7 +195,7 @@ class TensorCall(Executable):
                 (partial(_put, side, number), buffers[value.name])
                 for values, buffers, side in ((self.inputs, inputs, given), (self.outputs, outputs, wanted))
                 for number, value in enumerate(values)
-                if not isinstance(buffers[value.name], Resident)
+                if not isinstance(buffers[value.name], DeviceValue)
             ]
             bound = following(places, call)
         return guarded(bound, self._engine, (self._owner,))
@@ -206,10 +206,10 @@ class TensorCall(Executable):
         self._owner = None
 
 
-def _device_values(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, Resident]]:
+def _device_values(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, DeviceValue]]:
     """Those of a step's values that stay on the device, by number."""
     named = ((number, places[value.name]) for number, value in enumerate(values))
-    return [(number, place) for number, place in named if isinstance(place, Resident)]
+    return [(number, place) for number, place in named if isinstance(place, DeviceValue)]
 
 
 def _put(side: list[Tensor], number: int, array: np.ndarray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract import BoundCall, DeviceMemory, Resident, Slot, as_port, guarded
+from intarsia.backends.contract import BoundCall, DeviceMemory, DeviceValue, Slot, as_port, guarded
 from intarsia.backends.torch.kernels import tensor_over
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class TensorMemory(DeviceMemory):
         self._engine = engine
         self._device = device
 
-    def upload(self, source: np.ndarray | Slot, place: Resident) -> BoundCall:
+    def upload(self, source: np.ndarray | Slot, place: DeviceValue) -> BoundCall:
         """By a copy, even where the device is the host."""
         port = as_port(source)
 
@@ -27,7 +27,7 @@ class TensorMemory(DeviceMemory):
 
         return guarded(call, self._engine)
 
-    def download(self, place: Resident, destination: np.ndarray | Slot) -> BoundCall:
+    def download(self, place: DeviceValue, destination: np.ndarray | Slot) -> BoundCall:
         """Waits until the device has computed it."""
         port = as_port(destination)
 

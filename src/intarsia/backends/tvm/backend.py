@@ -18,8 +18,8 @@ from intarsia.backends.contract import (
     Executable,
     Gap,
     Traits,
+    border_rows,
     guard,
-    signature_rows,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -126,7 +126,7 @@ class TvmBackend(LoweredBackend):
         return EngineArtifact(
             files={**built.program.files(), "plan.json": built.plan.to_bytes(), **library},
             weights=tuple(built.program.weights),
-            meta={"inputs": signature_rows(model.inputs), "outputs": signature_rows(model.outputs)},
+            meta=border_rows(model),
         )
 
     def load(

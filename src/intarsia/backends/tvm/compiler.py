@@ -55,13 +55,9 @@ class Plan:
     @classmethod
     def of_bytes(cls, content: bytes) -> Self:
         """What `to_bytes` wrote."""
-        data = json.loads(content)
-        calls = {
-            part: tuple(Call(kernel=each["kernel"], values=tuple(each["values"])) for each in data[part])
-            for part in ("prepare", "run")
-        }
-        made = {name: Tensor(dtype=each["dtype"], shape=tuple(each["shape"])) for name, each in data["made"].items()}
-        return cls(**calls, made=made, outputs=data["outputs"])
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(cls).validate_json(content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

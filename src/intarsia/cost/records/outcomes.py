@@ -35,7 +35,7 @@ Kind = Literal[
     "partition",
     "nodes",
     "stages",
-    "first look",
+    "prefilter",
     "no time",
     "search",
     "paired_benchmark",
@@ -110,7 +110,7 @@ class _Stages(_Row):
         return self
 
 
-class _FirstLook(_Row):
+class _Prefilter(_Row):
     reason: str
 
 
@@ -214,7 +214,7 @@ _ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
     ),
     "nodes": TypeAdapter(_Nodes),
     "stages": TypeAdapter(_Stages),
-    "first look": TypeAdapter(_FirstLook),
+    "prefilter": TypeAdapter(_Prefilter),
     "no time": TypeAdapter(_NoTime),
     "search": TypeAdapter(_Search),
     "paired_benchmark": TypeAdapter(Verdict),
@@ -325,11 +325,11 @@ def what_is_wrong(error: Exception) -> str:
 
 
 def _check_verdict(verdict: Verdict) -> None:
-    """Whether it can be asked what it is asked: who raced has figures, and the first ran twice."""
+    """Whether it can be asked what it is asked: who was benchmarked has figures, and the first ran twice."""
     _check_rounds(verdict)
     _check_times(verdict)
     weighed = {name for name, (stage, _) in verdict.failed.items() if stage == MEMORY_STAGE}
-    if not (verdict.raced | weighed) <= verdict.footprints.keys():
+    if not (verdict.benchmarked | weighed) <= verdict.footprints.keys():
         raise ValueError("nothing is known of the memory of a contender")
     for each in verdict.footprints.values():
         _check_footprint(each)

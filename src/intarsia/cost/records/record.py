@@ -22,7 +22,7 @@ class Measurement:
         compile_s: Seconds the engine took to compile the partition.
         load_s: Seconds to load and bind it.
         error: Largest max|a-b| / max|b| against the reference; ``None`` if no output of it had a reference.
-        is_complete: False if it was given up as hopeless after a first look.
+        is_complete: False if it was given up as hopeless after the prefilter.
         allowed: What the output with that error was allowed; ``None`` where there was no reference, or in old records.
     """
 

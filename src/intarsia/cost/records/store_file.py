@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.errors import ConfigError, DiskError, IntarsiaError
 from intarsia.files import is_of_disk, replace_file, scratch
 from intarsia.forks import NO_FORK
@@ -19,8 +20,6 @@ from intarsia.forks import NO_FORK
 log = logging.getLogger(__name__)
 SCHEMA = 1
 OTHER = "; name another with --store"
-PATIENCE_S = 6.0
-"""How long another writer is waited for: a record takes milliseconds, so who takes longer does not write records."""
 COLUMNS = ("key", "kind", "facts", "outcome", "provenance", "made_at")
 _TABLE = """
 CREATE TABLE IF NOT EXISTS record (
@@ -104,7 +103,7 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
     Texts come as bytes, as those of a damaged record are none.
     """
     # SQLite's locks are its process's: a child that inherits an open connection would take them for its own.
-    with NO_FORK, closing(sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None)) as db:
+    with NO_FORK, closing(sqlite3.connect(path, timeout=PATIENCE.store_s, isolation_level=None)) as db:
         db.text_factory = bytes
         yield db
 

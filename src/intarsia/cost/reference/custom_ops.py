@@ -11,6 +11,7 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.cost.reference.reference_io import recorded_values
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.protocol import OBSERVING, Answer, Failed, Observe, Observed
 from intarsia.errors import ModelError
@@ -22,7 +23,6 @@ from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
 
 SEEDS = (0, 1)
-PATIENCE_S = 120.0
 
 
 def custom_op_types(graph: Graph, target: Target) -> Types:
@@ -62,7 +62,7 @@ def _observed(graph: Graph, target: Target, seeds: Sequence[int]) -> Iterator[tu
             for seed in seeds:
                 values = folder / str(seed)
                 request = Observe(target=str(target), names=names, seed=seed, folder=str(values))
-                types = _types(target, ask_twice(worker, request, PATIENCE_S))
+                types = _types(target, ask_twice(worker, request, PATIENCE.custom_ops_s))
                 arrays = {name: np.array(array) for name, array in recorded_values(values, names).items()}
                 yield types, arrays
 

@@ -23,6 +23,7 @@ from intarsia.cost.reference.reference_io import (
     recorded_tolerances,
     recorded_values,
 )
+from intarsia.cost.thresholds import REFERENCE
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import IntarsiaError, ModelError
 from intarsia.files import remove_folder, replace_file, sweep
@@ -37,11 +38,6 @@ from intarsia.runtime.tolerance import Tolerance, apart, counts_steps, tolerance
 from intarsia.target import Target
 
 log = logging.getLogger(__name__)
-KEEP_BYTES = 4 << 30
-PERTURBED = 3
-"""How often a model that rounds inside is computed with its rounding falling the other way."""
-SLOW_S = 10.0
-"""A model that takes longer than this to compute is computed only once more."""
 
 
 def reference_values(
@@ -70,7 +66,7 @@ def reference_values(
         with machine():
             _compute(folder, graph, wanted, seed, type_oracle, watch)
     _touch(folder)
-    _prune(cache, KEEP_BYTES, keep=folder)
+    _prune(cache, REFERENCE.keep_bytes, keep=folder)
     return folder
 
 
@@ -111,7 +107,7 @@ def perturbed_count(graph: Graph, seconds: float) -> int:
     """How many evaluations more a graph is worth that takes so many seconds to compute."""
     if not rounds(graph):
         return 0
-    return PERTURBED if seconds <= SLOW_S else 1
+    return REFERENCE.perturbed if seconds <= REFERENCE.slow_s else 1
 
 
 def leave_open(

@@ -20,24 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
+from intarsia.cost.thresholds import CALIBRATION
 from intarsia.cost.timing.statistics import median, percentile
 from intarsia.files import replace_file, temporary_cache
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.target.cores import thread_budget
-
-PRODUCTS, SIDE = 16, 64
-"""Of a probe; products so small are computed by one thread, out of the nearest caches."""
-PROBES = 3
-"""Of so many probes in a row the fastest counts: the first one may wake its processor up."""
-RECENT = 100
-"""Probes by which full speed is found."""
-ONE_IN_TEN = 0.1
-UNDISTURBED = 1.2
-"""A probe that takes up to so many times as long is still one at full speed: clocks rise and fall by themselves."""
-EVEN = 1.2
-"""Two moments whose slowdowns differ by no more than this factor are told from each other by noise alone."""
-TURNS = 3
-"""How often a turn is taken where the machine does not keep its pace."""
 
 Slowdown = Callable[[], float]
 """How many times longer than at full speed a computation on all processors takes now; at least 1."""
@@ -50,7 +37,7 @@ def full_speed() -> float:
 
 def is_even(slowdowns: Sequence[float]) -> bool:
     """Whether the machine was equally fast at these moments."""
-    return max(slowdowns) <= EVEN * min(slowdowns)
+    return max(slowdowns) <= CALIBRATION.even * min(slowdowns)
 
 
 def at_full_speed(turn_ms: Callable[[], float], slowdown: Slowdown, settle_s: float = 0.0) -> float:
@@ -62,7 +49,7 @@ def at_full_speed(turn_ms: Callable[[], float], slowdown: Slowdown, settle_s: fl
         settle_s: Pause behind it, until threads that go on spinning sleep.
     """
     found = []
-    for _ in range(TURNS):
+    for _ in range(CALIBRATION.turns):
         before = slowdown()
         ms = turn_ms()
         time.sleep(settle_s)
@@ -73,7 +60,7 @@ def at_full_speed(turn_ms: Callable[[], float], slowdown: Slowdown, settle_s: fl
     return median(found)
 
 
-class Pace:
+class ClockProbe:
     """Probes all processors of this process at one time. Calling it is a `Slowdown`; a call takes about 0.5 ms.
 
     Full speed is what one in ten probes in a row reached or surpassed, the shortest such time ever seen on this
@@ -84,11 +71,11 @@ class Pace:
         """Begin with what is known.
 
         Args:
-            file: Where full speed is kept; `pace_file` if left out.
+            file: Where full speed is kept; `probe_file` if left out.
         """
-        self._file = file or pace_file()
+        self._file = file or probe_file()
         self._full_ns = _read(self._file)
-        self._recent: deque[float] = deque(maxlen=RECENT)
+        self._recent: deque[float] = deque(maxlen=CALIBRATION.recent)
         self._processors = _processors()
         places = count()
         self._together = threading.Barrier(len(self._processors))
@@ -99,10 +86,10 @@ class Pace:
     def __call__(self) -> float:
         """The slowdown at this moment."""
         spent = self._probed()
-        while len(self._recent) < RECENT and self._full_ns == math.inf:
+        while len(self._recent) < CALIBRATION.recent and self._full_ns == math.inf:
             self._probed()
         self._learn()
-        return overall([max(1.0, ns / self._full_ns / UNDISTURBED) for ns in spent])
+        return overall([max(1.0, ns / self._full_ns / CALIBRATION.undisturbed) for ns in spent])
 
     def _probed(self) -> list[float]:
         spent = list(self._pool.map(self._probe, self._processors))
@@ -111,9 +98,9 @@ class Pace:
 
     def _learn(self) -> None:
         """Once there are probes enough, see whether they are faster than any in a row before."""
-        if len(self._recent) < RECENT:
+        if len(self._recent) < CALIBRATION.recent:
             return
-        reached = percentile(self._recent, ONE_IN_TEN)
+        reached = percentile(self._recent, CALIBRATION.full_speed_share)
         self._recent.clear()
         if reached < self._full_ns:
             self._full_ns = min(reached, _read(self._file))
@@ -123,7 +110,7 @@ class Pace:
     def _probe(self, _: int | None) -> float:
         self._together.wait()  # so that each thread, and with it each processor, takes one of the probes
         out = np.empty_like(_MANY)
-        return float(min(_probe_ns(out) for _ in range(PROBES)))
+        return float(min(_probe_ns(out) for _ in range(CALIBRATION.probes)))
 
 
 def overall(slowdowns: Sequence[float]) -> float:
@@ -143,8 +130,8 @@ def _probe_ns(out: np.ndarray) -> int:
     return max(1, time.thread_time_ns() - start)
 
 
-_MANY = np.ones((PRODUCTS, SIDE, SIDE), np.float32)
-_ONE = np.ones((SIDE, SIDE), np.float32)
+_MANY = np.ones((CALIBRATION.products, CALIBRATION.side, CALIBRATION.side), np.float32)
+_ONE = np.ones((CALIBRATION.side, CALIBRATION.side), np.float32)
 
 
 def _processors() -> list[int | None]:
@@ -160,7 +147,7 @@ def _stay_on(processor: int | None) -> None:
             os.sched_setaffinity(0, {processor})
 
 
-def pace_file(folder: Path | None = None) -> Path:
+def probe_file(folder: Path | None = None) -> Path:
     """Where full speed is kept: in a folder that only this user writes to, among temporary files if left out."""
     return (folder or temporary_cache()) / f"{this_machine().fingerprint}.pace"
 

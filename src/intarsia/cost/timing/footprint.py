@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.memory import Memory
 from intarsia.cost.timing.statistics import Interval, percentile_interval
-
-CALLS_FOR_P99 = 100
-"""With fewer calls, the 99th percentile is but the slowest of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +25,7 @@ class Tail:
     @staticmethod
     def of(calls_ms: Sequence[float]) -> Tail:
         """Of these calls."""
-        p99 = percentile_interval(calls_ms, 0.99) if len(calls_ms) >= CALLS_FOR_P99 else None
+        p99 = percentile_interval(calls_ms, 0.99) if len(calls_ms) >= PAIRED.p99_calls else None
         return Tail(calls=len(calls_ms), p99=p99)
 
 

@@ -39,18 +39,18 @@ class MemoryGauge:
         self._process = psutil.Process()
         with contextlib.suppress(OSError):  # where it cannot be put down, the peak is that of the whole process
             (_PROCESSES / "self" / "clear_refs").write_text(_RESET_PEAK, encoding="ascii")
-        self._start = self._resident()
+        self._start = self._rss()
 
     def read(self) -> Memory:
         """What was added since."""
         gc.collect()
         started = [held for child in self._process.children(recursive=True) if (held := _held(child.pid))]
-        steady = self._resident() - self._start + sum(held.steady for held in started)
+        steady = self._rss() - self._start + sum(held.steady for held in started)
         own = _held(self._process.pid)
         peak = steady if own is None else own.peak - self._start + sum(held.peak for held in started)
         return Memory(peak=max(0, peak, steady), steady=max(0, steady))
 
-    def _resident(self) -> int:
+    def _rss(self) -> int:
         return int(self._process.memory_info().rss)
 
 

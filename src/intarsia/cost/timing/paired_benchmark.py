@@ -18,7 +18,8 @@ from pathlib import Path
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import Spin
-from intarsia.cost.timing.clock_calibration import Pace, Slowdown, at_full_speed
+from intarsia.cost.thresholds import PAIRED, PATIENCE
+from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
 from intarsia.cost.timing.footprint import Footprint, Tail, megabytes
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
@@ -30,19 +31,6 @@ from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.executors.transfers import HOST
 from intarsia.runtime.plan import Plan
-
-PATIENCE_S = 120.0
-PROFILE_RUNS = 5
-SETTLE_S = 0.05
-"""Pause behind one that spins: ONNX Runtime's threads go on for some 30 ms after a call, on the next one's cores."""
-SETTLED_SETS = 2
-"""Sets where nothing but the settings of one plan is left to decide, or the time is over."""
-FEWEST_ROUNDS = 2
-"""Rounds of a set even where the time is over."""
-WARM = 2
-"""Untimed runs of a turn: the caches hold what the contender before left there. One run of a slow model will do."""
-ROUND_MS = 40.0
-"""A round runs a contender for about this long at least, so that short models are not timed by single runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +86,7 @@ def paired_benchmark(
     weighed: dict[str, Footprint] = {}
     sets: list[_Set] = []
     running = _with_control(contenders)
-    slowdown = Pace()
+    slowdown = ClockProbe()
     set_s = 0.0
     watch(Progress(stage="decide", done=0, total=effort.processes))
     for number in count():
@@ -109,8 +97,8 @@ def paired_benchmark(
             break
         if number and deadline.left < set_s:
             # Sets enough for a claim are enough; with fewer the verdict stays void, as it did not come to its end.
-            if len(sets) >= SETTLED_SETS:
-                effort = replace(effort, processes=SETTLED_SETS)
+            if len(sets) >= PAIRED.settled_sets:
+                effort = replace(effort, processes=PAIRED.settled_sets)
             break
         start = deadline.spent
         rng = random.Random(seed + number)
@@ -155,13 +143,13 @@ def _verdict(
     effort: BenchmarkEffort,
 ) -> Verdict:
     names = running if sets else {}
-    raced = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
-    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*raced, CONTROL_NAME)}
+    benchmarked = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
+    rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*benchmarked, CONTROL_NAME)}
     fought = Verdict(
         rounds_ms={name: rounds[name] for name in names},
-        left_ms={name: rounds[name] for name in raced if name not in names},
+        left_ms={name: rounds[name] for name in benchmarked if name not in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
-        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in raced},
+        tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in benchmarked},
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
         errors={name: error for done in sets for name, error in done.errors.items()},
@@ -179,7 +167,7 @@ def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
 def _sets_wanted(running: Mapping[str, Contender], effort: BenchmarkEffort) -> int:
     """Fewer once all that are left differ in settings alone, not in which engine runs which part."""
     plans = {contender.plan.steps for contender in running.values()}
-    return effort.processes if len(plans) > 1 else min(effort.processes, SETTLED_SETS)
+    return effort.processes if len(plans) > 1 else min(effort.processes, PAIRED.settled_sets)
 
 
 def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
@@ -214,8 +202,7 @@ def _one_set(
     with ExitStack() as stack:
         workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
         try:
-            opportunity = _open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running)
-            opened = dict(opportunity)
+            opened = dict(_open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running))
             footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
@@ -301,12 +288,12 @@ def _open_in_turn(
 ) -> Iterator[tuple[str, Opened]]:
     """Load one after the other, once all processes have started: what each takes is its cold start, at full speed."""
     for name, worker in workers.items():
-        ready = worker.ask(Wait(), PATIENCE_S)
+        ready = worker.ask(Wait(), PATIENCE.contender_s)
         if not isinstance(ready, Waited):
             raise _FailedError(name, ready)
     for name, worker in workers.items():
         before = slowdown()
-        opened = _opened(name, worker.ask(_open(running[name]), PATIENCE_S))
+        opened = _opened(name, worker.ask(_open(running[name]), PATIENCE.contender_s))
         pace = (before + slowdown()) / 2
         told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
         yield name, opened.model_copy(update=told)
@@ -319,7 +306,7 @@ def _open_at_once(
     for name, worker in workers.items():
         worker.send(_open(running[name]))
     for name, worker in workers.items():
-        yield name, _opened(name, worker.answer(PATIENCE_S * len(running)))
+        yield name, _opened(name, worker.answer(PATIENCE.contender_s * len(running)))
 
 
 def _open(contender: Contender) -> Open:
@@ -348,10 +335,10 @@ def _rounds(
     for number in range(effort.rounds):
         if number >= effort.min_rounds and deadline.spent >= end:
             break
-        if number >= FEWEST_ROUNDS and deadline.is_over():
+        if number >= PAIRED.fewest_rounds and deadline.is_over():
             break
         for name in rng.sample(list(workers), len(workers)):
-            settle_s = SETTLE_S if running[name].plan.settings.spin is Spin.FREE else 0.0
+            settle_s = PAIRED.settle_s if running[name].plan.settings.spin is Spin.FREE else 0.0
             rounds[name].append(at_full_speed(turns[name].median_ms, slowdown, settle_s))
             calls[name] += turns[name].calls_ms(rounds[name][-1])
     return _frozen(rounds), _frozen(calls)
@@ -382,7 +369,7 @@ class _Turns:
 
 
 def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
-    answer = worker.ask(request, PATIENCE_S)
+    answer = worker.ask(request, PATIENCE.contender_s)
     if not isinstance(answer, Times):
         raise _FailedError(name, answer)
     return answer
@@ -390,7 +377,11 @@ def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
 
 def _turn(name: str, worker: WorkerClient) -> Round:
     ms = min(_times(name, worker, Round(warm=1, runs=2)).ms)
-    return Round(warm=1, runs=1) if ms > ROUND_MS else Round(warm=WARM, runs=min(50, math.ceil(ROUND_MS / ms)))
+    return (
+        Round(warm=1, runs=1)
+        if ms > PAIRED.turn_ms
+        else Round(warm=PAIRED.warm_runs, runs=min(50, math.ceil(PAIRED.turn_ms / ms)))
+    )
 
 
 def _profile(
@@ -400,7 +391,7 @@ def _profile(
     if len(plan.steps) == 1 and plan.steps[0].target.device_type == HOST:
         return (median(rounds_ms),), ()
     before = slowdown()
-    found = _times(name, worker, Profile(runs=PROFILE_RUNS))
+    found = _times(name, worker, Profile(runs=PAIRED.profile_runs))
     pace = (before + slowdown()) / 2
     return tuple(ms / pace for ms in found.ms), tuple(ms / pace for ms in found.transfers_ms)
 

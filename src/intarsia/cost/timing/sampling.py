@@ -7,21 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from intarsia.cost.thresholds import SAMPLING
 from intarsia.cost.timing.clock_calibration import Slowdown, full_speed, is_even
 from intarsia.cost.timing.statistics import halves_agree, median_interval
-
-WARM_UP_S = 0.03
-WARM_UP_CALLS = 2
-WARM_UP_REQUESTS = 8
-STRETCH_MS = 40.0
-"""Least time over which a stream's results are counted for one sample, so that it begins and ends in full flow."""
-BLOCK_MS = 30.0
-"""How long runs follow each other before the machine's pace is looked at again."""
-STABLE = 0.01
-"""A window ends early once the interval's half-width is below this share of the median."""
-CONTROL = 0.08
-"""A window whose two halves differ by more is void and is taken again."""
-ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +43,9 @@ def sample(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown = ful
     if effort.hopeless_ms is not None and warm > effort.hopeless_ms:
         return (run_ms() / slowdown(),), False
     windows = []
-    for _ in range(ATTEMPTS):
+    for _ in range(SAMPLING.attempts):
         window = _window(run_ms, effort, slowdown)
-        if halves_agree(window, CONTROL):
+        if halves_agree(window, SAMPLING.halves_differ):
             return window, True
         windows.append(window)
     # A machine that never quietens: the window with the lowest median was disturbed least.
@@ -66,9 +54,11 @@ def sample(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown = ful
 
 def sample_stream(stream: Iterator[object], effort: Effort, slowdown: Slowdown = full_speed) -> Samples:
     """As `sample`, for an endless stream: each sample is the milliseconds of a request over many results in a row."""
-    for _ in range(WARM_UP_REQUESTS):
+    for _ in range(SAMPLING.warm_up_requests):
         next(stream)
-    count = max(WARM_UP_REQUESTS, math.ceil(STRETCH_MS / _per_result(stream, WARM_UP_REQUESTS)))
+    count = max(
+        SAMPLING.warm_up_requests, math.ceil(SAMPLING.stream_ms / _per_result(stream, SAMPLING.warm_up_requests))
+    )
     return sample(lambda: _per_result(stream, count), effort, slowdown)
 
 
@@ -80,9 +70,9 @@ def _per_result(stream: Iterator[object], count: int) -> float:
 
 
 def _warm_up(run_ms: Callable[[], float]) -> float:
-    end = time.perf_counter() + WARM_UP_S
+    end = time.perf_counter() + SAMPLING.warm_up_s
     calls, fastest = 0, float("inf")
-    while calls < WARM_UP_CALLS or time.perf_counter() < end:
+    while calls < SAMPLING.warm_up_calls or time.perf_counter() < end:
         fastest = min(fastest, run_ms())
         calls += 1
     return fastest
@@ -101,7 +91,7 @@ def _window(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown) -> 
         before = after
         if len(even) + len(uneven) < effort.min_runs:
             continue
-        is_stable = len(even) >= effort.min_runs and median_interval(even).half_width <= STABLE
+        is_stable = len(even) >= effort.min_runs and median_interval(even).half_width <= SAMPLING.stable
         if is_stable or time.perf_counter() >= end:
             break
     # Where the machine's pace changed, nobody knows which of the runs it changed in.
@@ -110,6 +100,6 @@ def _window(run_ms: Callable[[], float], effort: Effort, slowdown: Slowdown) -> 
 
 def _block(run_ms: Callable[[], float], most: int) -> list[float]:
     samples = [run_ms()]
-    while len(samples) < most and sum(samples) < BLOCK_MS:
+    while len(samples) < most and sum(samples) < SAMPLING.block_ms:
         samples.append(run_ms())
     return samples

@@ -13,29 +13,13 @@ from typing import Any, Final
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.record import Failure, Key
 from intarsia.cost.records.store import Store
+from intarsia.cost.thresholds import DURATIONS
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import TIME, Progress, Watcher, unwatched
 
 NO_TIME: Final = "no time"
 """Stage of a `Failure` that says that the time did not do for something."""
-PROCESS_S = 1.0
-"""What a fresh process takes until it can be asked, before one was seen to start."""
-FIRST_S = 0.7
-"""What an engine takes for a small model, before one was seen to: to compile it, check it and time it."""
-FIRST_S_PER_GIGABYTE = 15.0
-SAVED_S_PER_GIGABYTE = 5.0
-"""For writing an artifact, and copying it to where it is wanted."""
-SLACK = 1.15
-"""Nothing takes exactly as long as the last time."""
-ANNOUNCED_S = 1.0
-"""Beside that, what is announced has room for: small models take seconds, and fractions of one count there."""
-PROCESS_SHARE = 0.5
-"""Of the time in which a process starts, where several start at once."""
-LEAST_ROUNDS, MOST_ROUNDS, TURN_MS, SETTLE_MS = 4, 10, 40.0, 60.0
-"""Of a set of a paired benchmark, and what a turn of a short model takes in it."""
-OPPORTUNITY_S = 0.2
-"""What opening an artifact takes beyond what its engine was seen to take."""
 
 
 class Timetable:
@@ -62,7 +46,7 @@ class Timetable:
         self._facts = dict(facts or {})
         self._watch = watch
         self._gigabytes = weight_bytes / 1e9
-        self._process_s = PROCESS_S
+        self._process_s = DURATIONS.process_s
         self._whole_s: dict[str, float] = {}
         self._open_s: dict[str, float] = {}
         self._kept_s = 0.0
@@ -91,7 +75,7 @@ class Timetable:
             timed_s: Of these, those in which it was timed; what is left is what opening takes.
         """
         self._whole_s[engine] = min(seconds, self._whole_s.get(engine, math.inf))
-        opportunity_s = max(seconds - timed_s, OPPORTUNITY_S)
+        opportunity_s = max(seconds - timed_s, DURATIONS.open_s)
         self._open_s[engine] = min(opportunity_s, self._open_s.get(engine, math.inf))
 
     def whole_s(self, engines: Iterable[str] = ()) -> float:
@@ -100,7 +84,7 @@ class Timetable:
         if own:
             return max(own)
         known = sorted(self._whole_s.values())
-        return median(known) if known else FIRST_S + FIRST_S_PER_GIGABYTE * self._gigabytes
+        return median(known) if known else DURATIONS.whole_s + DURATIONS.whole_s_per_gigabyte * self._gigabytes
 
     def open_s(self, engines: Iterable[str]) -> float:
         """Seconds in which a process that has started loads, runs and checks an artifact of these engines."""
@@ -116,11 +100,11 @@ class Timetable:
     def end_s(self) -> float:
         """Seconds that the end needs: a plan is written, opened and checked in a fresh process, and saved."""
         least = min(self._open_s.values(), default=self.whole_s())
-        return SLACK * (self._process_s + least + OPPORTUNITY_S) + self._saving_s
+        return DURATIONS.slack * (self._process_s + least + DURATIONS.open_s) + self._saving_s
 
     @property
     def _saving_s(self) -> float:
-        return SLACK * (OPPORTUNITY_S + SAVED_S_PER_GIGABYTE * self._gigabytes)
+        return DURATIONS.slack * (DURATIONS.open_s + DURATIONS.save_s_per_gigabyte * self._gigabytes)
 
     def keep_last(self, seconds: float) -> None:
         """Keep so much for what comes behind the decision."""
@@ -134,9 +118,11 @@ class Timetable:
             ms: For each what a call takes.
             rounds_s: What the rounds may take.
         """
-        open_s = sum(PROCESS_SHARE * self._process_s + self.open_s(names) for names in engines)
-        turns = [max(2 * each, 2 * TURN_MS) + SETTLE_MS for each in ms]
-        return open_s + min(max(LEAST_ROUNDS * sum(turns) / 1e3, rounds_s), MOST_ROUNDS * sum(turns) / 1e3)
+        open_s = sum(DURATIONS.process_share * self._process_s + self.open_s(names) for names in engines)
+        turns = [max(2 * each, 2 * DURATIONS.turn_ms) + DURATIONS.settle_ms for each in ms]
+        return open_s + min(
+            max(DURATIONS.least_rounds * sum(turns) / 1e3, rounds_s), DURATIONS.most_rounds * sum(turns) / 1e3
+        )
 
     @property
     def left(self) -> float:
@@ -144,17 +130,17 @@ class Timetable:
         return self.deadline.left - self.end_s - self._kept_s - self._last_s
 
     @property
-    def left_to_race(self) -> float:
-        """As `left`, for a race: it opens and checks what ships, so that only saving it comes behind."""
+    def left_to_benchmark(self) -> float:
+        """As `left`, for a benchmark: it opens and checks what ships, so that only saving it comes behind."""
         return self.deadline.left - self._saving_s - self._kept_s - self._last_s
 
-    def may_race(self, question: Mapping[str, Any], seconds: float) -> bool:
-        """As `may`, for a race."""
+    def may_benchmark(self, question: Mapping[str, Any], seconds: float) -> bool:
+        """As `may`, for a benchmark."""
         if self.is_endless:
             return True
         if self.has_refused(question):
             return False
-        if seconds <= self.left_to_race:
+        if seconds <= self.left_to_benchmark:
             return True
         self.refuse(question)
         return False
@@ -217,7 +203,7 @@ class Timetable:
         needed = self.deadline.spent + more_s + self.end_s
         if needed <= self.deadline.seconds:
             return
-        total = math.ceil(SLACK * needed + ANNOUNCED_S)
+        total = math.ceil(DURATIONS.slack * needed + DURATIONS.announced_s)
         self.deadline.announce(total, because)
         self._watch(Progress(stage=TIME, note=f"about {total} s in all, because {because}"))
 

@@ -17,13 +17,10 @@ from enum import StrEnum
 from itertools import accumulate
 
 from intarsia.backends.contract.failures import Cause
+from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.footprint import Footprint, Tail
 from intarsia.cost.timing.statistics import Interval, hull, median, median_interval
 
-CONTROL = 0.02
-"""How far the median of the first contender's ratio to itself may be off."""
-WIDEST = 0.10
-"""How far the 95 % interval of that ratio may reach from 1."""
 CONTROL_NAME = "control"
 MEMORY_STAGE = "memory"
 """Where a contender failed that needs more memory than it may."""
@@ -45,10 +42,10 @@ def reach(control: Interval) -> float:
 
 def out_by(control: Interval) -> str:
     """What is wrong with a control; an empty text if it holds."""
-    if abs(control.median - 1.0) > CONTROL:
-        return f"its median is off by more than {CONTROL:.0%}".replace("%", " %")
-    if reach(control) > 1.0 + WIDEST:
-        return f"its interval reaches further than {WIDEST:.0%} from 1".replace("%", " %")
+    if abs(control.median - 1.0) > PAIRED.control_median:
+        return f"its median differs from 1 by more than {PAIRED.control_median:.0%}".replace("%", " %")
+    if reach(control) > 1.0 + PAIRED.control_interval:
+        return f"its interval reaches further than {PAIRED.control_interval:.0%} from 1".replace("%", " %")
     return ""
 
 
@@ -67,7 +64,7 @@ class Verdict:
         causes: For each of them, whose doing it is.
         is_void: Whether the control does not hold, or the paired benchmark did not come to its end: it shows nothing.
         left_ms: As ``rounds_ms``, for each contender that left because the first one beat it; of fewer rounds.
-        tails: For each contender that raced, its slowest calls.
+        tails: For each contender, its slowest calls.
         footprints: For each contender that was loaded, what its processes started with and hold.
         compile_s: For each contender, the seconds that its engines took to compile it.
         is_replayed: Whether it is one of another moment, from the store.
@@ -112,7 +109,7 @@ class Verdict:
     def latency(self, name: str) -> Interval:
         """Milliseconds a call: the 95 % interval of the rounds' median, widened to hold that of each set.
 
-        Of one that left, by how much longer it took than the first while it raced.
+        Of one that left, by how much longer it took than the first in the benchmark.
         """
         ms = self.expected_ms(name)
         if name in self.left_ms:
@@ -129,7 +126,7 @@ class Verdict:
         """
         steps, transfers = self.profile_ms.get(name, ()), self.transfers_ms.get(name, ())
         whole = sum(steps) + sum(transfers)
-        scale = self.expected_ms(name) / whole if whole and name in self.raced else 1.0
+        scale = self.expected_ms(name) / whole if whole and name in self.benchmarked else 1.0
         return tuple(scale * ms for ms in steps), tuple(scale * ms for ms in transfers)
 
     @property
@@ -138,7 +135,7 @@ class Verdict:
         return next(iter(self.rounds_ms))
 
     @property
-    def raced(self) -> frozenset[str]:
+    def benchmarked(self) -> frozenset[str]:
         """All that ran side by side, to the end or until they were beaten."""
         return frozenset((*self.rounds_ms, *self.left_ms)) - {CONTROL_NAME}
 
@@ -160,7 +157,9 @@ class Verdict:
         """Who seems faster than the first: by more than the control may be out, or beyond the noise of its rounds."""
         first, *others = (name for name in self.rounds_ms if name != CONTROL_NAME)
         gains = {name: self.speedup(name, first) for name in others}
-        return tuple(name for name, gain in gains.items() if gain.median > 1.0 + CONTROL or gain.low > 1.0)
+        return tuple(
+            name for name, gain in gains.items() if gain.median > 1.0 + PAIRED.control_median or gain.low > 1.0
+        )
 
     def compared(self, name: str, baseline: str) -> Shown:
         """What is shown of one plan against another; gains and losses by the same rule."""
@@ -179,7 +178,7 @@ class Verdict:
 
         After a single set it takes more than luck with memory makes: a process has that in all its rounds.
         """
-        least = 1.0 + (WIDEST if len(self.set_sizes) == 1 else CONTROL)
+        least = 1.0 + (PAIRED.control_interval if len(self.set_sizes) == 1 else PAIRED.control_median)
         return self._clears(self.first, name, least)
 
     @property

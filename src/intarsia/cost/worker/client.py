@@ -20,6 +20,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from intarsia.backends.contract.failures import Cause, cause_of, cause_of_end
+from intarsia.cost.thresholds import DISTURBANCE, PATIENCE
 from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.cost.worker.protocol import ANSWER, Answer, Failed, Request
 from intarsia.files import Scratch
@@ -28,10 +29,6 @@ from intarsia.runtime.environment import merged
 log = logging.getLogger(__name__)
 LAST_WORDS = 400
 MOST_WORDS = 1 << 16
-LOOK_S = 5.0
-"""How long an answer is waited for before it is looked at what else the machine does; no longer than half the limit."""
-FULL_BYTES = 1 << 22
-"""With less left, a disk is as good as full."""
 
 
 class WorkerClient:
@@ -153,7 +150,7 @@ class WorkerClient:
         """One line, empty at the end of the pipe and ``None`` when the time is up; and who was watched meanwhile."""
         assert process.stdout is not None
         deadline, neighbours = time.monotonic() + timeout_s, None
-        look = deadline - timeout_s + min(LOOK_S, timeout_s / 2)
+        look = deadline - timeout_s + min(PATIENCE.neighbours_s, timeout_s / 2)
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._pending:
@@ -237,5 +234,5 @@ def _name_of(number: int) -> str:
 
 def _is_full(folder: Path) -> bool:
     with contextlib.suppress(OSError):
-        return shutil.disk_usage(folder).free < FULL_BYTES
+        return shutil.disk_usage(folder).free < DISTURBANCE.full_bytes
     return False

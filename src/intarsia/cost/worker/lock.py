@@ -16,13 +16,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import WAIT, Progress, Watcher, unwatched
 from intarsia.errors import DiskError
 from intarsia.files import cache_folder, own_cache, temporary_cache, temporary_root
 
 log = logging.getLogger(__name__)
-PATIENCE_S = 1.0
 _PRIVATE = 0o600
 _NAME = "machine.lock"
 
@@ -68,7 +68,7 @@ def machine_lock(watch: Watcher = unwatched, deadline: Deadline | None = None) -
 def _acquire(lock: FileLock, watch: Watcher) -> None:
     try:
         try:
-            lock.acquire(timeout=PATIENCE_S)
+            lock.acquire(timeout=PATIENCE.lock_s)
         except Timeout:
             watch(Progress(stage=WAIT, note="waiting for another compile, which is measuring on this machine"))
             lock.acquire()

@@ -8,8 +8,7 @@ from contextlib import suppress
 
 import psutil
 
-BUSY = 0.15
-"""Share of the machine's processors; with more of them taken, an engine may be late by no fault of its own."""
+from intarsia.cost.thresholds import DISTURBANCE
 
 
 class Neighbours:
@@ -29,7 +28,7 @@ class Neighbours:
         """Whether others took much of the processors, or a disk kept them waiting; asked while the process is alive."""
         elapsed = time.monotonic() - self._start
         others = (_busy_s() - self._busy_s) - (self._own() - self._own_s)
-        return others > BUSY * max(elapsed, 1e-3) * (os.cpu_count() or 1)
+        return others > DISTURBANCE.busy_share * max(elapsed, 1e-3) * (os.cpu_count() or 1)
 
     def _own(self) -> float:
         with suppress(psutil.Error):

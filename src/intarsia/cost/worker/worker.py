@@ -25,7 +25,7 @@ from intarsia.backends import registry
 from intarsia.backends.contract import ProfileRequest
 from intarsia.backends.contract.failures import Cause, cause_of
 from intarsia.cost.reference.reference_io import VALUES, record_values, recorded_tolerances, recorded_values
-from intarsia.cost.timing.clock_calibration import Pace, pace_file
+from intarsia.cost.timing.clock_calibration import ClockProbe, probe_file
 from intarsia.cost.timing.memory import MemoryGauge
 from intarsia.cost.timing.node_times import node_times
 from intarsia.cost.timing.sampling import Effort, Samples, sample, sample_stream
@@ -103,8 +103,8 @@ class Worker:
         return CompiledPartitions(self._folder / "compiled")
 
     @cached_property
-    def _pace(self) -> Pace:
-        return Pace(pace_file(self._shared))
+    def _probe(self) -> ClockProbe:
+        return ClockProbe(probe_file(self._shared))
 
     @cached_property
     def _graph(self) -> Graph:
@@ -177,7 +177,7 @@ class Worker:
         try:
             judged = self._check(executor, self._judged(executor.plan))
             steps = self._timed_steps(executor, request)
-            return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._pace)
+            return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._probe)
         finally:
             executor.close()
 
@@ -188,7 +188,7 @@ class Worker:
         try:
             judged = self._check(streams.first, self._judged(streams.first.plan))
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
-                return load_s, judged, sample_stream(stream, effort, self._pace)
+                return load_s, judged, sample_stream(stream, effort, self._probe)
         finally:
             streams.close()
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intarsia.errors import FeedError, ModelError
-from intarsia.graph import extract
 from intarsia.graph.graph import Graph
 from intarsia.graph.reference.evaluator import EVALUATION_ERRORS, evaluate_node
+from intarsia.graph.submodel import SubModel, extract
 
 if TYPE_CHECKING:
     from intarsia.graph.parts import Node
-    from intarsia.graph.submodel import SubModel
 
 Feeds = Mapping[str, np.ndarray]
 Around = Callable[["Node", Feeds, Callable[[Feeds], Sequence[np.ndarray]]], Sequence[np.ndarray]]

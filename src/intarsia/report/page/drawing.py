@@ -92,7 +92,7 @@ def _segment(segment: Json, engines: Engines) -> dict[str, Any]:
 
 
 def _segments_of(graph: Graph, segments: Sequence[Json]) -> list[int | None]:
-    """The segment of each node: segments are stretches of the linear order. None is known where they do not fit it."""
+    """The segment of each node: segments are runs of the linear order. None is known where they do not fit it."""
     nothing: list[int | None] = [None] * len(graph.nodes)
     if sum(segment["nodes"] for segment in segments) != len(graph.nodes):
         return nothing

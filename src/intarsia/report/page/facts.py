@@ -14,7 +14,7 @@ from typing import Any
 from intarsia.report.needs import needs_told
 from intarsia.report.page.engines import Engines, names, shares
 from intarsia.report.ranking import ranked
-from intarsia.report.reasons import decision, figures, for_partition, ms, opportunity
+from intarsia.report.reasons import decision, figures, ms, opportunity, runner_up
 
 Json = Mapping[str, Any]
 HEADINGS: Mapping[str, int] = MappingProxyType(
@@ -78,7 +78,7 @@ def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
 
 
 def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
-    """Every plan that was timed, those of the race first, its speed as a bar with its interval."""
+    """Every plan that was timed, those of the benchmark first, its speed as a bar with its interval."""
     known = (*report["singles"], *report.get("mixes", ()), *report.get("reduced_precision", ()))
     timed = ranked([plan for plan in known if isfinite(plan.get("latency_ms") or inf)])
     if report["latency_ms"] is not None and report["chosen"] not in map(_label, timed):
@@ -155,7 +155,7 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
         "whisker": None
         if interval is None or is_best
         else (100 * interval["low"] / longest, 100 * interval["high"] / longest),
-        "raced": plan.get("raced", True),
+        "benchmarked": plan.get("benchmarked", True),
         "error": plan.get("max_rel_error"),
         "failure": plan.get("failure"),
     }
@@ -205,7 +205,7 @@ def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> lis
                 if each is not None
             ],
             "off": _off(part["predicted_ms"], part["measured_ms"]),
-            "runner_up": for_partition(part),
+            "runner_up": runner_up(part),
             "config": part.get("config"),
         }
         for number, part in enumerate(listed, start=1)

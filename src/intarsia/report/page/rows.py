@@ -126,10 +126,10 @@ def _order(rows: list[list[int]], above: dict[int, list[int]], below: dict[int, 
     """Sort each row by the mean place of what each item is tied to, in sweeps down and up."""
     place: dict[int, float] = {item: float(number) for row in rows for number, item in enumerate(row)}
     for sweep in range(_ORDER_SWEEPS):
-        ties, order = (above, rows) if sweep % 2 == 0 else (below, rows[::-1])
+        neighbours, order = (above, rows) if sweep % 2 == 0 else (below, rows[::-1])
         for row in order:
-            constraint = {item: _mean([place[tied] for tied in ties.get(item, ())], place[item]) for item in row}
-            row.sort(key=constraint.__getitem__)
+            wanted = {item: _mean([place[tied] for tied in neighbours.get(item, ())], place[item]) for item in row}
+            row.sort(key=wanted.__getitem__)
             for number, item in enumerate(row):
                 place[item] = number - (len(row) - 1) / 2
 
@@ -145,14 +145,14 @@ def _places(
             x[item] = at - offset[-1] / 2
     numbers = range(len(rows))
     for sweep in range(_PLACE_SWEEPS):
-        ties, order = (above, numbers) if sweep % 2 == 0 else (below, reversed(numbers))
+        neighbours, order = (above, numbers) if sweep % 2 == 0 else (below, reversed(numbers))
         for number in order:
             row, offset = rows[number], offsets[number]
-            resolved = [_pull(item, ties.get(item, ()), x, count) - at for item, at in zip(row, offset, strict=True)]
+            aims = [_pull(item, neighbours.get(item, ()), x, count) - at for item, at in zip(row, offset, strict=True)]
             # A line that starts here gives way, or each would push the chain beside it a little further.
             weights = [1.0 if item < count else 0.005 for item in row]
-            for item, at, constraint in zip(row, offset, _ascending(resolved, weights), strict=True):
-                x[item] = constraint + at
+            for item, at, aim in zip(row, offset, _ascending(aims, weights), strict=True):
+                x[item] = aim + at
     return x
 
 
@@ -165,11 +165,11 @@ def _offsets(row: Sequence[int], count: int) -> list[float]:
     return offsets
 
 
-def _ascending(resolved: Sequence[float], weights: Sequence[float]) -> Iterator[float]:
-    """The ascending numbers nearest to the wishes by least squares: pool adjacent violators (Ayer et al., 1955)."""
+def _ascending(aims: Sequence[float], weights: Sequence[float]) -> Iterator[float]:
+    """The ascending numbers nearest to the aims by least squares: pool adjacent violators (Ayer et al., 1955)."""
     pools: list[tuple[float, float, int]] = []  # mean, weight, count
-    for constraint, weight in zip(resolved, weights, strict=True):
-        mean, heavy, many = constraint, weight, 1
+    for aim, weight in zip(aims, weights, strict=True):
+        mean, heavy, many = aim, weight, 1
         while pools and pools[-1][0] > mean:
             before, its, more = pools.pop()
             mean = (before * its + mean * heavy) / (its + heavy)
@@ -180,10 +180,10 @@ def _ascending(resolved: Sequence[float], weights: Sequence[float]) -> Iterator[
         yield from (mean for _ in range(many))
 
 
-def _pull(item: int, ties: Sequence[int], x: Sequence[float], count: int) -> float:
-    """Where its ties pull an item: nodes below nodes and lines below lines, or each skip would push a chain aside."""
-    alike = [x[tied] for tied in ties if (tied < count) == (item < count)]
-    return _mean(alike or [x[tied] for tied in ties], x[item])
+def _pull(item: int, neighbours: Sequence[int], x: Sequence[float], count: int) -> float:
+    """Where its neighbours pull an item: nodes below nodes, lines below lines, or a skip would push a chain aside."""
+    alike = [x[tied] for tied in neighbours if (tied < count) == (item < count)]
+    return _mean(alike or [x[tied] for tied in neighbours], x[item])
 
 
 def _mean(numbers: Sequence[float], otherwise: float) -> float:

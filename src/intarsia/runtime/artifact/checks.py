@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from intarsia.backends import registry
+from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError, SpecError
+from intarsia.graph import Graph
+from intarsia.runtime.artifact.manifest import Border, Manifest, StoredBucket, StoredStep, StoredWeight
 from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.plan import Plan, plan_of
 from intarsia.target import Target
-
-if TYPE_CHECKING:
-    from intarsia.config.settings import RunSettings
-    from intarsia.graph import Graph
-    from intarsia.runtime.artifact.artifact import Border, Manifest, StoredBucket, StoredStep, StoredWeight
-    from intarsia.runtime.plan import Plan
 
 MOST_THREADS = 1024
 """No engine of one machine is asked for more; each is a thread that is made when the plan is loaded."""
@@ -354,8 +352,6 @@ def _graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> It
 
 def _unlike(plan: Plan, graph: Graph) -> Iterator[Fault]:
     """Where the borders of a plan are not those that its partitions have in the graph."""
-    from intarsia.runtime.plan import plan_of
-
     found = plan_of(graph, plan.partitions, plan.settings)
     steps = enumerate(zip(plan.steps, found.steps, strict=True))
     for at, stored, true in [("", plan, found), *((f"steps[{number}].", *pair) for number, pair in steps)]:

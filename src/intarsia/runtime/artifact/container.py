@@ -169,33 +169,33 @@ class Reader:
         """Where an entry lies, whose bytes must be there as they are, before the table of all entries."""
         name = info.orig_filename
         if not _is_plain(name):
-            raise self._foreign(f"its entry {name!r} is no name of a file")
+            raise self._damaged(f"its entry {name!r} is no name of a file")
         if info.flag_bits & _ENCRYPTED:
-            raise self._foreign(f"its entry {name!r} is encrypted")
+            raise self._damaged(f"its entry {name!r} is encrypted")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise self._foreign(f"its entry {name!r} is compressed")
+            raise self._damaged(f"its entry {name!r} is compressed")
         offset = info.header_offset
         if not 0 <= offset <= end - _LOCAL_HEADER or self._map[offset : offset + 4] != _LOCAL_SIGNATURE:
-            raise self._foreign(f"its entry {name!r} lies outside of it")
+            raise self._damaged(f"its entry {name!r} lies outside of it")
         name_size, extra_size = struct.unpack_from("<HH", self._map, offset + 26)
         start = offset + _LOCAL_HEADER + name_size + extra_size
         if self._map[offset + _LOCAL_HEADER : offset + _LOCAL_HEADER + name_size] != name.encode():
-            raise self._foreign(f"its entry {name!r} has another name where it lies")
+            raise self._damaged(f"its entry {name!r} has another name where it lies")
         if info.file_size > end - start:
-            raise self._foreign(f"its entry {name!r} is longer than it")
+            raise self._damaged(f"its entry {name!r} is longer than it")
         return Member(name, offset, start, info.file_size)
 
     def _check_apart(self, count: int) -> None:
         """No name stands for two entries, and no byte is in two of them."""
         if len(self._entries) != count:
-            raise self._foreign("two of its entries have one name")
+            raise self._damaged("two of its entries have one name")
         end = 0
         for start, size in sorted(self._entries.values()):
             if start < end:
-                raise self._foreign("two of its entries overlap")
+                raise self._damaged("two of its entries overlap")
             end = start + size
 
-    def _foreign(self, why: str) -> ArtifactError:
+    def _damaged(self, why: str) -> ArtifactError:
         return ArtifactError(f"{self.path}: not an Intarsia artifact: {why}")
 
 

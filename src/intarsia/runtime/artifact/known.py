@@ -65,10 +65,10 @@ def _note(folder: Path, path: Path, digest: str) -> None:
         place = _place(path)
         if place:
             replace_file(folder / place, digest.encode())
-        _tidy(folder)
+        _remove_old(folder)
 
 
-def _tidy(folder: Path) -> None:
+def _remove_old(folder: Path) -> None:
     with os.scandir(folder) as entries:
         found = list(entries)
     if len(found) > _MOST:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from intarsia.backends.contract import BoundCall, DeviceMemory, Executable, Resident, Slot, Traits
+from intarsia.backends.contract import BoundCall, DeviceMemory, DeviceValue, Executable, Slot, Traits
 from intarsia.errors import LoadError
 from intarsia.runtime.executors.transfers import keeps_values, plan_transfers
 from intarsia.runtime.plan import Plan
@@ -15,7 +15,7 @@ Storage = np.ndarray | Slot
 
 
 class DeviceValues:
-    """A resident for each value that a step makes on its device, and for each that is brought there.
+    """A device value for each value that a step makes on its device, and for each that is brought there.
 
     Attributes:
         calls: The bound transfers, in running order.
@@ -30,16 +30,16 @@ class DeviceValues:
         ]
         self._transfers = [transfer for transfer in plan_transfers(plan, traits) if not transfer.is_inside]
         self._made = {
-            (place, value.name): Resident()
+            (place, value.name): DeviceValue()
             for place, memory in enumerate(self._memories)
             for value in (plan.steps[place].outputs if memory else ())
         }
         self._maker = {name: place for place, name in self._made}
-        self._brought: dict[tuple[int, str], Resident] = {}
+        self._brought: dict[tuple[int, str], DeviceValue] = {}
         for transfer in self._transfers:
             if transfer.is_upload:
-                resident = Resident()
-                self._brought |= {(reader, transfer.value.name): resident for reader in transfer.readers}
+                device_value = DeviceValue()
+                self._brought |= {(reader, transfer.value.name): device_value for reader in transfer.readers}
 
     def transfers(self, place: int, host: Mapping[str, Storage]) -> tuple[list[BoundCall], list[BoundCall]]:
         """What is called before a step and behind it; ``host`` has the plan's own places of values."""
@@ -57,16 +57,16 @@ class DeviceValues:
         self.calls += (*before, *behind)
         return before, behind
 
-    def read(self, place: int) -> dict[str, Resident]:
+    def read(self, place: int) -> dict[str, DeviceValue]:
         """What a step reads on its device."""
         if self._memories[place] is None:
             return {}
         names = [value.name for value in self._plan.steps[place].inputs]
         return {name: self._brought.get((place, name)) or self._made[self._maker[name], name] for name in names}
 
-    def written(self, place: int) -> dict[str, Resident]:
+    def written(self, place: int) -> dict[str, DeviceValue]:
         """What a step writes on its device."""
-        return {name: resident for (maker, name), resident in self._made.items() if maker == place}
+        return {name: device_value for (maker, name), device_value in self._made.items() if maker == place}
 
     def left_there(self, place: int, host: Mapping[str, Storage]) -> list[BoundCall]:
         """Calls that bring back what a step made and nobody on the host reads, for one who looks at everything."""

@@ -26,26 +26,15 @@ from intarsia.graph.work import work
 from intarsia.partitioning import Capability, Partition, coarser
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
-from intarsia.search.collage.edge_costs import HOPELESS, EdgeCosts, Known
+from intarsia.search.collage.edge_costs import EdgeCosts, Known
 from intarsia.search.collage.lazy_shortest_path import LazyPaths
 from intarsia.search.collage.refinement import finer
 from intarsia.search.collage.run_modes import measured_ways, ways
 from intarsia.search.collage.shortest_path import Edge, Path
 from intarsia.search.decision.prediction import NoTimeError, predict
 from intarsia.search.single.profiles import profiles
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
-
-CORRECTIONS = 3
-WORTH_BUILDING = 1.03
-"""A mix is built and measured as a whole if its prediction is at most this many times the best single engine."""
-HOST_WITHIN = 1.5
-"""An engine holds partitions of others only if it is no slower than so many times the best single engine."""
-EARLY = 0.3
-"""Share of the time that is left for what can be found without measuring cells."""
-LEVELS = (16, 32)
-"""Greatest numbers of unlike cells, from coarse to fine; the finest level is the segments."""
-RACED = 2
-"""Mixes that may take part in the final decision, so that their parts are predicted as they run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,27 +93,27 @@ class CollageSearch:
             problem.places,
             weights=[total_work(problem.graph, segment) for segment in problem.segments],
             profiles=profiles(problem, measurer, wholes, self._settings),
-            hopeless=HOPELESS if prune else None,
+            hopeless=COLLAGE.hopeless if prune else None,
         )
         self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
         self._paths = LazyPaths(
             self._costs,
             tuple(capabilities),
             _seams(problem),
-            most=WORTH_BUILDING * self._best_single if prune else math.inf,
+            most=COLLAGE.worth_building * self._best_single if prune else math.inf,
             measure=self._measure,
         )
         self._levels = _levels(problem)
         self._stops = self._levels[0 if prune else -1]
         self._mixes: dict[tuple[Partition, ...], Mix] = {}
         self._tried: set[tuple[Target | None, tuple[Partition, ...]]] = set()
-        self._switches: set[int] = set()
+        self._transitions: set[int] = set()
 
     def run(self, deadline: Deadline) -> CollageResult:
         """Search until no cell is worth splitting and the best mix is measured throughout, or the time is over."""
         while True:
             # First on what engines tell themselves, before anything is measured of the others.
-            self._solve_all(deadline.part(EARLY * deadline.left))
+            self._solve_all(deadline.part(COLLAGE.before_regions * deadline.left))
             if self._measure_regions(deadline):
                 self._solve_all(deadline)
             stops = self._finer()
@@ -147,7 +136,7 @@ class CollageSearch:
 
     def _hosts(self) -> list[Target]:
         """Targets that can hold partitions of others in their session, and whose share of each segment is known."""
-        near = (target for target in self._wholes if self._wholes[target] <= HOST_WITHIN * self._best_single)
+        near = (target for target in self._wholes if self._wholes[target] <= COLLAGE.host_behind * self._best_single)
         return [t for t in near if t in self._costs.profiled and registry.of(t).embedding() is not None]
 
     def _solve_all(self, deadline: Deadline) -> None:
@@ -157,7 +146,7 @@ class CollageSearch:
 
     def _solve(self, host: Target | None, deadline: Deadline) -> None:
         """Build the best plans as wholes, called in turn or inside the session of ``host``, and learn from each."""
-        for _ in range(CORRECTIONS):
+        for _ in range(COLLAGE.corrections):
             path = self._paths.best(self._stops, deadline, host)
             if path is None:
                 return
@@ -165,7 +154,7 @@ class CollageSearch:
             if (host, partitions) in self._tried:
                 return
             self._tried.add((host, partitions))
-            self._switches.update(edge.start for edge in path.edges[1:])
+            self._transitions.update(edge.start for edge in path.edges[1:])
             found = self._measure_whole(path, partitions, host)
             if found is None or deadline.is_over():
                 return
@@ -204,18 +193,18 @@ class CollageSearch:
     def _finer(self) -> tuple[int, ...]:
         best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
         segments = len(self._problem.segments)
-        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._switches, best_ms)
+        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._transitions, best_ms)
 
     def _tell(self, stage: str, done: int, total: int | None, note: str) -> None:
         self._watch(Progress(stage=stage, done=done, total=total, best_ms=self._best_single, note=note))
 
     def _result(self, *, is_finished: bool) -> CollageResult:
         ranked = sorted(self._mixes.values(), key=lambda mix: mix.measured_ms)
-        raced = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[:RACED]]
+        benchmarked = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[: COLLAGE.predicted]]
         return CollageResult(
             mixes=tuple(
                 replace(mix, candidate=replace(mix.candidate, name=name, label=name))
-                for mix, name in zip((*raced, *ranked[RACED:]), _names(), strict=False)
+                for mix, name in zip((*benchmarked, *ranked[COLLAGE.predicted :]), _names(), strict=False)
             ),
             segments=len(self._problem.segments),
             rounds=self._paths.rounds,
@@ -230,7 +219,7 @@ class CollageSearch:
         candidate, settings = mix.candidate, mix.candidate.settings
         costs = candidate.predicted_ms
         if settings.embed or settings.parallel:
-            # If a part fails alone: it ran in the whole, so it may race, and stays predicted as it runs in turn.
+            # If a partition fails alone: it ran in the whole, so it stays, predicted as it runs in turn.
             with suppress(BackendError, MismatchError, NoTimeError):
                 costs = predict(self._measurer, candidate.partitions, settings)
         known = [ms for ms in costs if ms is not None]
@@ -247,7 +236,7 @@ def _names() -> Iterator[str]:
 def _levels(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """Segments at which cells may begin, from coarse to fine."""
     weights = partial(work, problem.graph)
-    coarse = coarser(problem.graph, problem.segments, LEVELS, weights)
+    coarse = coarser(problem.graph, problem.segments, COLLAGE.levels, weights)
     seams = _seams(problem)
     found = (*(tuple(sorted({*stops, *seams})) for stops in coarse), tuple(range(len(problem.segments))))
     return tuple(dict.fromkeys(found))

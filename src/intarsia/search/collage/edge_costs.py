@@ -12,19 +12,14 @@ from types import MappingProxyType
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Outcome
-from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.statistics import Interval, median
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.partitioning import Capability, Intervals, Partition
 from intarsia.partitioning.partitioning import Places
 from intarsia.search.collage.shortest_path import Edge
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 
-REGION_EFFORT = Effort(seconds=0.1, min_runs=5, max_runs=60)
-PARTITION_EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
-HOPELESS = 3.0
-MAX_FAILURES = 3
-"""A target that fails on so many cells is not asked again; one that hangs is not asked a second time."""
 _Typical = Callable[[Sequence[float]], float]
 _NEVER = Interval(median=math.inf, low=math.inf, high=math.inf)
 
@@ -68,7 +63,7 @@ class EdgeCosts:
         *,
         weights: Sequence[float] | None = None,
         profiles: Mapping[Target, Mapping[str, float]] | None = None,
-        hopeless: float | None = HOPELESS,
+        hopeless: float | None = COLLAGE.hopeless,
     ) -> None:
         """Start from the whole models.
 
@@ -96,7 +91,7 @@ class EdgeCosts:
         self._borders: dict[Target, list[float]] = {target: [] for target in capabilities}
         self._edges: dict[Edge[Target], Interval] = {}
         self._alone: dict[tuple[int, int, Target], Interval] = {}
-        self._switches: dict[tuple[Target, Target], list[float]] = defaultdict(list)
+        self._transitions: dict[tuple[Target, Target], list[float]] = defaultdict(list)
         self._correction: dict[Target | None, float] = defaultdict(float)
         self._failures: Counter[Target] = Counter()
         self._is_out_of_time = False
@@ -150,12 +145,12 @@ class EdgeCosts:
         best = min((self._own(start, end, target) for target in self._profiled), default=math.inf)
         for target in sorted(self._runs, key=lambda t: self._wholes[t]):
             region = (start, end, target)
-            if target in self._profiled or region in self._alone or self._failures[target] >= MAX_FAILURES:
+            if target in self._profiled or region in self._alone or self._failures[target] >= COLLAGE.failures:
                 continue
             if not self._runs[target].accepts(start, end):
                 continue
             hopeless = None if best == math.inf or self._hopeless is None else self._hopeless * best
-            effort = replace(REGION_EFFORT, hopeless_ms=hopeless)
+            effort = replace(COLLAGE.region_effort, hopeless_ms=hopeless)
             outcome = self._measurer.cost(self._partition(start, end, target), self._settings, effort=effort)
             if self._is_refused(outcome):
                 continue
@@ -225,7 +220,7 @@ class EdgeCosts:
         """Measure an edge in its place: the segment before it, on the engine before it, runs right ahead."""
         after = None if edge.after is None else self._partition(edge.start - 1, edge.start, edge.after)
         partition = self._partition(edge.start, edge.end, edge.target)
-        outcome = self._measurer.cost(partition, self._settings, after=after, effort=PARTITION_EFFORT)
+        outcome = self._measurer.cost(partition, self._settings, after=after, effort=COLLAGE.partition_effort)
         if self._is_refused(outcome):
             return
         found = _interval(outcome)
@@ -234,12 +229,12 @@ class EdgeCosts:
             self._learn_borders()
         elif not isinstance(outcome, Failure):
             beyond = found.median - self._apart(edge.start, edge.end, edge.target)
-            self._switches[edge.after, edge.target].append(max(0.0, beyond))
+            self._transitions[edge.after, edge.target].append(max(0.0, beyond))
         self._edges[edge] = found
 
-    def correct(self, predicted_ms: float, measured_ms: float, switches: int, host: Target | None = None) -> None:
+    def correct(self, predicted_ms: float, measured_ms: float, transitions: int, host: Target | None = None) -> None:
         """Spread what a whole plan cost beyond its prediction over its transitions, for the next round."""
-        self._correction[host] = max(0.0, self._correction[host] + (measured_ms - predicted_ms) / max(switches, 1))
+        self._correction[host] = max(0.0, self._correction[host] + (measured_ms - predicted_ms) / max(transitions, 1))
 
     def partitions(self, edges: Sequence[Edge[Target]]) -> tuple[Partition, ...]:
         """The partitions of a path."""
@@ -281,12 +276,12 @@ class EdgeCosts:
         return self._own(start, end, target) + (typical(borders) if borders else 0.0)
 
     def _estimate(self, edge: Edge[Target], typical: _Typical = median) -> float:
-        seen = [] if edge.after is None else self._seen_switches(edge.after, edge.target)
+        seen = [] if edge.after is None else self._seen_transitions(edge.after, edge.target)
         return self._apart(edge.start, edge.end, edge.target, typical) + (typical(seen) if seen else 0.0)
 
-    def _seen_switches(self, after: Target, target: Target) -> list[float]:
+    def _seen_transitions(self, after: Target, target: Target) -> list[float]:
         """What transitions of this pair were seen to cost; those of all pairs, while this one was never seen."""
-        return self._switches.get((after, target)) or [ms for seen in self._switches.values() for ms in seen]
+        return self._transitions.get((after, target)) or [ms for seen in self._transitions.values() for ms in seen]
 
     def _is_whole(self, edge: Edge[Target]) -> bool:
         return edge.end - edge.start == len(self.segments)
@@ -300,7 +295,7 @@ class EdgeCosts:
 
     def _count_failure(self, target: Target, outcome: Outcome) -> None:
         if isinstance(outcome, Failure) and outcome.stage != "capability":
-            self._failures[target] += MAX_FAILURES if outcome.stage == "timeout" else 1
+            self._failures[target] += COLLAGE.failures if outcome.stage == "timeout" else 1
 
     def _partition(self, start: int, end: int, target: Target) -> Partition:
         return Partition(target=target, nodes=tuple(node for segment in self.segments[start:end] for node in segment))

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
-from intarsia.cost.timing.sampling import Effort
 from intarsia.partitioning import Partition, Partitioning
 from intarsia.planning.problem import Candidate
 from intarsia.search.collage.run_modes import possible_ways
 from intarsia.search.decision.prediction import NoTimeError, predict
-
-WHOLE_EFFORT = Effort(seconds=1.0, min_runs=7, max_runs=60)
+from intarsia.search.thresholds import COLLAGE
 
 
 def given_candidate(
@@ -38,4 +36,4 @@ def _fastest(partitions: Sequence[Partition], ways: Sequence[RunSettings], measu
     possible = possible_ways(measurer.graph, partitions, ways)
     if len(possible) < 2:
         return (possible or ways)[0]
-    return min(possible, key=lambda way: measurer.cost_of_plan(partitions, way, WHOLE_EFFORT).cost_ms)
+    return min(possible, key=lambda way: measurer.cost_of_plan(partitions, way, COLLAGE.stated_effort).cost_ms)

@@ -13,10 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.search.collage.edge_costs import EdgeCosts
 from intarsia.search.collage.shortest_path import Edge, Path, shortest_path
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
-
-LOOSE = 1.25
-"""Paths are looked for up to this many times what may be worth building: their least costs decide that."""
 
 
 class LazyPaths:
@@ -71,5 +69,5 @@ class LazyPaths:
         def mixed(edge: Edge[Target]) -> float:
             return math.inf if edge.end - edge.start == segments else cost(edge)
 
-        bound = LOOSE * self._most if most is None else most
+        bound = COLLAGE.loose_paths * self._most if most is None else most
         return shortest_path(segments, self._targets, mixed, self._seams, stops=stops, most=bound)

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
-MAX_SPLITS = 4
-"""Cells that are split at one time."""
-WORTH_SPLITTING = 0.005
-"""A cell is left whole if splitting it promises less than this share of the best plan."""
-NEAR_TRANSITION = 0.05
-"""Beside a transition the border may stand at the wrong place: worth this share of the cell's cost to look."""
+from intarsia.search.thresholds import COLLAGE
 
 
 def finer(
@@ -18,7 +13,7 @@ def finer(
     levels: Sequence[Collection[int]],
     segments: int,
     share_ms: Callable[[int, int], Sequence[float]],
-    switches: Collection[int],
+    transitions: Collection[int],
     best_ms: float,
 ) -> tuple[int, ...]:
     """The stops with those added that part the cells of most promise; the same stops if none has any.
@@ -35,20 +30,20 @@ def finer(
         best_ms: What the best plan takes.
     """
     regions = [(start, end) for start, end in pairwise((*stops, segments)) if end - start > 1]
-    promising = {region: _promise(region, share_ms, switches) for region in regions}
-    wanted = [region for region in regions if promising[region] >= WORTH_SPLITTING * best_ms]
+    promising = {region: _promise(region, share_ms, transitions) for region in regions}
+    wanted = [region for region in regions if promising[region] >= COLLAGE.worth_splitting * best_ms]
     wanted.sort(key=lambda region: (-promising[region], region))
-    added = [stop for region in wanted[:MAX_SPLITS] for stop in _split(region, levels)]
+    added = [stop for region in wanted[: COLLAGE.splits] for stop in _split(region, levels)]
     return tuple(sorted({*stops, *added}))
 
 
 def _promise(
-    region: tuple[int, int], share_ms: Callable[[int, int], Sequence[float]], switches: Collection[int]
+    region: tuple[int, int], share_ms: Callable[[int, int], Sequence[float]], transitions: Collection[int]
 ) -> float:
     start, end = region
     whole = min(share_ms(start, end))
     parts = sum(min(share_ms(segment, segment + 1)) for segment in range(start, end))
-    beside = NEAR_TRANSITION * whole if start in switches or end in switches else 0.0
+    beside = COLLAGE.near_transition * whole if start in transitions or end in transitions else 0.0
     return max(whole - parts, 0.0) + beside
 
 

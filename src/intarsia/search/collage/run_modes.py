@@ -9,15 +9,11 @@ from dataclasses import replace
 from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Measurement
-from intarsia.cost.timing.sampling import Effort
 from intarsia.graph import Graph
 from intarsia.partitioning import Partition
 from intarsia.runtime import Plan, can_embed, plan_of
 from intarsia.runtime.executors.parallel_levels import width
-
-PLAN_EFFORT = Effort(seconds=0.6, min_runs=9, max_runs=60)
-BEHIND = 1.15
-"""A way is given up after a first look if it takes this many times as long as the best plan so far."""
+from intarsia.search.thresholds import COLLAGE
 
 
 def ways(graph: Graph, partitions: Sequence[Partition], threads: int) -> tuple[RunSettings, ...]:
@@ -59,8 +55,8 @@ def measured_ways(
     """
     found: dict[RunSettings, float] = {}
     for settings in several:
-        hopeless = BEHIND * min(best_ms, *found.values(), math.inf)
-        effort = replace(PLAN_EFFORT, hopeless_ms=hopeless if hopeless < math.inf else None)
+        hopeless = COLLAGE.way_behind * min(best_ms, *found.values(), math.inf)
+        effort = replace(COLLAGE.plan_effort, hopeless_ms=hopeless if hopeless < math.inf else None)
         outcome = measurer.cost_of_plan(partitions, settings, effort)
         if isinstance(outcome, Measurement):
             found[settings] = outcome.cost_ms

@@ -48,7 +48,7 @@ class PartitionCosts:
             (partition.target, partition.start, partition.end, partition.after): partition.ms for partition in known
         }
         self._borders = self._seen_borders()
-        self._switches = self._seen_switches()
+        self._transitions = self._seen_transitions()
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -79,7 +79,7 @@ class PartitionCosts:
 
     def transition(self, before: Target, target: Target) -> float | None:
         """What a transition between two targets was seen to cost, or any transition, if never between these."""
-        seen = self._switches.get((before, target)) or [ms for each in self._switches.values() for ms in each]
+        seen = self._transitions.get((before, target)) or [ms for each in self._transitions.values() for ms in each]
         return median(seen) if seen else None
 
     def behind(self, edge: Edge[Target]) -> Figure | None:
@@ -108,7 +108,7 @@ class PartitionCosts:
                 seen[target].append(max(0.0, ms - own))
         return {target: median(beyond) for target, beyond in seen.items()}
 
-    def _seen_switches(self) -> Mapping[tuple[Target, Target], Sequence[float]]:
+    def _seen_transitions(self) -> Mapping[tuple[Target, Target], Sequence[float]]:
         seen: dict[tuple[Target, Target], list[float]] = defaultdict(list)
         for (target, start, end, after), ms in self._known.items():
             alone = self.alone(target, start, end)

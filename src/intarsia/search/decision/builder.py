@@ -51,7 +51,7 @@ class Builder:
         return self._built[candidate.name]
 
     def checked(self, candidate: Candidate) -> Path | None:
-        """The artifact, if it was built here for a race, where a fresh process loaded and checked it."""
+        """The artifact, if it was built here for a benchmark, where a fresh process loaded and checked it."""
         built = self._built.get(candidate.name)
         return built.path if isinstance(built, Built) else None
 

@@ -18,8 +18,8 @@ from intarsia.search.decision.prediction import failure_error
 
 def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
     """The one that ran best of those that ran all rounds."""
-    for_partition = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
-    return min(for_partition, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
+    timed = [candidate for candidate in candidates if candidate.name in verdict.rounds_ms]
+    return min(timed, key=lambda candidate: verdict.expected_ms(candidate.name), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ def choose(
         alternatives: Mixed plans, and plans in reduced precision. best_single: The best plan with one engine that fits,
         if any does. verdict: What the paired benchmark came to; what is over the limit failed there. max_memory: The
         limit, where the user stated one: a mix may then need all of it. over_error: Alternatives by name that may not
-        ship for their error on validation inputs, with what is said of each. singles: Plans with one engine that raced,
-        or could not.
+        ship for their error on validation inputs, with what is said of each. singles: Plans with one engine,
+        benchmarked or failed.
 
     Raises:
         MemoryLimitError: No plan gets by with the memory that it may have.
@@ -76,7 +76,7 @@ def choose(
 
 
 def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None) -> None:
-    """Whether it was for their memory that none of these plans raced.
+    """Whether it was for their memory that none of these plans was benchmarked.
 
     Raises:
         MemoryLimitError: Naming the plan that needs least, and how much.
@@ -97,7 +97,7 @@ def check_last(name: str, peak_bytes: int, max_memory: int | None) -> None:
     """Whether the plan that is to ship keeps the limit in the last process that checks it, too.
 
     Raises:
-        MemoryLimitError: It does not, though it did while it raced.
+        MemoryLimitError: It does not, though it did in the benchmark.
     """
     if max_memory is not None and peak_bytes > max_memory:
         raise MemoryLimitError(

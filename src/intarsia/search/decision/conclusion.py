@@ -34,7 +34,7 @@ class Conclusion(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-_OF_RACED = {
+_OF_BENCHMARKED = {
     Shown.FASTER: Conclusion.WON,
     Shown.SLOWER: Conclusion.LOST,
     Shown.NO_DIFFERENCE: Conclusion.NO_DIFFERENCE,
@@ -68,24 +68,28 @@ class Benchmark:
         verdict = self.verdict
         if plan.name in self.over_error:
             return Conclusion.OVER_ERROR
-        if plan.name not in verdict.raced:
+        if plan.name not in verdict.benchmarked:
             stage, _ = verdict.failed.get(plan.name, ("", ""))
             return Conclusion.OVER_MEMORY if stage == MEMORY_STAGE else Conclusion.FAILED
-        found = _OF_RACED[verdict.compared(plan.name, self.single.name)]
+        found = _OF_BENCHMARKED[verdict.compared(plan.name, self.single.name)]
         if found is Conclusion.WON and not self.has_limit and self._memory_ratio(plan) > MIX_MEMORY:
             return Conclusion.OVER_MEMORY
         return found
 
     def gain(self, plan: Candidate) -> Interval:
-        """How many times as fast as the single engine a plan was that raced."""
+        """How many times as fast as the single engine a benchmarked plan was."""
         return self.verdict.speedup(plan.name, self.single.name)
 
     def nearest(self, plans: Sequence[Candidate]) -> Candidate:
-        """The one to speak of: of those that raced, whose conclusion comes nearest to winning, and the fastest."""
+        """The one to speak of: of the benchmarked, the one that comes nearest to winning, and the fastest."""
 
         def rank(plan: Candidate) -> tuple[bool, int, float]:
-            has_raced = plan.name in self.verdict.raced
-            return not has_raced, _NEARNESS.index(self.came_to(plan)), -self.gain(plan).median if has_raced else 0.0
+            was_benchmarked = plan.name in self.verdict.benchmarked
+            return (
+                not was_benchmarked,
+                _NEARNESS.index(self.came_to(plan)),
+                -self.gain(plan).median if was_benchmarked else 0.0,
+            )
 
         return min(plans, key=rank)
 
@@ -95,7 +99,7 @@ class Benchmark:
             return "no mix of engines promised to be faster"
         best = self.nearest(plans)
         found = self.came_to(best)
-        if best.name not in self.verdict.raced:
+        if best.name not in self.verdict.benchmarked:
             return self._unraced(best, found, is_only=len(plans) == 1)
         name = f"with {' and '.join(best.precisions)} it" if best.precisions else "the best mix"
         gain = self.gain(best)

@@ -22,7 +22,8 @@ from intarsia.backends import registry
 from intarsia.cost.measure import Measurer, judging_facts, run_facts
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.records.store import Store
-from intarsia.cost.timing.paired_benchmark import SETTLED_SETS, BenchmarkEffort, Contender, paired_benchmark
+from intarsia.cost.thresholds import DURATIONS, PAIRED
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.deadline import Deadline
@@ -40,27 +41,14 @@ from intarsia.search.decision.choice import Choice, check_last, check_memory, ch
 from intarsia.search.decision.conclusion import Conclusion
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION, ReducedPrecisionPlans
 from intarsia.search.precision.validation_set import Accuracy
+from intarsia.search.thresholds import DECISION, SHARES
 
-CLOSE = 1.10
-"""Settings of the best engine within this factor of its best take part in the paired benchmark."""
-NEAR = 1.25
-"""Other engines within this factor of the best take part, each with its best settings: figures move by so much."""
-MAX_ALTERNATIVES = 2
-MAX_SINGLES = 4
-MAX_MIXES = 2
-PAIRED_BENCHMARK_SHARE = 0.05
-"""Share of the budget that one set of rounds may take."""
-FULL_PAIRED_BENCHMARK_S = 40.0
-"""Budgets below this get two sets of processes and no repeats: starting processes takes most of the time."""
-PAIR = 2
 PAIRED_BENCHMARK = 3
 """Part of every key: raised when a paired benchmark is fought or told in another way."""
 _VERDICT = TypeAdapter(Verdict)
-NO_RACE = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
+NO_BENCHMARK = Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False)
 """Where there was no time to compare anything side by side."""
 UNRACED = "not compared side by side: there was no time"
-WRITING_S = 0.3
-"""What writing an artifact takes."""
 Judge = Callable[[Candidate], Accuracy | None]
 
 
@@ -102,7 +90,7 @@ class Decision:
     @property
     def speedup(self) -> Interval | None:
         """How many times faster than the best single engine, with its 95 % interval."""
-        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.raced:
+        if self.best_single is None or not {self.best_single.name, self.chosen.name} <= self.verdict.benchmarked:
             return None
         return self.verdict.speedup(self.chosen.name, self.best_single.name)
 
@@ -113,12 +101,13 @@ def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[
     Of the best engine several settings take part, of each other only its best.
     """
     if not singles:
-        return [*mixes[:MAX_MIXES]]
+        return [*mixes[: DECISION.mixes]]
     best, *others = _best_of_each(singles)
-    alternatives = [each for each in others if _tuned_ms(each) <= NEAR * _tuned_ms(best)][:MAX_ALTERNATIVES]
-    own = [s for s in singles if s.label == best.label and _tuned_ms(s) <= CLOSE * _tuned_ms(best)]
-    own = sorted(own, key=_tuned_ms)[: MAX_SINGLES - len(alternatives)]
-    return [*sorted([*own, *alternatives], key=_tuned_ms), *mixes[:MAX_MIXES]]
+    alternatives = [each for each in others if _tuned_ms(each) <= DECISION.engines_behind * _tuned_ms(best)]
+    alternatives = alternatives[: DECISION.other_engines]
+    own = [s for s in singles if s.label == best.label and _tuned_ms(s) <= DECISION.settings_behind * _tuned_ms(best)]
+    own = sorted(own, key=_tuned_ms)[: DECISION.singles - len(alternatives)]
+    return [*sorted([*own, *alternatives], key=_tuned_ms), *mixes[: DECISION.mixes]]
 
 
 def _best_of_each(singles: Sequence[Candidate]) -> list[Candidate]:
@@ -144,7 +133,7 @@ def decide(
     reduced: ReducedPrecisionPlans = NO_REDUCED_PRECISION,
     judge: Judge = lambda _: None,
 ) -> Decision:
-    """Build the finalists, let them race, and choose.
+    """Build the finalists, benchmark them, and choose.
 
     Args:
         problem: What is being planned. measurer: Whose store keeps the paired benchmark, and whose folder holds the
@@ -161,21 +150,21 @@ def decide(
     limit = problem.settings.max_memory
     alternatives = [*reduced.candidates, *mixes]
 
-    raced: list[Sequence[Candidate]] = []
+    benchmarked: list[Sequence[Candidate]] = []
 
-    def race(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
+    def benchmark(field: Sequence[Candidate], *, again: bool = False) -> Verdict:
         keep = wanted.name if wanted else None
-        several = field if raced else _that_fit(problem, measurer, field, keep)
-        raced.append(several)
+        several = field if benchmarked else _that_fit(problem, measurer, field, keep)
+        benchmarked.append(several)
         return _verdict(problem, measurer, builder, several, keep, deadline, watch, again=again)
 
     mixed = [wanted] if wanted else mixes
-    verdict = side_by_side(singles, mixed, race, reduced.candidates)
+    verdict = side_by_side(singles, mixed, benchmark, reduced.candidates)
     if verdict.is_replayed and not _decides(verdict) and not deadline.is_over():
-        raced.clear()
-        anew = side_by_side(singles, mixed, partial(race, again=True), reduced.candidates)
-        verdict = verdict if anew is NO_RACE else anew
-    if verdict is NO_RACE:
+        benchmarked.clear()
+        anew = side_by_side(singles, mixed, partial(benchmark, again=True), reduced.candidates)
+        verdict = verdict if anew is NO_BENCHMARK else anew
+    if verdict is NO_BENCHMARK:
         return _unraced(problem, measurer, singles, wanted, watch, reduced, judge)
     best_single = fastest(singles, verdict)
     if wanted is not None:
@@ -211,7 +200,7 @@ def decide(
 def _asked_for(
     problem: Problem, measurer: Measurer, singles: Sequence[Candidate], wanted: Candidate, judge: Judge
 ) -> tuple[Choice, Accuracy | None]:
-    """The plan that ships whatever the race says, if it answers rightly."""
+    """The plan that ships whatever the benchmark says, if it answers rightly."""
     if (fault := _stage_fault(problem, measurer, singles, wanted)) is not None:
         raise MismatchError(f"{wanted.label} answers wrongly: {fault}")
     accuracy = judge(wanted)
@@ -229,7 +218,7 @@ def _settled(
     choose_without: Callable[[Mapping[str, str]], Choice],
     judge: Judge,
 ) -> tuple[Choice, Accuracy | None]:
-    """The plan that ships: what wins the race, less what turns out to answer wrongly or not exactly enough."""
+    """The plan that ships: what wins the benchmark, less what turns out to answer wrongly or not exactly enough."""
     barred: dict[str, str] = {}
     while True:
         choice = choose_without(barred)
@@ -270,29 +259,29 @@ def _stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candida
 def side_by_side(
     singles: Sequence[Candidate],
     mixes: Sequence[Candidate],
-    race: Callable[[Sequence[Candidate]], Verdict],
+    benchmark: Callable[[Sequence[Candidate]], Verdict],
     reduced: Sequence[Candidate] = (),
 ) -> Verdict:
-    """Race the finalists, and once more with whoever was not among them but has a better figure than the best single.
+    """Benchmark the finalists, then again with whoever else has a better figure than the best single engine.
 
     So no engine ships on a figure of its own moment while another one's is lower, and where the finalists failed or
-    were too big, the next engines have their turn. Each race has at least one engine more, so this ends.
+    were too big, the next engines have their turn. Each benchmark has at least one engine more, so this ends.
     """
     field = [*finalists(singles, mixes), *reduced]
-    verdict = race(field)
+    verdict = benchmark(field)
     known: set[str] = set()
     while True:
         known |= {each.label for each in field}
         best = fastest(singles, verdict)
         beat_ms = math.inf if best is None else verdict.expected_ms(best.name)
         others = _best_of_each([each for each in singles if each.label not in known])
-        late = [each for each in others if _tuned_ms(each) < beat_ms][:MAX_ALTERNATIVES]
+        late = [each for each in others if _tuned_ms(each) < beat_ms][: DECISION.other_engines]
         if not late:
             return verdict
-        again = [each for each in field if each.name in verdict.raced]
+        again = [each for each in field if each.name in verdict.benchmarked]
         field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
-        before, verdict = verdict, race(field)
-        if verdict is NO_RACE:
+        before, verdict = verdict, benchmark(field)
+        if verdict is NO_BENCHMARK:
             return before
         verdict = replace(
             verdict,
@@ -324,8 +313,8 @@ def _verdict(
         measurer.cached += 1
         return stored
     question = _question(field, again=stored is not None)
-    if not field or not measurer.time.may_race(question, _race_s(problem, measurer, field, 1)):
-        return NO_RACE
+    if not field or not measurer.time.may_benchmark(question, _benchmark_s(problem, measurer, field, 1)):
+        return NO_BENCHMARK
     with measurer.machine():
         contenders = []
         failed, causes = {}, {}
@@ -340,10 +329,10 @@ def _verdict(
                 contenders.append(Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN))
                 compile_s[candidate.name] = built.compile_s
         measurer.measured += 1
-        end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_race)
+        end = deadline if measurer.time.is_endless else deadline.part(measurer.time.left_to_benchmark)
         verdict = paired_benchmark(measurer.folder, contenders, effort, problem.settings.seed, watch, keep, end)
         if not verdict.rounds_ms and not failed and not verdict.failed:
-            return NO_RACE
+            return NO_BENCHMARK
     causes |= verdict.causes
     verdict = replace(verdict, failed={**failed, **verdict.failed}, causes=causes, compile_s=compile_s)
     if not verdict.has_transient_failure:
@@ -373,7 +362,7 @@ def _kept(store: Store, field: Sequence[Candidate], key_of: Callable[[int], Key]
 def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:
     """Whether a verdict from a record is of these plans, whoever wrote it."""
     parts = {candidate.name: len(candidate.partitions) for candidate in field}
-    if not verdict.raced | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
+    if not verdict.benchmarked | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
         return False
     return all(len(ms) == parts.get(name, len(ms)) for name, ms in verdict.profile_ms.items() if ms)
 
@@ -403,27 +392,27 @@ def _that_fit(
             is not None
         ):
             return fitting
-        question = {**_question(fitting), "sets": SETTLED_SETS}
-        if measurer.time.may_race(question, _race_s(problem, measurer, fitting, SETTLED_SETS)):
+        question = {**_question(fitting), "sets": PAIRED.settled_sets}
+        if measurer.time.may_benchmark(question, _benchmark_s(problem, measurer, fitting, PAIRED.settled_sets)):
             return fitting
-        if len(chosen) == PAIR:
+        if len(chosen) == DECISION.fewest:
             break
         chosen.pop()
     return [each for each in field if each in chosen]
 
 
 def _question(field: Sequence[Candidate], *, again: bool = False) -> Mapping[str, object]:
-    return {"race": [each.name for each in field], **({"again": True} if again else {})}
+    return {"benchmark": [each.name for each in field], **({"again": True} if again else {})}
 
 
-def _race_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate], sets: int) -> float:
-    """Seconds that so many sets of a race take, with the artifacts that are written for it."""
+def _benchmark_s(problem: Problem, measurer: Measurer, field: Sequence[Candidate], sets: int) -> float:
+    """Seconds that so many sets of a benchmark take, with the artifacts that are written for it."""
     several = [*field, field[0]]
     engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
     own = measurer.time.set_s(
         engines, [_tuned_ms(each) for each in several], _effort(problem.settings.budget_s).seconds
     )
-    return WRITING_S * len(field) + sets * own
+    return DURATIONS.write_s * len(field) + sets * own
 
 
 def _unraced(
@@ -466,7 +455,7 @@ def _unraced_plan(
     if (fault := _stage_fault(problem, measurer, singles, plan)) is not None:
         raise MismatchError(f"{plan.label} answers wrongly: {fault}")
     known = _as_measured(measurer, plan) if limit is None else None
-    if known is not None and not measurer.time.may_race({"opened": plan.name}, _opportunity_s(measurer, plan)):
+    if known is not None and not measurer.time.may_benchmark({"opened": plan.name}, _opportunity_s(measurer, plan)):
         artifact, error, allowed = builder.written(plan), known.error, known.allowed
         reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
     else:
@@ -477,7 +466,7 @@ def _unraced_plan(
         chosen=plan,
         artifact=artifact,
         best_single=None if wanted else plan,
-        verdict=NO_RACE,
+        verdict=NO_BENCHMARK,
         error=error,
         allowed=allowed,
         reason=reason,
@@ -501,10 +490,10 @@ def _opportunity_s(measurer: Measurer, plan: Candidate) -> float:
 
 
 def _effort(budget_s: float) -> BenchmarkEffort:
-    seconds = PAIRED_BENCHMARK_SHARE * budget_s
+    seconds = SHARES.benchmark_set * budget_s
     return (
         BenchmarkEffort(seconds=seconds)
-        if budget_s >= FULL_PAIRED_BENCHMARK_S
+        if budget_s >= DECISION.full_budget_s
         else BenchmarkEffort(seconds=seconds, processes=2, repeats=0)
     )
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Outcome
-from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.errors import (
     BackendCrashError,
@@ -25,10 +24,9 @@ from intarsia.partitioning import Partition
 from intarsia.runtime import main_places, plan_of
 from intarsia.runtime.executors.parallel_levels import sections, step_settings
 from intarsia.search.collage.cost_attribution import shared_out, total_work
+from intarsia.search.thresholds import DECISION
 from intarsia.wording import counted
 
-EFFORT = Effort(seconds=0.3, min_runs=7, max_runs=80)
-EMBEDDED_EFFORT = Effort(seconds=0.6, min_runs=7, max_runs=40)
 _ERRORS: dict[str, type[BackendError]] = {
     error.stage: error for error in (CompileError, LoadError, ExecutionError, BackendTimeoutError, BackendCrashError)
 }
@@ -59,7 +57,7 @@ def predict_in_turn(measurer: Measurer, partitions: Sequence[Partition], setting
     """
     costs = []
     for before, partition in zip((None, *partitions), partitions, strict=False):
-        costs.append(_cost(measurer.cost(partition, settings, after=before, effort=EFFORT), partition))
+        costs.append(_cost(measurer.cost(partition, settings, after=before, effort=DECISION.step_effort), partition))
     return tuple(costs)
 
 
@@ -77,7 +75,7 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
     graph = measurer.graph
     plan = plan_of(graph, partitions, settings)
     main = main_places(plan)
-    whole = _cost(measurer.cost_of_main(partitions, settings, EMBEDDED_EFFORT), partitions[main[0]])
+    whole = _cost(measurer.cost_of_main(partitions, settings, DECISION.embedded_effort), partitions[main[0]])
     weights = [total_work(graph, partitions[place].nodes) for place in main]
     costs = dict(zip(main, shared_out(whole, weights), strict=True))
     known: dict[tuple[str, str], float] = {}
@@ -86,7 +84,9 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
             continue
         alike = (partition.target.key, fingerprint_of(graph, partition.nodes))
         if alike not in known:
-            known[alike] = _cost(measurer.cost_of_partition(partitions, place, settings, EMBEDDED_EFFORT), partition)
+            known[alike] = _cost(
+                measurer.cost_of_partition(partitions, place, settings, DECISION.embedded_effort), partition
+            )
         costs[place] = known[alike]
     return tuple(costs[place] for place in range(len(partitions)))
 
@@ -103,7 +103,7 @@ def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settin
     """
     plan = plan_of(measurer.graph, partitions, settings)
     alone = [
-        _cost(measurer.cost(partition, replace(own, parallel=False), effort=EFFORT), partition)
+        _cost(measurer.cost(partition, replace(own, parallel=False), effort=DECISION.step_effort), partition)
         for partition, own in zip(partitions, step_settings(plan), strict=True)
     ]
     costs = list(alone)

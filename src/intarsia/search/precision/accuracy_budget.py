@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from intarsia.backends import registry
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
-from intarsia.cost.timing.paired_benchmark import SETTLED_SETS
+from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import IntarsiaError
 from intarsia.planning.problem import Candidate, Problem
@@ -24,11 +24,9 @@ from intarsia.search.precision.reduced_precision import (
     ReducedPrecisionSearch,
     starting_points,
 )
-from intarsia.search.precision.validation_set import FEWEST, VALIDATION, Accuracy, Samples, measured
+from intarsia.search.precision.validation_set import Accuracy, Samples, measured
+from intarsia.search.thresholds import DECISION, PRECISION
 
-INPUT_MS = 20.0
-"""What making, writing and reading an input takes beside running it."""
-RACERS = 3
 _ACCURACY = TypeAdapter(Accuracy)
 
 
@@ -63,9 +61,9 @@ class AccuracyBudget:
             measurer.cached += 1
             return kept
         time = measurer.time
-        time.keep(self._judging_s(self._exact[0], FEWEST) + self._racing_s())
+        time.keep(self._judging_s(self._exact[0], PRECISION.validation_least) + self._racing_s())
         plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch).run(self._exact)
-        time.keep(self._judging_s(self._exact[0], FEWEST) if plans.found else 0.0)
+        time.keep(self._judging_s(self._exact[0], PRECISION.validation_least) if plans.found else 0.0)
         measurer.measured += 1
         if measurer.may_conclude:
             measurer.store.put("reduced_precision", key, to_json(plans), measurer.provenance)
@@ -80,7 +78,7 @@ class AccuracyBudget:
         return found if all(fits(self._problem, each.candidate) for each in found.found) else None
 
     def judge(self, plan: Candidate) -> Accuracy | None:
-        """What a plan is off by on inputs that decided nothing; ``None`` where no error is allowed.
+        """The error of a plan on the validation set; ``None`` where no error is allowed.
 
         Where the time does not do for all inputs, they are fewer; for a plan in fp32 ``None`` where it does for none,
         and for one in less than fp32, which must not ship unjudged, an error that does not hold.
@@ -100,7 +98,7 @@ class AccuracyBudget:
         if stored is not None:
             measurer.store.discard(key, "it is of other outputs")
         count = self._inputs(plan)
-        if count < FEWEST:
+        if count < PRECISION.validation_least:
             return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None
         self._watch(Progress(stage="validation inputs", note=plan.label))
         found = measured(measurer, self._samples, plan, exact, allowed, count)
@@ -114,9 +112,9 @@ class AccuracyBudget:
         """On how many inputs there is time to judge a plan."""
         time = self._measurer.time
         time.keep(0.0)
-        for count in (VALIDATION, VALIDATION // 2, FEWEST):
+        for count in (PRECISION.validation, PRECISION.validation // 2, PRECISION.validation_least):
             question = {"judged": plan.name, "inputs": count}
-            if time.may_race(question, self._judging_s(plan, count)):
+            if time.may_benchmark(question, self._judging_s(plan, count)):
                 return count
         return 0
 
@@ -124,11 +122,13 @@ class AccuracyBudget:
         """Seconds in which a plan and the one in fp32 answer so many inputs."""
         several = (plan, self._exact[0])
         engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
-        runs_ms = sum(each.total_ms or 0.0 for each in several) + 2 * INPUT_MS
+        runs_ms = sum(each.total_ms or 0.0 for each in several) + 2 * PRECISION.input_ms
         return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
 
     def _racing_s(self) -> float:
-        """Seconds of a race between the best plan in fp32 and one in less."""
+        """Seconds of a benchmark between the best plan in fp32 and one in less."""
         best = self._exact[0]
         engines = {registry.engine_of(part.target) for part in best.partitions}
-        return SETTLED_SETS * self._measurer.time.set_s([engines] * RACERS, [best.total_ms or 0.0] * RACERS)
+        return PAIRED.settled_sets * self._measurer.time.set_s(
+            [engines] * DECISION.kept_contenders, [best.total_ms or 0.0] * DECISION.kept_contenders
+        )

@@ -12,13 +12,9 @@ from intarsia.graph import Graph
 from intarsia.partitioning import Partition, Partitioning
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.search.collage.cost_attribution import total_work
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_targets
-
-TRIES = 3
-"""Cuts that are looked at from the better end; each is compiled anew."""
-MOST_CHANGE = 1e3
-"""By which an error is taken to be off at most: all of the model is within reach of that."""
 
 
 def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
@@ -67,7 +63,7 @@ def most_that_fits(
     Args:
         cut: The model.
         error: Of all of it in less than fp32.
-        allowed: What an end may be off by.
+        allowed: The error that an end may have.
         error_of: Measures a plan.
 
     Returns:
@@ -87,8 +83,8 @@ def most_that_fits(
     found, is_head, count = min(ends)
     fits, fails = (count, len(cut.segments)) if found <= allowed else (0, count)
     share = (allowed / error) ** 2
-    for _ in range(TRIES):
-        share = min(1.0, share * (min(allowed / found, MOST_CHANGE) if found else MOST_CHANGE) ** 2)
+    for _ in range(PRECISION.cut_tries):
+        share = min(1.0, share * (min(allowed / found, PRECISION.cut_change) if found else PRECISION.cut_change) ** 2)
         count = min(max(cut.within(share, is_head=is_head), fits + 1), fails - 1)
         if not fits < count < fails:
             break

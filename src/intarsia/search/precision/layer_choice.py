@@ -20,16 +20,9 @@ from intarsia.errors import ExecutionError
 from intarsia.graph import Graph
 from intarsia.graph.quantise import GATES, Layer, gated, layers_of, ranged, trimmed, with_sums
 from intarsia.runtime.verify import distance
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 
-SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
-"""Of a value's range: what is cut off is lost, and what is left is told apart the finer."""
-ONE_BY_ONE = 1
-"""Calibration inputs by which layers are compared; all of them by which a choice is judged."""
-
-
-FINE_SHARE = 0.37
-"""Of what a layer saves in 8 bits, what it saves with weights of two terms: about what OpenVINO showed on vit_b16."""
 Schemes = Mapping[str, Scheme]
 """By id of a layer's node how it computes; all others in fp32."""
 
@@ -125,7 +118,7 @@ class Chooser:
                     break
                 self._watch(Progress(stage="accuracy", done=number, total=len(products), note=layer.node.id))
                 coarse, fine = (
-                    self._error_of({layer.node.id: way}, self._inputs[:ONE_BY_ONE]) ** 2
+                    self._error_of({layer.node.id: way}, self._inputs[: PRECISION.compared_inputs]) ** 2
                     for way in (Scheme.STATIC, Scheme.STATIC_FINE)
                 )
                 steps += _steps(layer, coarse, fine)
@@ -160,12 +153,12 @@ class _Step:
 def _steps(layer: Layer, coarse: float, fine: float) -> list[_Step]:
     """To 8 bits at one go, or by way of weights of two terms where what these save is cheaper."""
     saved = float(max(layer.flops, 1))
-    if fine / FINE_SHARE >= coarse:
+    if fine / PRECISION.fine_share >= coarse:
         return [_Step(layer=layer, scheme=Scheme.STATIC, square=coarse, price=coarse / saved)]
     rest = coarse - fine
     return [
-        _Step(layer=layer, scheme=Scheme.STATIC_FINE, square=fine, price=fine / (FINE_SHARE * saved)),
-        _Step(layer=layer, scheme=Scheme.STATIC, square=rest, price=rest / ((1.0 - FINE_SHARE) * saved)),
+        _Step(layer=layer, scheme=Scheme.STATIC_FINE, square=fine, price=fine / (PRECISION.fine_share * saved)),
+        _Step(layer=layer, scheme=Scheme.STATIC, square=rest, price=rest / ((1.0 - PRECISION.fine_share) * saved)),
     ]
 
 
@@ -205,10 +198,11 @@ def _ranges(
     asked, ends = ranged(graph, names)
     found = told(asked)
     seen = {name: (min(found[low]), max(found[high])) for name, (low, high) in ends.items()}
-    asked, errors = trimmed(graph, seen, SHARES)
+    shares = PRECISION.range_shares
+    asked, errors = trimmed(graph, seen, shares)
     found = told(asked)
-    best = {name: min(range(len(SHARES)), key=lambda at: sum(found[ends[at]])) for name, ends in errors.items()}
-    return {name: (SHARES[best[name]] * low, SHARES[best[name]] * high) for name, (low, high) in seen.items()}
+    best = {name: min(range(len(shares)), key=lambda at: sum(found[ends[at]])) for name, ends in errors.items()}
+    return {name: (shares[best[name]] * low, shares[best[name]] * high) for name, (low, high) in seen.items()}
 
 
 def _told(found: Sequence[Answers] | Failure) -> Sequence[Answers]:

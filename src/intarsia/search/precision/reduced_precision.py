@@ -14,7 +14,6 @@ from intarsia.backends.contract.failures import cause_of
 from intarsia.config import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
-from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import ExecutionError, PlanError
 from intarsia.graph import extract
@@ -25,25 +24,10 @@ from intarsia.search.collage.cost_attribution import shared_out, total_work
 from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
 from intarsia.search.precision.layer_choice import Chooser, worst
 from intarsia.search.precision.validation_set import Samples
+from intarsia.search.thresholds import PRECISION, SHARES
 from intarsia.target import Target
 
-MARGIN = 0.93
-"""Share of the error that is given away on the calibration inputs: others may do worse."""
-MOST = 3
-"""Plans in less than fp32 that race, at most."""
-REACH = 3.0
-"""An engine that is this many times slower than the best in fp32 will not be the fastest in 8 bits."""
-REDUCED_EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
-SLOWER = 1.25
-"""A plan that takes so many times as long as the one in fp32 it was made of is dropped; less may be noise."""
-LEAST_REST = 0.05
-"""Share of an error that is left beside a part of it which is as large."""
-TELLING = 4.0
-"""Of the time that the whole model takes, what it takes to find out what each layer costs, at least."""
-SHARE = 0.7
-"""Share of the time behind which nothing more is looked for."""
 OUT_OF_TIME = "there was no time to look for plans in less than fp32"
-_TRIES = 3
 _IN_TYPES = "its engines in less than fp32"
 _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
@@ -62,7 +46,7 @@ class ReducedPrecisionPlans:
 
     Attributes:
         found: The fastest first.
-        dropped: What was tried and will not race, and why.
+        dropped: What was tried and will not be benchmarked, and why.
         reason: Why there is none.
     """
 
@@ -109,7 +93,7 @@ class ReducedPrecisionSearch:
         """With the first engine that tells what layers cost."""
         reason = ""
         for target in self._type_oracles(exact):
-            if not self._fits_time(TELLING * self._whole_s([target])):
+            if not self._fits_time(PRECISION.layers_time * self._whole_s([target])):
                 return ReducedPrecisionPlans(reason=reason or OUT_OF_TIME)
             try:
                 with self._chooser(target) as chooser:
@@ -122,7 +106,7 @@ class ReducedPrecisionSearch:
 
     def _fits_time(self, seconds: float) -> bool:
         """Whether something that takes so long may begin; asked of the time alone, since all of this is kept as one."""
-        return self._measurer.time.fits(seconds, SHARE)
+        return self._measurer.time.fits(seconds, SHARES.precision_end)
 
     def _whole_s(self, targets: Iterable[Target]) -> float:
         return self._measurer.time.whole_s({registry.engine_of(target) for target in targets})
@@ -156,11 +140,12 @@ class ReducedPrecisionSearch:
                 self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
         late = (
-            (reduced.candidate.label, f"{MOST} others were faster when they were tried") for reduced in found[MOST:]
+            (reduced.candidate.label, f"{PRECISION.plans} others were faster when they were tried")
+            for reduced in found[PRECISION.plans :]
         )
         dropped = (*self._dropped, *late)
-        reason = "" if found else f"no plan in reduced precision races: {_first(dropped)}"
-        return ReducedPrecisionPlans(found=tuple(found[:MOST]), dropped=dropped, reason=reason)
+        reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
+        return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
         """With its engines in less than fp32; then also layers in 8 bits, or only one end of the model in that type."""
@@ -182,11 +167,11 @@ class ReducedPrecisionSearch:
         is_dynamic: bool,
         base: float = 0.0,
     ) -> None:
-        """With layers in 8 bits, whose error comes on top of what the engines' types are off by already."""
+        """With layers in 8 bits, whose error comes on top of that of the engines' types."""
         kind = f"{_KINDS[is_dynamic]}{f', beside {_IN_TYPES}' if base else ''}"
-        allowed = _rest(MARGIN * self._allowed, base)
+        allowed = _rest(PRECISION.margin * self._allowed, base)
         choice = chooser.choose(allowed)
-        for _ in range(_TRIES):
+        for _ in range(PRECISION.layer_tries):
             if not self._fits_time(self._plan_s(plan)):
                 self._dropped.append((f"{plan.label}, {kind}", OUT_OF_TIME))
                 return
@@ -212,7 +197,7 @@ class ReducedPrecisionSearch:
         return 2 * self._whole_s(part.target for part in plan.partitions)
 
     def _fits(self, error: float) -> bool:
-        return error <= self._allowed * (1 + MARGIN) / 2
+        return error <= self._allowed * (1 + PRECISION.margin) / 2
 
     def _kept(self, reduced: ReducedPrecision | str, plan: Candidate, kind: str) -> bool:
         """Take it down among those found, or why it is not."""
@@ -227,14 +212,16 @@ class ReducedPrecisionSearch:
     ) -> ReducedPrecision | str:
         """As much of one end of the model in that type as fits the error."""
         if len(partitions) > 1:
-            return f"it is off by {error:.2g}"
+            return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
         cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
         settings = self._settings(plan)
-        found = most_that_fits(cut, error, MARGIN * self._allowed, lambda parts: self._error(parts, settings, chooser))
+        found = most_that_fits(
+            cut, error, PRECISION.margin * self._allowed, lambda parts: self._error(parts, settings, chooser)
+        )
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
-        return f"it is off by {error:.2g}, and so is each end" if found is None else self._reduced(plan, found, chooser)
+        return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found, chooser)
 
     def _settings(self, plan: Candidate) -> RunSettings:
         return replace(plan.settings, embed=False, max_error=self._allowed)
@@ -256,10 +243,10 @@ class ReducedPrecisionSearch:
             return refusal
         settings = self._settings(plan)
         hopeless = min((2 * (reduced.candidate.total_ms or math.inf) for reduced in self._found), default=None)
-        outcome = self._measurer.cost_of_plan(partitions, settings, replace(REDUCED_EFFORT, hopeless_ms=hopeless))
+        outcome = self._measurer.cost_of_plan(partitions, settings, replace(PRECISION.effort, hopeless_ms=hopeless))
         if isinstance(outcome, Failure):
             return f"failed at {outcome.stage}: {outcome.reason}"
-        if outcome.cost_ms >= SLOWER * (plan.total_ms or math.inf):
+        if outcome.cost_ms >= PRECISION.slower * (plan.total_ms or math.inf):
             return f"it takes {outcome.cost_ms:.3g} ms, in fp32 {plan.total_ms:.3g}"
         if hopeless and outcome.cost_ms > hopeless:
             return "another plan in reduced precision takes less than half as long"
@@ -306,7 +293,7 @@ def _first(dropped: Sequence[tuple[str, str]]) -> str:
 
 def _rest(error: float, part: float) -> float:
     """What is left of an error beside an independent part of it; a little at least."""
-    return math.sqrt(max(error**2 - part**2, (LEAST_REST * error) ** 2))
+    return math.sqrt(max(error**2 - part**2, (PRECISION.least_rest * error) ** 2))
 
 
 def starting_points(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
@@ -314,6 +301,6 @@ def starting_points(singles: Sequence[Candidate], mixes: Sequence[Candidate]) ->
     best: dict[str, Candidate] = {}
     ranked = sorted(singles, key=lambda plan: plan.total_ms or math.inf)
     for single in ranked:
-        if (single.total_ms or math.inf) <= REACH * (ranked[0].total_ms or math.inf):
+        if (single.total_ms or math.inf) <= PRECISION.engines_behind * (ranked[0].total_ms or math.inf):
             best.setdefault(single.label, single)
     return [*best.values(), *[mix for mix in mixes if not mix.settings.embed][:1]]

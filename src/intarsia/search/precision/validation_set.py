@@ -1,4 +1,4 @@
-"""Inputs to decide by, others that decide nothing, and what a plan's outputs are off by on those."""
+"""Calibration inputs, the validation set, and the error of a plan's outputs on that."""
 
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from intarsia.graph import Graph
 from intarsia.planning.problem import Candidate
 from intarsia.runtime.executors.feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import distance
+from intarsia.search.thresholds import PRECISION
 
-CALIBRATION = 4
-VALIDATION = 32
-FEWEST = 8
-"""Inputs that decided nothing, and the fewest of them that tell anything, where the time does not do for all."""
 CALIBRATION_SEED, VALIDATION_SEED = 10_000, 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """What a plan's outputs are off by on inputs that decided nothing, as ‖y-r‖₂ / ‖r‖₂ against the plan in fp32.
+    """The error of a plan's outputs on the validation set, as ‖y-r‖₂ / ‖r‖₂ against the plan in fp32.
 
     Attributes:
         max_error: What was allowed.
@@ -41,7 +38,7 @@ class Accuracy:
 
     @property
     def holds(self) -> bool:
-        """Whether no output was off by more than allowed on any input; not if there was no time for any input."""
+        """Whether no output had a larger error than allowed on any input; not if there was no time for any input."""
         return self.inputs > 0 and all(error <= self.max_error for error in self.worst.values())
 
 
@@ -56,10 +53,10 @@ class Samples:
     @property
     def calibration(self) -> tuple[Path, ...]:
         """What decides; the first are the inputs that plans are timed and verified with."""
-        more = (self._drawn(CALIBRATION_SEED + number) for number in range(CALIBRATION - 1))
+        more = (self._drawn(CALIBRATION_SEED + number) for number in range(PRECISION.calibration - 1))
         return (self._written("timed", graph_feeds(self._graph, self._seed)), *more)
 
-    def validation(self, count: int = VALIDATION) -> tuple[Path, ...]:
+    def validation(self, count: int = PRECISION.validation) -> tuple[Path, ...]:
         """What checks."""
         return tuple(self._drawn(VALIDATION_SEED + number) for number in range(count))
 
@@ -76,7 +73,12 @@ class Samples:
 
 
 def measured(
-    measurer: Measurer, samples: Samples, plan: Candidate, exact: Candidate, max_error: float, count: int = VALIDATION
+    measurer: Measurer,
+    samples: Samples,
+    plan: Candidate,
+    exact: Candidate,
+    max_error: float,
+    count: int = PRECISION.validation,
 ) -> Accuracy | Failure:
     """The error of a plan on so many inputs that decided nothing, against a plan in fp32."""
     several = []

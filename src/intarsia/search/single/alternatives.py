@@ -22,10 +22,9 @@ from intarsia.search.collage.shortest_path import Edge
 from intarsia.search.single.prefilter import STAGE
 from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single
+from intarsia.search.thresholds import SINGLE
 from intarsia.target import Target
 
-NEGLIGIBLE = 0.005
-"""A gain below this share of the whole model is no missed opportunity: it is within what an estimate is worth."""
 Span = tuple[int, int]
 """The first segment, and the one behind the last."""
 
@@ -79,7 +78,7 @@ class Opportunity:
     start: int
     end: int
     gain_ms: float
-    switches: int
+    transitions: int
     transition_ms: float | None
 
     @property
@@ -255,7 +254,7 @@ class AlternativeCosts:
             mine, theirs = self._costs.within(chosen, start, end), self._costs.alone(target, start, end)
             if not faster or mine is None or theirs is None or end - start == self._costs.segments:
                 continue
-            if mine - theirs.ms < NEGLIGIBLE * (self._costs.within(chosen, 0, self._costs.segments) or 0.0):
+            if mine - theirs.ms < SINGLE.negligible_gain * (self._costs.within(chosen, 0, self._costs.segments) or 0.0):
                 continue
             ways = [(chosen, target)] * (start > 0) + [(target, chosen)] * (end < self._costs.segments)
             known = [ms for ms in (self._costs.transition(*way) for way in ways) if ms is not None]
@@ -264,7 +263,7 @@ class AlternativeCosts:
                 start=start,
                 end=end,
                 gain_ms=mine - theirs.ms,
-                switches=len(ways),
+                transitions=len(ways),
                 transition_ms=sum(known) if len(known) == len(ways) else None,
             )
 

@@ -1,4 +1,4 @@
-"""What the engines that did not race start with and hold: a comparison tells it of all, not of the fastest alone."""
+"""Memory and cold start of the engines that were not benchmarked, so that a comparison shows them for all."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.builder import Builder, plan_facts
 from intarsia.search.single.single_engine import Single
 
-SURVEY = 1
+FOOTPRINTS = 1
 """Part of every key: raised when what is recorded changes."""
 _FOOTPRINT = TypeAdapter(Footprint)
 
 
-def survey(
+def measure_footprints(
     problem: Problem, measurer: Measurer, singles: Sequence[Single], known: Collection[str], watch: Watcher
 ) -> dict[str, Footprint]:
     """Load each engine once with its best settings, in a fresh process that has the machine to itself.
@@ -31,7 +31,7 @@ def survey(
     Args:
         problem: What was planned.
         measurer: Whose store keeps it.
-        singles: Every engine. Left out are those that failed, and those that were given up after a first look.
+        singles: Every engine. Left out are those that failed, and those that were given up after the prefilter.
         known: Plans whose footprint is known; their engines are left out too.
         watch: Told of each.
 
@@ -39,18 +39,18 @@ def survey(
         By the name of the plan; nothing of one that fails at this, or that there is no time for.
     """
     measurer.time.keep_last(0.0)
-    builder = Builder(measurer, watch, prefix="surveyed")
+    builder = Builder(measurer, watch, prefix="footprint")
     found: dict[str, Footprint] = {}
     due = [single.candidates[0] for single in singles if _is_due(single, known)]
     for number, candidate in enumerate(due):
-        watch(Progress(stage="survey", done=number, total=len(due), note=candidate.label))
+        watch(Progress(stage="footprint", done=number, total=len(due), note=candidate.label))
         key = _key(problem, candidate)
         stored = measurer.store.get(key, "footprint")
         if stored is not None:
             measurer.cached += 1
             found[candidate.name] = _FOOTPRINT.validate_python(stored)
             continue
-        if not measurer.time.may_race({"survey": candidate.name}, _expected_s(measurer, candidate)):
+        if not measurer.time.may_benchmark({"footprint": candidate.name}, _expected_s(measurer, candidate)):
             continue
         with measurer.machine():
             try:
@@ -96,7 +96,7 @@ def _weighed(builder: Builder, candidate: Candidate) -> Footprint:
 def _key(problem: Problem, candidate: Candidate) -> Key:
     return Key(
         facts={
-            "survey": SURVEY,
+            "footprint": FOOTPRINTS,
             "graph": fingerprint_of(problem.graph),
             "plan": plan_facts(problem.graph, candidate),
             **run_facts((partition.target for partition in candidate.partitions), candidate.settings),

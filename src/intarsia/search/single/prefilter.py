@@ -15,25 +15,20 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import RunSettings
 from intarsia.cost.measure import Measurer, run_facts
 from intarsia.cost.records.record import Failure, Key, Measurement
-from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Problem
 from intarsia.search.collage.cost_attribution import total_work
+from intarsia.search.thresholds import SHARES, SINGLE
 from intarsia.target import Target
 
-STAGE: Final = "first look"
+STAGE: Final = "prefilter"
 """Of a `Failure` that says why an engine was not measured further."""
-BEHIND = 1.5
-"""An engine so many times slower on the heaviest part is not measured further."""
-SHARE = 0.3
-"""Share of the budget after which no more engines are looked at."""
-EFFORT = Effort(seconds=0.2, min_runs=3, max_runs=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstLook:
+class Prefilter:
     """Looks at engines of one problem.
 
     Attributes:
@@ -67,7 +62,7 @@ class FirstLook:
         ours, theirs = self._ms(target, part), self._ms(best, part)
         if isinstance(ours, Failure):
             return ours
-        if isinstance(theirs, Failure) or ours.cost_ms <= BEHIND * theirs.cost_ms:
+        if isinstance(theirs, Failure) or ours.cost_ms <= SINGLE.prefilter_behind * theirs.cost_ms:
             return None
         slower = f"{ours.cost_ms / theirs.cost_ms:.1f} times as long as {best.kind.name}"
         reason = f"takes {slower} on the heaviest part, so nothing else was measured"
@@ -79,7 +74,7 @@ class FirstLook:
             return None
         key = Key(
             facts={
-                "first look": 1,
+                "prefilter": 1,
                 "graph": fingerprint_of(self.problem.graph),
                 "target": target.key,
                 "budget_s": self.deadline.seconds,
@@ -89,7 +84,7 @@ class FirstLook:
         stored = self.measurer.store.get(key, STAGE)
         if stored is not None:
             return str(stored["reason"])
-        if self.deadline.spent <= SHARE * self.deadline.seconds:
+        if self.deadline.spent <= SHARES.prefilter_end * self.deadline.seconds:
             return None
         spent = f"measuring the others took {self.deadline.spent:.0f} s of the {self.deadline.seconds:.0f} s"
         reason = f"not measured: {spent} of the budget; name it as a target to have it"
@@ -104,4 +99,4 @@ class FirstLook:
 
     def _ms(self, target: Target, part: Sequence[str]) -> Measurement | Failure:
         partition = Partition(target=target, nodes=tuple(part))
-        return self.measurer.cost(partition, RunSettings(threads=self.problem.threads), effort=EFFORT)
+        return self.measurer.cost(partition, RunSettings(threads=self.problem.threads), effort=SINGLE.prefilter_effort)

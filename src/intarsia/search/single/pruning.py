@@ -11,14 +11,8 @@ from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.planning.problem import Problem
 from intarsia.search.single.prefilter import STAGE
 from intarsia.search.single.single_engine import Single
+from intarsia.search.thresholds import SINGLE
 from intarsia.target import Target
-
-BEHIND = 1.75
-"""An engine that takes so many times as long as the best for the whole model is left out of the search for a mix.
-
-It would have to be the best on some part in spite of that, and measuring its parts takes as long as another's. One
-whose profiler tells what each part takes stays: it may be behind for one operator's sake, and telling costs nothing.
-"""
 
 
 def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str]:
@@ -45,7 +39,7 @@ def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str
         heir = next(heirs, None)
         if heir is not None:
             found[single.target] = f"left out of the search, since {heir.target} is the same engine, and faster"
-        elif ms > BEHIND * best_ms and not registry.of(single.target).tells_kernel_times:
+        elif ms > SINGLE.pruning_behind * best_ms and not registry.of(single.target).tells_kernel_times:
             found[single.target] = f"left out of the search: the whole model takes {ms / best_ms:.1f} times as long"
     return found
 

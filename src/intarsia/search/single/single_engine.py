@@ -20,23 +20,12 @@ from intarsia.graph.reference.stages import has_stages
 from intarsia.partitioning.capability import refusal_text
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.cost_attribution import shared_out, total_work
-from intarsia.search.single.prefilter import FirstLook
+from intarsia.search.single.prefilter import Prefilter
+from intarsia.search.thresholds import SHARES, SINGLE
 from intarsia.target import Target
 
 if TYPE_CHECKING:
     from intarsia.partitioning import Partition
-
-EFFORT = Effort(seconds=0.4, min_runs=5, max_runs=60)
-HOPELESS = 3.0
-"""A first look that is this many times slower than the best so far ends the measurement: it cannot win."""
-TOLERATED = 2.0
-"""Where no engine could be shown to be right: those ship whose error is within so many times the smallest."""
-OUT_OF_REACH = 1.5
-"""Options that are this many times slower than others of their engine are not tried with its other spin policy."""
-FIRST_SHARE = 0.65
-"""Share of the time behind which no more engines are measured."""
-MORE_SHARE = 0.45
-"""Share of the time behind which no more settings of an engine are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +56,10 @@ def tune_singles(
     """Measure each engine on the whole model; an engine that does not take all of it is a failure at ``capability``.
 
     First each with its first settings, so that where time is short all are known a little; then with the others, the
-    fastest first. Those that compile slowly come last, and what a first look speaks against is not measured; see
+    fastest first. Those that compile slowly come last, and what the prefilter speaks against is not measured; see
     `first_look`. The first engine that works is measured even if there is no time for it: something has to ship.
     """
-    look = FirstLook(problem=problem, measurer=measurer, deadline=deadline)
+    look = Prefilter(problem=problem, measurer=measurer, deadline=deadline)
     order = sorted(problem.targets, key=look.wants)
     tunings = [_Tuning(problem, measurer, target) for target in order]
     count = len(tunings)
@@ -87,7 +76,9 @@ def tune_singles(
     for number, tuning in enumerate(quick):
         tell("engines", number, count, str(tuning.target))
         is_needed = best_ms() == math.inf
-        tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=FIRST_SHARE, is_needed=is_needed))
+        tuning.measure(
+            SINGLE.hopeless * best_ms(), replace(SINGLE.effort, until=SHARES.single_end, is_needed=is_needed)
+        )
         if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
             measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
     by_speed = [tuning for tuning in sorted(quick, key=lambda each: each.best_ms) if tuning.has_more]
@@ -95,7 +86,7 @@ def tune_singles(
     for tuning in by_speed:
         while tuning.has_more:
             tell("settings", total - sum(each.more for each in by_speed), total, str(tuning.target))
-            tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=MORE_SHARE))
+            tuning.measure(SINGLE.hopeless * best_ms(), replace(SINGLE.effort, until=SHARES.settings_end))
     for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
         tell("engines", number, count, str(tuning.target))
         found = look.verdict(tuning.target, _best(each.single() for each in tunings[:number]))
@@ -104,7 +95,9 @@ def tune_singles(
             continue
         while tuning.has_more:
             is_needed = best_ms() == math.inf
-            tuning.measure(HOPELESS * best_ms(), replace(EFFORT, until=FIRST_SHARE, is_needed=is_needed))
+            tuning.measure(
+                SINGLE.hopeless * best_ms(), replace(SINGLE.effort, until=SHARES.single_end, is_needed=is_needed)
+            )
     tell("engines", count, count)
     return tuple(
         Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
@@ -141,11 +134,11 @@ def tune_unverified(
         tuning = _Tuning(problem, measurer, single.target, verified=False)
         while tuning.has_more:
             is_needed = tuning.best_ms == math.inf
-            tuning.measure(math.inf, replace(EFFORT, until=MORE_SHARE, is_needed=is_needed))
+            tuning.measure(math.inf, replace(SINGLE.effort, until=SHARES.settings_end, is_needed=is_needed))
         found.append(tuning.single())
     errors = [single.outcome.error for single in found if not isinstance(single.outcome, Failure)]
     known = [error for error in errors if error is not None]
-    most = TOLERATED * min(known, default=math.inf)
+    most = SINGLE.wrong_error * min(known, default=math.inf)
     return tuple(
         before if not isinstance(now.outcome, Failure) and (now.outcome.error or 0.0) > most else now
         for before, now in zip(singles, found, strict=True)
@@ -203,7 +196,7 @@ class _Tuning:
             # What the user allows at the outputs may be more than what rounding explains inside.
             settings = replace(settings, max_error=allowed)
             outcome = _cost(self._measurer, partitions, settings, effort)
-        if outcome.cost_ms > OUT_OF_REACH * self.best_ms:
+        if outcome.cost_ms > SINGLE.options_behind * self.best_ms:
             self._behind.add(variant)
         self._left = [(target, spin) for target, spin in self._left if target not in self._behind]
         weights = [total_work(self._problem.graph, partition.nodes) for partition in partitions]

@@ -22,12 +22,12 @@ def features_of(kind_name: str, options: Options) -> Features:
     """
     if kind_name not in PROCESSOR_KINDS:
         return Features()
-    name, switches = _architecture_name(options), _switches(options)
+    name, stated = _architecture_name(options), _stated(options)
     if not name:
-        return Features(on=frozenset(feature for feature, is_on in switches if is_on))
+        return Features(on=frozenset(feature for feature, is_on in stated if is_on))
     found = architecture(name)
     on = _base(found, options)
-    for feature, is_on in switches:
+    for feature, is_on in stated:
         on = _switched(found, on, feature, is_on)
     return Features(architecture=name, on=on)
 
@@ -59,8 +59,8 @@ def _architecture_name(options: Options) -> str:
     for name in ARCHITECTURES if processor else ():
         if architecture(name).processor(processor) is not None:
             return name
-    switched = [feature for feature, _ in _switches(options)]
-    able = [name for name in ARCHITECTURES if switched and all(map(architecture(name).feature, switched))]
+    named = [feature for feature, _ in _stated(options)]
+    able = [name for name in ARCHITECTURES if named and all(map(architecture(name).feature, named))]
     return able[0] if len(able) == 1 else ""
 
 
@@ -94,7 +94,7 @@ def _base(found: Architecture, options: Options) -> frozenset[str]:
     return found.triples.get(_first_part(options.get("mtriple", "")), frozenset()) if on is None else on
 
 
-def _switches(options: Options) -> list[tuple[str, bool]]:
+def _stated(options: Options) -> list[tuple[str, bool]]:
     """Each feature that is switched, in order: those after the processor's name (``cortex-m55+nomve``), then mattr."""
     stated: str = options.get("mcpu") or options.get("march") or ""
     words = [*stated.split("+")[1:], *options.get("mattr", ())]

@@ -108,7 +108,7 @@ def _fitting(found: Architecture, names: list[str], shown: frozenset[str], visib
 
 
 def _differences(found: Architecture, has: frozenset[str], shown: frozenset[str], visible: frozenset[str]) -> list[str]:
-    """The fewest transitions that make the visible features those that are shown."""
+    """The shortest `-mattr` that makes the visible features those that are shown."""
     gone = (has & visible) - shown
     roots = sorted(feature for feature in gone if not (found.closed((feature,)) - {feature}) & gone)
     left = functools.reduce(found.without, roots, has)

@@ -150,8 +150,8 @@ def plugin_kind(name: str) -> TargetKind | None:
         return None
     try:
         kind = point.load()
-    except Exception as foreign:
-        raise SpecError(f"cannot load target kind {name!r} of plug-in {point.value}: {foreign}") from foreign
+    except Exception as raised:
+        raise SpecError(f"cannot load target kind {name!r} of plug-in {point.value}: {raised}") from raised
     if not isinstance(kind, TargetKind) or kind.name != name:
         raise SpecError(f"plug-in {point.value} must be a TargetKind named {name!r}, and is not")
     KINDS.register(name, kind, override=True)

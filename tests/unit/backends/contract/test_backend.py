@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from intarsia.backends.contract import (
 )
 from intarsia.config.settings import RunSettings
 from intarsia.errors import CompileError, ExecutionError, ModelError
-from intarsia.graph import Graph, Node, SubModel, Value
+from intarsia.graph import Graph, Node, SubModel
 from intarsia.target import Target
 from tests.fakes import fake_graph
 
@@ -147,5 +147,5 @@ def test_a_target_caps_the_threads_of_the_plan(cap: str, threads: int) -> None:
     )
 )
 def test_signatures_survive_their_rows(values: list[Signature]) -> None:
-    rows = signature_rows(cast("list[Value]", values))  # a signature has all of a value that the rows hold
+    rows = signature_rows(values)
     assert signatures(json.loads(json.dumps(rows))) == tuple(values)

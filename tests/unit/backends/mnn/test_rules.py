@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from intarsia.backends.mnn.legalise import respelled
+from intarsia.backends.mnn.legalise import legalised
 from intarsia.backends.mnn.rules import SUPPORT, refusal
 
 FLOATS = "float32"
@@ -35,7 +35,7 @@ class Case:
     def is_respelled(self) -> bool:
         """Whether MNN is given other operators for it."""
         node, graph = self.parts()
-        return bool(respelled([node], graph))  # type: ignore[list-item, arg-type]
+        return bool(legalised([node], graph))  # type: ignore[list-item, arg-type]
 
     def parts(self) -> tuple[SimpleNamespace, SimpleNamespace]:
         """The node and its graph, as far as the table looks at them."""

@@ -34,7 +34,7 @@ FOOTPRINT: dict[str, Any] = {"cold_s": [0.5], "memory": [{"peak": 100, "steady":
 OUTCOMES: dict[Kind, dict[str, Any]] = {
     "nodes": {"ms": [1.0, 0.0]},
     "stages": {"stages": 3, "fault": None, "skipped": None, "cause": None},
-    "first look": {"reason": "too late"},
+    "prefilter": {"reason": "too late"},
     "no time": {"budget_s": 5.0},
     "search": {
         "segments": 2,

@@ -8,6 +8,7 @@ import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from intarsia.cost.records import store_file
 from intarsia.cost.records.record import Key
 from intarsia.cost.records.store import Store
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.errors import ConfigError
 
 KEY = Key(facts={"n": 1})
@@ -91,7 +93,7 @@ def test_what_a_writer_left_beside_it_is_fixed_by_the_database(path: Path) -> No
 
 
 def test_a_store_that_another_holds_is_told_in_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_file, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(store_file, "PATIENCE", replace(PATIENCE, store_s=0.05))
     store = Store(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("BEGIN EXCLUSIVE")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from intarsia.cost.reference import reference
-from intarsia.cost.reference.reference import PERTURBED, SLOW_S, _prune, perturbed_count, reference_values
+from intarsia.cost.reference.reference import _prune, perturbed_count, reference_values
 from intarsia.cost.reference.reference_io import recorded_names, recorded_tolerances, recorded_values
+from intarsia.cost.thresholds import REFERENCE
 from intarsia.cost.worker.progress import Progress
 from intarsia.errors import ModelError
 from intarsia.graph import Graph, load_model
@@ -111,9 +112,9 @@ def test_what_fits_stays_and_what_is_in_use_stays_however_large(tmp_path: Path) 
 def test_a_model_that_rounds_inside_is_computed_with_other_rounding_once(tmp_path: Path, runs: list[set[str]]) -> None:
     quantised, told = load_model(qdq_network(0, 2)), list[Progress]()
     folder = reference_values(tmp_path, quantised, {"q1"}, seed=0, watch=told.append)
-    assert len(runs) == 1 + PERTURBED
+    assert len(runs) == 1 + REFERENCE.perturbed
     assert [(each.stage, each.done, each.total) for each in told] == [
-        ("reference", n, PERTURBED) for n in range(PERTURBED)
+        ("reference", n, REFERENCE.perturbed) for n in range(REFERENCE.perturbed)
     ]
     assert "rounding the other way, about" in (told[0].note or "")
     tolerances = recorded_tolerances(folder)
@@ -121,7 +122,7 @@ def test_a_model_that_rounds_inside_is_computed_with_other_rounding_once(tmp_pat
     assert 0 < tolerances["y"].largest <= 0.5
     assert tolerances["q1"].largest >= 3.0
     reference_values(tmp_path, quantised, {"q1"}, seed=0)
-    assert len(runs) == 1 + PERTURBED
+    assert len(runs) == 1 + REFERENCE.perturbed
     again = reference_values(tmp_path / "elsewhere", load_model(qdq_network(0, 2)), {"q1"}, seed=0)
     assert recorded_tolerances(again) == tolerances
 
@@ -132,7 +133,8 @@ def test_an_fp32_model_leaves_nothing_open(graph: Graph, tmp_path: Path) -> None
 
 def test_slow_models_are_computed_only_once_more(graph: Graph) -> None:
     quantised = load_model(qdq_network(0, 2))
-    assert [perturbed_count(quantised, seconds) for seconds in (0.1, SLOW_S, SLOW_S + 1)] == [PERTURBED, PERTURBED, 1]
+    counts = [perturbed_count(quantised, seconds) for seconds in (0.1, REFERENCE.slow_s, REFERENCE.slow_s + 1)]
+    assert counts == [REFERENCE.perturbed, REFERENCE.perturbed, 1]
     assert perturbed_count(graph, 0.1) == 0
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from intarsia.cost.thresholds import CALIBRATION
 from intarsia.cost.timing import clock_calibration as module
-from intarsia.cost.timing.clock_calibration import Pace, at_full_speed, full_speed, is_even, overall
+from intarsia.cost.timing.clock_calibration import ClockProbe, at_full_speed, full_speed, is_even, overall
 
 slowdowns = st.lists(st.floats(1, 10), min_size=1, max_size=8)
 
@@ -36,48 +37,48 @@ def test_even_means_within_the_noise_of_a_probe() -> None:
 
 def probes(monkeypatch: pytest.MonkeyPatch, *levels: tuple[int, float]) -> None:
     """So many probes of so many nanoseconds each, then the last ones forever."""
-    times = chain(*(repeat(ns, count * module.PROBES) for count, ns in levels), repeat(levels[-1][1]))
+    times = chain(*(repeat(ns, count * CALIBRATION.probes) for count, ns in levels), repeat(levels[-1][1]))
     monkeypatch.setattr(module, "_probe_ns", lambda out: next(times))
 
 
 def test_full_speed_is_known_to_every_process(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (1, 100))
-    assert Pace()() == 1.0
-    assert float(module.pace_file().read_text()) == 100
+    assert ClockProbe()() == 1.0
+    assert float(module.probe_file().read_text()) == 100
     probes(monkeypatch, (1, 240))
-    assert Pace()() == pytest.approx(2.4 / module.UNDISTURBED)
+    assert ClockProbe()() == pytest.approx(2.4 / CALIBRATION.undisturbed)
 
 
 def test_one_lucky_probe_is_not_full_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (4, 50), (1, 100))
-    Pace()()
-    assert float(module.pace_file().read_text()) == 100
+    ClockProbe()()
+    assert float(module.probe_file().read_text()) == 100
 
 
 def test_a_machine_that_gets_quiet_shows_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     probes(monkeypatch, (1, 200))
-    pace = Pace()
+    pace = ClockProbe()
     assert pace() == 1.0
     probes(monkeypatch, (1, 100))
     assert pace() == 1.0
-    for _ in range(module.RECENT):
+    for _ in range(CALIBRATION.recent):
         pace()
     probes(monkeypatch, (1, 200))
-    assert pace() == pytest.approx(2.0 / module.UNDISTURBED)
-    assert float(module.pace_file().read_text()) == 100
+    assert pace() == pytest.approx(2.0 / CALIBRATION.undisturbed)
+    assert float(module.probe_file().read_text()) == 100
 
 
 def test_a_damaged_file_is_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = module.pace_file()
+    file = module.probe_file()
     file.write_text("nonsense")
     probes(monkeypatch, (1, 100))
-    assert Pace()() == 1.0
+    assert ClockProbe()() == 1.0
     assert float(file.read_text()) == 100
 
 
 def test_real_probes_take_their_time() -> None:
     assert module._probe_ns(np.empty_like(module._MANY)) > 1000
-    assert Pace()() >= 1.0
+    assert ClockProbe()() >= 1.0
 
 
 def test_a_turn_is_put_down_to_full_speed() -> None:

@@ -1,4 +1,4 @@
-"""Kernels are put down to the nodes that they are named after."""
+"""The time of kernels is attributed to the nodes that they are named after."""
 
 from __future__ import annotations
 

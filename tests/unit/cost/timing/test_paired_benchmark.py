@@ -335,7 +335,7 @@ def test_those_that_leave_keep_their_figure_beside_the_first(monkeypatch: pytest
     found, ran, _ = run(monkeypatch, [early, later, later], "a", "b")
     assert ran[1] == ["a", CONTROL_NAME]
     assert found.left_ms == {"b": (40.0,) * 9}
-    assert found.raced == {"a", "b"}
+    assert found.benchmarked == {"a", "b"}
     assert found.expected_ms("b") == 2 * found.expected_ms("a") == 30.0
     assert (found.latency("b").low, found.latency("b").high) == (30.0, 30.0)
     assert found.speedup("b", "a").median == 0.5
@@ -409,12 +409,12 @@ class Opener:
 
 def test_what_needs_more_memory_than_it_may_fails_and_the_rest_races(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WorkerClient", Opener)
-    monkeypatch.setattr(module, "Pace", lambda: lambda: 2.0)
+    monkeypatch.setattr(module, "ClockProbe", lambda: lambda: 2.0)
     limited = replace(EFFORT, max_memory=100_000_000)
     several = [contender("100000000"), contender("612000000"), contender("100000001")]
     found = paired_benchmark(Path(), several, limited)
     assert found.failed["612000000"] == ("memory", "its peak of 612 MB is over the limit of 100 MB")
-    assert found.raced == {"100000000"}
+    assert found.benchmarked == {"100000000"}
     assert {name: weight.peak_bytes for name, weight in found.footprints.items()} == {
         each.name: int(each.name) for each in several
     }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
+from intarsia.cost.thresholds import SAMPLING
 from intarsia.cost.timing import sampling
 from intarsia.cost.timing.sampling import Effort, sample, sample_stream
 
@@ -13,7 +16,7 @@ from intarsia.cost.timing.sampling import Effort, sample, sample_stream
 def test_a_stable_partition_needs_few_runs() -> None:
     samples, complete = sample(lambda: 5.0, Effort(seconds=60, min_runs=7, max_runs=1000))
     assert complete
-    assert 7 <= len(samples) <= 7 + sampling.BLOCK_MS / 5.0
+    assert 7 <= len(samples) <= 7 + SAMPLING.block_ms / 5.0
     assert set(samples) == {5.0}
 
 
@@ -32,13 +35,10 @@ def test_a_hopeless_partition_is_given_up_after_the_warm_up() -> None:
 def test_a_disturbed_window_is_taken_again() -> None:
     disturbed = [1.0] * 6 + [3.0] * 6
     quiet = [1.0] * 12
-    warm_up = itertools.repeat(1.0, sampling.WARM_UP_CALLS)
+    warm_up = itertools.repeat(1.0, SAMPLING.warm_up_calls)
     values = itertools.chain(warm_up, disturbed, quiet)
-    before, sampling.WARM_UP_S = sampling.WARM_UP_S, 0.0
-    try:
+    with patch.object(sampling, "SAMPLING", replace(SAMPLING, warm_up_s=0.0)):
         samples, complete = sample(lambda: next(values), Effort(seconds=60, min_runs=12, max_runs=12))
-    finally:
-        sampling.WARM_UP_S = before
     assert complete
     assert samples == (1.0,) * 12
 
@@ -74,7 +74,7 @@ def test_a_stream_is_timed_by_the_request_once_it_is_in_full_flow() -> None:
     assert complete
     assert 4 <= len(samples) <= 5
     assert all(ms > 0 for ms in samples)
-    assert next(taken) >= sampling.WARM_UP_REQUESTS * (2 + len(samples))
+    assert next(taken) >= SAMPLING.warm_up_requests * (2 + len(samples))
 
 
 def test_a_hopeless_stream_is_given_up() -> None:

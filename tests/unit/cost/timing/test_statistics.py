@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.cost.timing.footprint import CALLS_FOR_P99, Tail
+from intarsia.cost.thresholds import PAIRED
+from intarsia.cost.timing.footprint import Tail
 from intarsia.cost.timing.statistics import (
     Interval,
     halves_agree,
@@ -83,7 +84,7 @@ def test_a_hull_holds_all_and_no_more(values: list[float], others: list[float]) 
     assert hull(interval, [interval.median]) == Interval(median=interval.median, low=interval.low, high=interval.high)
 
 
-@pytest.mark.parametrize("count", [1, CALLS_FOR_P99 - 1])
+@pytest.mark.parametrize("count", [1, PAIRED.p99_calls - 1])
 def test_too_few_calls_have_no_p99(count: int) -> None:
     assert Tail.of([1.0] * count) == Tail(calls=count, p99=None)
 

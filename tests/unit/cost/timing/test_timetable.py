@@ -32,7 +32,7 @@ def timetable(seconds: float, records: MemoryStore | None = None) -> tuple[Timet
 def test_without_an_end_there_is_time_for_everything() -> None:
     endless = Timetable()
     assert endless.may({"partition": "p"}, 1e9)
-    assert endless.may_race({"race": "r"}, 1e9)
+    assert endless.may_benchmark({"race": "r"}, 1e9)
     endless.announce("nothing")
     assert endless.deadline.because == ""
 
@@ -41,7 +41,7 @@ def test_the_end_is_kept() -> None:
     time, clock, _ = timetable(20.0)
     time.process_took(1.0)
     time.whole_took("mnn", 3.0, timed_s=1.0)
-    assert 20.0 > time.left_to_race > time.left
+    assert 20.0 > time.left_to_benchmark > time.left
     assert time.end_s >= 1.0 + 2.0
     assert time.fits(time.left)
     assert not time.fits(time.left + 0.1)

@@ -8,10 +8,12 @@ import stat
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker import lock, progress
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.lock import machine_lock
@@ -33,7 +35,7 @@ with lock.machine_lock():
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(lock, "lock_path", lambda: tmp_path / "lock")
-    monkeypatch.setattr(lock, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(lock, "PATIENCE", replace(PATIENCE, lock_s=0.05))
     return tmp_path / "lock"
 
 
@@ -108,7 +110,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     folder.chmod(0o1777)
     monkeypatch.undo()
-    monkeypatch.setattr(lock, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(lock, "PATIENCE", replace(PATIENCE, lock_s=0.05))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     lock._remark.cache_clear()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from intarsia.backends.contract import BoundCall, DeviceMemory, Executable, Port, Resident, Slot, Traits
+from intarsia.backends.contract import BoundCall, DeviceMemory, DeviceValue, Executable, Port, Slot, Traits
 from intarsia.config import RunSettings
 from intarsia.errors import LoadError
 from intarsia.runtime.executors.branches import BranchExecutor
@@ -32,14 +32,14 @@ class Card(DeviceMemory):
     def __init__(self) -> None:
         self.crossed: Counter[str] = Counter()
 
-    def upload(self, source: np.ndarray | Slot, place: Resident) -> BoundCall:
+    def upload(self, source: np.ndarray | Slot, place: DeviceValue) -> BoundCall:
         def call() -> None:
             self.crossed["up"] += 1
             place.handle = array_of(source).copy()
 
         return call
 
-    def download(self, place: Resident, destination: np.ndarray | Slot) -> BoundCall:
+    def download(self, place: DeviceValue, destination: np.ndarray | Slot) -> BoundCall:
         def call() -> None:
             self.crossed["down"] += 1
             np.copyto(array_of(destination), place.handle)
@@ -55,13 +55,13 @@ class Adder(Executable):
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
         sink = outputs[self.outputs[0].name]
-        kind: type = Resident if self.memory else (np.ndarray, Port)  # type: ignore[assignment] # isinstance takes both
+        kind: type = DeviceValue if self.memory else (np.ndarray, Port)  # type: ignore[assignment] # isinstance takes both
         assert all(isinstance(place, kind) for place in (sink, *inputs.values()))
 
         def call() -> None:
-            found = [place.handle if isinstance(place, Resident) else array_of(place) for place in inputs.values()]
+            found = [place.handle if isinstance(place, DeviceValue) else array_of(place) for place in inputs.values()]
             total = np.sum(found, axis=0) + 1
-            if isinstance(sink, Resident):
+            if isinstance(sink, DeviceValue):
                 sink.handle = total
             else:
                 np.copyto(array_of(sink), total)

@@ -20,7 +20,8 @@ from intarsia.cost.worker.progress import unwatched
 from intarsia.partitioning import Capability, Partition
 from intarsia.planning.problem import Problem
 from intarsia.runtime import Plan
-from intarsia.search.collage.collage import LEVELS, WORTH_BUILDING, CollageResult, CollageSearch
+from intarsia.search.collage.collage import CollageResult, CollageSearch
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 from tests.fakes import fake_dag
 from tests.unit.search.fakes import FakeMeasurer, chain_problem, measured
@@ -82,7 +83,7 @@ def test_the_best_mix_is_found_if_one_is_worth_building(rows: list[list[float]],
     best_single = min(map(sum, rows))
     best_mix = min(map(fake.plan_ms, every_mix(len(rows[0]), list(costs))))
     result = search(fake, costs)
-    if best_mix > WORTH_BUILDING * best_single:
+    if best_mix > COLLAGE.worth_building * best_single:
         assert result.mixes == ()
     else:
         assert math.isclose(result.mixes[0].measured_ms, best_mix)
@@ -191,7 +192,7 @@ def test_a_sick_segment_is_found_from_coarse_to_fine() -> None:
     ]
     assert result.is_finished
     assert fake.measured < 60
-    assert result.segments == 60 > LEVELS[0]
+    assert result.segments == 60 > COLLAGE.levels[0]
 
 
 def test_what_is_best_inside_a_session_ships_embedded() -> None:

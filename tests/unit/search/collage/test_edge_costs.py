@@ -100,10 +100,10 @@ def test_inside_a_session_the_host_has_no_borders_and_is_not_measured() -> None:
 def test_corrections_are_learned_for_each_way_apart() -> None:
     costs = costs_of(FakeMeasurer(COSTS), profiles={ORT: dict.fromkeys(("n0", "n1", "n2", "n3"), 1.0)})
     edge = Edge(2, 4, ORT, MNN)
-    costs.correct(10.0, 14.0, switches=2)
+    costs.correct(10.0, 14.0, transitions=2)
     assert costs.cost(edge) == 5.0 + 2.0
     assert costs.cost(edge, ORT) == 5.0
-    costs.correct(10.0, 4.0, switches=2)
+    costs.correct(10.0, 4.0, transitions=2)
     assert costs.cost(edge) == 5.0, "what a plan saves is not normalised to its transitions"
 
 

@@ -16,8 +16,9 @@ from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.partitioning import Capability, Partition
 from intarsia.search.collage.edge_costs import EdgeCosts
-from intarsia.search.collage.lazy_shortest_path import LOOSE, LazyPaths
+from intarsia.search.collage.lazy_shortest_path import LazyPaths
 from intarsia.search.collage.shortest_path import Edge
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, measured
 
@@ -138,7 +139,7 @@ def test_what_is_not_worth_building_is_not_measured() -> None:
     fake = FakeMeasurer(table)
     costs = told(table, fake)
     assert paths_over(costs, table, most=4.9).best((0, 1), NO_END) is None
-    assert paths_over(costs, table, most=4.9 / LOOSE).best((0, 1), NO_END) is None
+    assert paths_over(costs, table, most=4.9 / COLLAGE.loose_paths).best((0, 1), NO_END) is None
     assert not fake.asked
     assert paths_over(costs, table, most=5.0).best((0, 1), NO_END) is not None
 

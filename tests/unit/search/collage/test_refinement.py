@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.search.collage.refinement import MAX_SPLITS, finer
+from intarsia.search.collage.refinement import finer
+from intarsia.search.thresholds import COLLAGE
 
 ONE = (1.0, 1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0)
 TWO = (2.0, 2.0, 2.0, 1.0, 2.0, 2.0, 2.0, 2.0)
@@ -34,15 +35,15 @@ def test_beside_a_switch_the_border_is_looked_for() -> None:
 
 @given(
     costs=st.lists(st.lists(st.integers(1, 99).map(float), min_size=12, max_size=12), min_size=1, max_size=3),
-    switches=st.sets(st.integers(1, 11)),
+    transitions=st.sets(st.integers(1, 11)),
 )
-def test_it_ends_and_only_ever_adds(costs: list[list[float]], switches: set[int]) -> None:
+def test_it_ends_and_only_ever_adds(costs: list[list[float]], transitions: set[int]) -> None:
     levels = ((0, 6), tuple(range(0, 12, 3)), tuple(range(12)))
     stops: tuple[int, ...] = (0, 6)
     for _ in range(12):
-        more = finer(stops, levels, 12, shares(*costs), switches, 100.0)
+        more = finer(stops, levels, 12, shares(*costs), transitions, 100.0)
         assert set(stops) <= set(more) <= set(range(12))
-        assert sum(stop not in stops for stop in more) <= MAX_SPLITS * 6
+        assert sum(stop not in stops for stop in more) <= COLLAGE.splits * 6
         if more == stops:
             return
         stops = more

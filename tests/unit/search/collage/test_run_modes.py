@@ -11,7 +11,8 @@ from intarsia.config import RunSettings, Spin
 from intarsia.cost.records.record import Failure, Outcome
 from intarsia.cost.timing.sampling import Effort
 from intarsia.partitioning import Partition
-from intarsia.search.collage.run_modes import BEHIND, measured_ways, ways
+from intarsia.search.collage.run_modes import measured_ways, ways
+from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 from tests.fakes import fake_dag
 from tests.unit.search.fakes import FakeMeasurer, measured
@@ -48,7 +49,7 @@ def test_ways_that_fail_are_left_out_and_slow_ones_given_up() -> None:
     several = [RunSettings(threads=1, spin=spin) for spin in (Spin.CALL, Spin.FREE, Spin.NEVER)]
     found = measured_ways(fake.as_measurer(), PARTS, several)
     assert list(found.values()) == [8.0, 8.0 / 3]
-    assert fake.hopeless == [None, BEHIND * 8.0, BEHIND * 8.0]
+    assert fake.hopeless == [None, COLLAGE.way_behind * 8.0, COLLAGE.way_behind * 8.0]
     fake = Ways()
     measured_ways(fake.as_measurer(), PARTS, several[:1], best_ms=2.0)
-    assert fake.hopeless == [BEHIND * 2.0]
+    assert fake.hopeless == [COLLAGE.way_behind * 2.0]

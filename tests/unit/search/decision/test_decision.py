@@ -151,7 +151,7 @@ def test_an_engine_tuned_in_a_bad_moment_races_if_its_figure_is_still_better() -
     assert min(("winograd", "ort"), key=found.expected_ms) == "ort"
     found = side_by_side(singles, [], track)
     assert track.fields == [["winograd"], ["winograd", "ort"]]
-    assert found.raced == {"winograd", "ort"}
+    assert found.benchmarked == {"winograd", "ort"}
 
 
 def test_no_engine_that_did_not_race_has_a_better_figure_than_the_winner() -> None:
@@ -159,8 +159,8 @@ def test_no_engine_that_did_not_race_has_a_better_figure_than_the_winner() -> No
     singles = [candidate(name, ms) for name, ms in (("a", 10.0), ("b", 13.0), ("c", 17.0), ("d", 22.0), ("e", 90.0))]
     track = Track({"a": 20.0, "b": 26.0, "c": 34.0, "d": 44.0, "e": 180.0})
     found = side_by_side(singles, [], track)
-    winner_ms = min(found.expected_ms(name) for name in found.raced)
-    assert all(single.total_ms >= winner_ms for single in singles if single.name not in found.raced)  # type: ignore[operator]
+    winner_ms = min(found.expected_ms(name) for name in found.benchmarked)
+    assert all(single.total_ms >= winner_ms for single in singles if single.name not in found.benchmarked)  # type: ignore[operator]
     assert track.fields == [["a"], ["a", "b", "c"]]
 
 
@@ -216,7 +216,7 @@ class Races:
         return replace(found, rounds_ms={**found.rounds_ms, **late}, footprints=prints)
 
     def compiled(self, deadline: Deadline = NO_END, *late: Candidate) -> Verdict:
-        """What the race of one more compile comes to."""
+        """What the benchmark of one more compile comes to."""
         problem = chain_problem(1, [Target("onnxruntime")])
         measurer: Any = self.measurer
         measurer.folder = Path()
@@ -254,7 +254,7 @@ def test_where_no_time_is_left_a_void_race_is_told_as_it_was(monkeypatch: pytest
 
 
 def test_a_void_race_before_the_one_that_decided_changes_no_plan_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine was slow in the first race, which was void, so one more engine was let in, and that race decided."""
+    """The engine was slow in the first benchmark, which was void; one more engine was let in, and that decided."""
     races = Races(monkeypatch, True, False)
     races.is_slow_at_first = True
     late = candidate("other", 20.0)

@@ -16,7 +16,7 @@ from intarsia.cost.worker.progress import unwatched
 from intarsia.planning.problem import Candidate
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans
-from intarsia.search.precision.validation_set import VALIDATION
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.graph.quantise.networks import loaded, residual
 from tests.unit.search.fakes import MemoryStore, chain_problem
@@ -83,7 +83,7 @@ def test_what_won_is_judged_by_its_worst_output(tmp_path: Path, off: float, hold
     reduced = replace(plan, settings=replace(plan.settings, max_error=0.01))
     accuracy = some.judge(reduced)
     assert accuracy is not None
-    assert (accuracy.inputs, accuracy.holds) == (VALIDATION, holds)
+    assert (accuracy.inputs, accuracy.holds) == (PRECISION.validation, holds)
     assert accuracy.worst["y"] == pytest.approx(off)
     assert accuracy.mean["z"] == 0.0
 

@@ -15,6 +15,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.partitioning import Partition
 from intarsia.search.precision import candidates
 from intarsia.search.precision.candidates import Cut, in_reduced_types, most_that_fits
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 
@@ -76,7 +77,7 @@ def test_what_is_found_fits_whatever_the_layers_cost(squares: list[float], share
     if whole == 0.0:
         return
     found = most_that_fits(cut, whole, share * whole, error_of)
-    assert len(measured) <= 2 + candidates.TRIES
+    assert len(measured) <= 2 + PRECISION.cut_tries
     assert all(0 < len(reduced_nodes(parts)) < len(squares) for parts in measured)
     if found is not None:
         assert found in measured

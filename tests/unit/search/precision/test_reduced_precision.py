@@ -19,8 +19,9 @@ from intarsia.errors import MismatchError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.decision import decision
-from intarsia.search.precision.reduced_precision import REACH, ReducedPrecision, ReducedPrecisionPlans, starting_points
+from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans, starting_points
 from intarsia.search.precision.validation_set import Accuracy
+from intarsia.search.thresholds import PRECISION
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 
@@ -36,13 +37,14 @@ def plan(label: str, ms: float, *, embed: bool = False, name: str = "") -> Candi
 
 
 def test_each_engine_within_reach_is_tried_at_its_best_and_one_mix() -> None:
-    singles = [plan("b", 12.0), plan("a", 10.0), plan("a", 9.0, name="best a"), plan("far", 9.0 * REACH + 1)]
+    far = plan("far", 9.0 * PRECISION.engines_behind + 1)
+    singles = [plan("b", 12.0), plan("a", 10.0), plan("a", 9.0, name="best a"), far]
     mixes = [plan("inside", 5.0, embed=True), plan("mix", 6.0), plan("other mix", 7.0)]
     assert [each.name for each in starting_points(singles, mixes)] == ["best a", "b", "mix"]
 
 
 def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: Candidate | None = None) -> Any:
-    """A decision among a single engine and two plans in less than fp32, with what each is off by."""
+    """A decision among a single engine and two plans in less than fp32, with the error of each."""
     single, fast, faster = plan("single", 10.0), plan("fast", 5.0), plan("faster", 4.0)
     rounds = {"single": (10.0,) * 30, "fast": (5.0,) * 30, "faster": (4.0,) * 30, CONTROL_NAME: (10.0,) * 30}
     small = Footprint(cold_s=(0.5,), memory=(Memory(peak=2, steady=1),))

@@ -87,7 +87,7 @@ def of_partitions(collage: CollageResult | None = None) -> tuple[Alternatives, .
 
 
 def test_the_cost_of_a_switch_is_what_the_part_takes_beyond_itself_alone() -> None:
-    assert [for_partition.transition_ms for for_partition in of_partitions()] == [None, 0.5, 0.25]
+    assert [alternatives.transition_ms for alternatives in of_partitions()] == [None, 0.5, 0.25]
 
 
 def test_alternatives_come_with_their_cost_here_and_in_the_plan() -> None:
@@ -109,7 +109,7 @@ def test_the_cheapest_alternative_comes_first() -> None:
 
 
 def test_an_engine_without_a_figure_has_a_reason() -> None:
-    first, middle, last = (for_partition.not_chosen for for_partition in of_partitions())
+    first, middle, last = (alternatives.not_chosen for alternatives in of_partitions())
     assert first == {ODD: "failed on the whole model at crash: SIGSEGV"}
     assert middle[NCNN] == "failed on it"
     assert last[NCNN] == "refused: no n5 (n5)"
@@ -125,9 +125,9 @@ def test_what_was_not_measured_says_whether_the_time_ended() -> None:
 
 
 def test_inside_one_session_neither_switches_nor_other_plans_have_figures() -> None:
-    for for_partition in AlternativeCosts(PROBLEM, SINGLES, found()).of_partitions(plan(*MIX, embed=True)):
-        assert for_partition.transition_ms is None
-        assert {alternative.plan_ms for alternative in for_partition.runners_up} == {None}
+    for alternatives in AlternativeCosts(PROBLEM, SINGLES, found()).of_partitions(plan(*MIX, embed=True)):
+        assert alternatives.transition_ms is None
+        assert {alternative.plan_ms for alternative in alternatives.runners_up} == {None}
 
 
 def test_a_part_that_is_no_run_of_segments_has_reasons_but_no_figures() -> None:
@@ -140,7 +140,7 @@ def test_a_part_that_is_no_run_of_segments_has_reasons_but_no_figures() -> None:
 def test_openings_are_where_another_engine_is_faster_with_the_switches_to_pay() -> None:
     opportunity, less = AlternativeCosts(PROBLEM, SINGLES, found()).opportunities(TUNED)
     assert (less.target, less.start, less.end, less.gain_ms) == (NCNN, 2, 3, 1.0)
-    assert (opportunity.target, opportunity.start, opportunity.end, opportunity.switches) == (MNN, 2, 4, 2)
+    assert (opportunity.target, opportunity.start, opportunity.end, opportunity.transitions) == (MNN, 2, 4, 2)
     assert (opportunity.gain_ms, opportunity.transition_ms) == (8.0 - 3.0, 0.5 + 0.25)
     assert opportunity.net_ms == 4.25
 
@@ -148,7 +148,7 @@ def test_openings_are_where_another_engine_is_faster_with_the_switches_to_pay() 
 def test_an_opening_at_an_end_takes_one_switch_and_one_without_known_switches_says_so() -> None:
     shares = {TUNED: (4.0, 1.0, 1.0, 1.0, 1.0, 1.0), MNN: (1.0, *(2.0,) * 5)}
     (opportunity,) = AlternativeCosts(PROBLEM, SINGLES, found((), shares)).opportunities(TUNED)
-    assert (opportunity.start, opportunity.end, opportunity.switches, opportunity.transition_ms) == (0, 1, 1, None)
+    assert (opportunity.start, opportunity.end, opportunity.transitions, opportunity.transition_ms) == (0, 1, 1, None)
 
 
 def test_the_segments_that_the_time_left_out_are_told_for_each_engine_that_takes_them() -> None:
@@ -178,5 +178,5 @@ def test_an_opening_is_a_gain_and_its_figures_add_up(costs: list[float], cut: in
         segments = range(opportunity.start, opportunity.end)
         assert opportunity.gain_ms == pytest.approx(sum(costs[a] - costs[6 + a] for a in segments))
         assert opportunity.gain_ms >= 0.005 * sum(costs[:6])
-        assert opportunity.transition_ms == pytest.approx(1.5 * opportunity.switches)
+        assert opportunity.transition_ms == pytest.approx(1.5 * opportunity.transitions)
         assert all(costs[segment] > costs[6 + segment] for segment in segments)

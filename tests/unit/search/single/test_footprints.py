@@ -24,7 +24,7 @@ from intarsia.cost.worker.protocol import Opened
 from intarsia.errors import LoadError
 from intarsia.planning.problem import Candidate
 from intarsia.search.single import footprints as module
-from intarsia.search.single.footprints import held_against, survey
+from intarsia.search.single.footprints import held_against, measure_footprints
 from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem, measured
@@ -40,13 +40,13 @@ def single(name: str, **changes: Any) -> Single:
     return replace(Single(target=Target(name), outcome=measured(1.0), candidates=(plan,)), **changes)
 
 
-RACED, SURVEYED = single("onnxruntime"), single("openvino")
+BENCHMARKED, OTHER = single("onnxruntime"), single("openvino")
 HOPELESS = single("mnn", outcome=replace(measured(900.0), is_complete=False))
 FAILED = single("ncnn", outcome=Failure(stage="run", reason="no", cause=Cause.ENGINE), candidates=())
 BROKEN = single("winograd")
 OTHER_SETTINGS = single("reference")
 OTHER_SETTINGS = replace(
-    OTHER_SETTINGS, candidates=(*OTHER_SETTINGS.candidates, replace(OTHER_SETTINGS.candidates[0], name="raced"))
+    OTHER_SETTINGS, candidates=(*OTHER_SETTINGS.candidates, replace(OTHER_SETTINGS.candidates[0], name="benchmarked"))
 )
 
 
@@ -76,9 +76,11 @@ def test_engines_that_work_and_were_not_benchmarked_are_loaded_once(
     Opportunities.asked = []
     measurer = SimpleNamespace(store=Store(tmp_path / "s.sqlite"), measured=0, cached=0, provenance={})
     measurer.time, measurer.machine = Timetable(), nullcontext
-    singles = [RACED, SURVEYED, HOPELESS, FAILED, BROKEN, OTHER_SETTINGS]
+    singles = [BENCHMARKED, OTHER, HOPELESS, FAILED, BROKEN, OTHER_SETTINGS]
     for times in (1, 2):
-        found = survey(PROBLEM, cast("Measurer", measurer), singles, {"onnxruntime", "raced"}, unwatched)
+        found = measure_footprints(
+            PROBLEM, cast("Measurer", measurer), singles, {"onnxruntime", "benchmarked"}, unwatched
+        )
         assert found == {"openvino": Footprint(cold_s=(0.75,), memory=(Memory(peak=7, steady=5),))}
         assert (measurer.measured, measurer.cached) == (1, times - 1)
     assert Opportunities.asked == ["openvino", "winograd", "winograd"]
@@ -98,14 +100,14 @@ def mix(*names: str) -> Candidate:
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
-        (WINOGRAD.candidates[0], (RACED,)),  # what it is made of
-        (mix("winograd", "openvino"), (RACED,)),  # the fastest that is not ours
+        (WINOGRAD.candidates[0], (BENCHMARKED,)),  # what it is made of
+        (mix("winograd", "openvino"), (BENCHMARKED,)),  # the fastest that is not ours
         (mix("openvino", "mnn"), ()),
         (MNN.candidates[0], ()),
     ],
 )
 def test_what_a_plan_with_our_kernels_is_held_against(chosen: Candidate, expected: tuple[Single, ...]) -> None:
-    assert held_against(chosen, [WINOGRAD, OPENVINO, MNN, RACED, FAILED]) == expected
+    assert held_against(chosen, [WINOGRAD, OPENVINO, MNN, BENCHMARKED, FAILED]) == expected
 
 
 def test_where_the_engine_that_ours_is_made_of_is_not_asked_for_there_is_nothing() -> None:

@@ -10,8 +10,9 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.record import Failure, Measurement
 from intarsia.cost.reference.stage_check import StageCheck
 from intarsia.search.single.prefilter import STAGE
-from intarsia.search.single.pruning import BEHIND, left_out
+from intarsia.search.single.pruning import left_out
 from intarsia.search.single.single_engine import Single
+from intarsia.search.thresholds import SINGLE
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 
@@ -32,7 +33,7 @@ def found(*, prune: bool = True, **times: float | None) -> dict[str, str]:
 
 
 def test_an_engine_far_behind_takes_no_part() -> None:
-    assert found(openvino=10.0, mnn=BEHIND * 10.0) == {}
+    assert found(openvino=10.0, mnn=SINGLE.pruning_behind * 10.0) == {}
     (reason,) = found(openvino=10.0, mnn=21.0).values()
     assert reason == "left out of the search: the whole model takes 2.1 times as long"
 

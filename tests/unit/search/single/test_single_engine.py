@@ -95,9 +95,9 @@ def test_where_nothing_is_right_the_least_wrong_are_measured_all_the_same() -> N
     before = tune_singles(problem, fake.as_measurer(), unwatched)
     assert not any(single.candidates for single in before)
     after = tune_unverified(problem, fake.as_measurer(), before, unwatched)
-    for_partition = {single.target: single for single in after if single.candidates}
-    assert set(for_partition) == {NCNN, OPENVINO}
-    assert not any(candidate.settings.verified for single in for_partition.values() for candidate in single.candidates)
+    working = {single.target: single for single in after if single.candidates}
+    assert set(working) == {NCNN, OPENVINO}
+    assert not any(candidate.settings.verified for single in working.values() for candidate in single.candidates)
     failures = {single.target: single.outcome for single in after if not single.candidates}
     assert failures[MNN] == Failure(stage="verify", reason="on purpose", cause=Cause.ENGINE)
     assert failures[REFERENCE] == Failure(stage="crash", reason="on purpose", cause=Cause.ENGINE)

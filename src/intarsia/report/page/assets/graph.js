@@ -296,7 +296,7 @@ class Graph {
     }
   }
 
-  /* How far to the right the title of a part may reach: to the next part's, and over no words of nodes. */
+  /* How far to the right the title of a partition may reach: to the next one's, and over no words of nodes. */
   roomBeside(part, top, right, words, end) {
     for (const [other, left, above, , below] of this.picture.boxes) {
       if (left < right || left >= end) continue;
@@ -320,7 +320,7 @@ class Graph {
     return true;
   }
 
-  /* Where nodes are too small for words: a word for each stretch of them, as a map names towns. */
+  /* Where nodes are too small for words: a word for each run of them, as a map names towns. */
   drawBands(context, k, sees) {
     const { x: shiftX, y: shiftY } = this.transform;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
@@ -334,7 +334,7 @@ class Graph {
     }
   }
 
-  /* Stretches of about 48 pixels, the same for scales that are near one another. */
+  /* Runs of about 48 pixels, the same for scales that are near one another. */
   bandsAt(k) {
     const tall = 2 ** (Math.ceil(2 * Math.log2(48 / k)) / 2);
     if (this.bands.has(tall)) return this.bands.get(tall);
@@ -356,7 +356,7 @@ class Graph {
     return bands;
   }
 
-  /* What a stretch is called: the paths of its first and last names, or its most frequent operators. */
+  /* What a run is called: the paths of its first and last names, or its most frequent operators. */
   nameOf(nodes) {
     const paths = [nodes[0], nodes[nodes.length - 1]].map((node) => this.scopes[node]).filter(Boolean);
     if (paths.length) return [...new Set(paths.map((path) => path.split("/").filter(Boolean).slice(-2).join("/")))].join(" … ");
@@ -383,7 +383,7 @@ class Graph {
 
   nameOfPart(part) {
     const { label, ms, nodes } = this.data.parts[part];
-    return `part ${part + 1} · ${label} · ${ms === "-" ? `${nodes} node${nodes === 1 ? "" : "s"}` : `${ms} ms`}`;
+    return `partition ${part + 1} · ${label} · ${ms === "-" ? `${nodes} node${nodes === 1 ? "" : "s"}` : `${ms} ms`}`;
   }
 
   /* A word beside the pointer; nothing hides it. */

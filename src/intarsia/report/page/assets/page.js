@@ -48,7 +48,7 @@
     const list = make("ul", { class: "partlist" });
     parts.slice(0, 400).forEach((_, number) => list.append(make("li", {}, partButton(number))));
     const rest = parts.length > 400 ? make("p", {}, `and ${parts.length - 400} more`) : null;
-    panel.replaceChildren(make("h3", { class: "title" }, parts.length === 1 ? "One part" : `${parts.length} parts, in running order`), list, rest ?? "", make("p", { class: "note" }, "Choose a part or a node to see which engine runs it, and why."));
+    panel.replaceChildren(make("h3", { class: "title" }, parts.length === 1 ? "One partition" : `${parts.length} partitions, in running order`), list, rest ?? "", make("p", { class: "note" }, "Choose a partition or a node to see which engine runs it, and why."));
   }
 
   function why(number) {
@@ -64,7 +64,7 @@
       shown.append(make("p", {}, `Runner-up: ${first.target}, ${first.ms} ms for this part${change}.`));
     }
     if (part.alternatives.length > 1) {
-      shown.append(make("h3", {}, "This part on the others"), make("ul", { class: "costs" }, ...part.alternatives.map((each) => make("li", {}, make("span", {}, dot(each.engine), " ", each.target), make("span", {}, `${each.ms} ms${each.plan === null ? "" : ` (${each.plan})`}`)))));
+      shown.append(make("h3", {}, "This partition on the others"), make("ul", { class: "costs" }, ...part.alternatives.map((each) => make("li", {}, make("span", {}, dot(each.engine), " ", each.target), make("span", {}, `${each.ms} ms${each.plan === null ? "" : ` (${each.plan})`}`)))));
     }
     if (part.refused.length) shown.append(make("h3", {}, "Not on"), make("ul", { class: "refused" }, ...part.refused.map((each) => make("li", {}, `${each.target}: ${each.reason}`))));
     return shown;
@@ -79,7 +79,7 @@
     panel.replaceChildren(make("h3", { class: "title" }, `Part ${number + 1}`), engineLine(number), why(number), back());
   }
 
-  function back() { return make("p", {}, make("button", { type: "button", onclick: () => choose(-1, -1) }, "All parts")); }
+  function back() { return make("p", {}, make("button", { type: "button", onclick: () => choose(-1, -1) }, "All partitions")); }
 
   function showNode(node) {
     const number = nodes.part[node];
@@ -91,10 +91,10 @@
       nodes.makes[node].forEach((text, at) => say(at ? "" : "Makes", nodes.texts[text]));
     }
     say("Part", make("button", { type: "button", class: "link", onclick: () => choose(-1, number, true) }, `${number + 1} of ${parts.length}`));
-    panel.replaceChildren(make("h3", { class: "title" }, nodes.id[node]), engineLine(number), facts, why(number), atomOf(node), back());
+    panel.replaceChildren(make("h3", { class: "title" }, nodes.id[node]), engineLine(number), facts, why(number), segmentOf(node), back());
   }
 
-  function atomOf(node) {
+  function segmentOf(node) {
     const number = nodes.segment ? nodes.segment[node] : null;
     if (number === null || !segments[number].costs.length) return "";
     const segment = segments[number];

@@ -1,0 +1,290 @@
+"""Puts the figures of ``benchmarks/results`` into the README and the docs: ``python -m benchmarks.write_tables``.
+
+No figure there is typed by hand; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.accuracy import RESULTS as ACCURACY
+from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
+from benchmarks.exported import RESULTS as EXPORTED
+from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
+from benchmarks.suite import RESULTS as SUITE
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = (README, ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "accuracy.md")
+"""Those with figures."""
+ELSEWHERE = SUITE.with_name("suite-xeon.json")
+"""The suite on another machine."""
+DEMO = FIXED_PLANS.with_name("demo.txt")
+KNOWN = (
+    *("resnet18", "resnet50", "vgg19", "inception_v1", "mobilenet_v2", "efficientnet_b0", "densenet121", "yolo"),
+    *("unet", "edsr", "lipnet", "bert_base", "vit_b16", "swin_tiny", "gpt2_decode", "whisper_tiny_encoder"),
+)
+SHORT = ("network", "ONNX Runtime default", "best tuned engine", "**Intarsia**", "gain")
+_TIMES = ("network", "ORT default", "ORT tuned", "OpenVINO", "MNN", "ncnn", "**Intarsia**")
+_GAINS = ("x ORT default", "x best tuned")
+_REST = ("transitions", "memory, MB", "cold start, ms", "error", "why")
+HEADER = (*_TIMES, *_GAINS, *_REST)
+CALLED = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "mnn": "MNN", "ncnn": "ncnn"}
+"""What the engines call themselves."""
+NOTHING = "-"
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What was measured.
+
+    Attributes:
+        suite: By `benchmarks.suite`.
+        elsewhere: By the same on another machine.
+        fixed_plans: By `benchmarks.fixed_plans`.
+        accuracy: By `benchmarks.accuracy`.
+        exported: By `benchmarks.exported`.
+        demo: What the demo printed.
+    """
+
+    suite: Json
+    elsewhere: Json
+    fixed_plans: Json
+    accuracy: Json
+    exported: Json
+    demo: str
+
+    @staticmethod
+    def read() -> Figures:
+        """Those that are committed."""
+        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED)
+        suite, elsewhere, fixed_plans, accuracy, exported = (
+            json.loads(file.read_text(encoding="utf-8")) for file in files
+        )
+        demo = DEMO.read_text(encoding="utf-8")
+        return Figures(
+            suite=suite, elsewhere=elsewhere, fixed_plans=fixed_plans, accuracy=accuracy, exported=exported, demo=demo
+        )
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """The parts of pages, by name."""
+        suite, elsewhere = self.suite, self.elsewhere
+        return {
+            "demo": f"```\n{self.demo.strip()}\n```",
+            "gain": summary(suite, KNOWN),
+            "known networks": in_short(suite, KNOWN),
+            "networks": networks(suite, sorted(suite["networks"])),
+            "machine": _machine(suite["machine"]),
+            "networks elsewhere": networks(elsewhere, sorted(elsewhere["networks"])),
+            "machine elsewhere": _machine(elsewhere["machine"]),
+            "manual": _manual(self.fixed_plans["manual"]),
+            "overhead": _overhead(self.fixed_plans["overhead"]),
+            "accuracy": _table(_accuracy(self.accuracy)),
+            "exported": _table(_exported(self.exported)),
+        }
+
+
+def render(text: str, parts: Mapping[str, str]) -> str:
+    """A page with every marked part that it has written anew.
+
+    Args:
+        text: The page as it is; a part stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``.
+        parts: What is to stand there, by name.
+
+    Raises:
+        ValueError: A part does not end.
+    """
+    for name, part in parts.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, found, rest = text.partition(begin)
+        _, ends, after = rest.partition(end)
+        if found and not ends:
+            raise ValueError(f"the part {begin} does not end with {end}")
+        if found:
+            text = f"{before}{begin}\n{part}\n{end}{after}"
+    return text
+
+
+def networks(suite: Json, names: Sequence[str]) -> str:
+    """The wide table: milliseconds of each engine's best setting and of the product, and what the product takes."""
+    return _table([HEADER, *(_network(*each) for each in _measured(suite, names).items())])
+
+
+def in_short(suite: Json, names: Sequence[str]) -> str:
+    """The table of five columns; all that stands in a row comes from one paired benchmark."""
+    rows = ((name, *_in_short(found)) for name, found in _measured(suite, names).items())
+    return "\n".join((_row(SHORT), _row(("---", *("---:",) * (len(SHORT) - 1))), *map(_row, rows)))
+
+
+def summary(suite: Json, names: Sequence[str]) -> str:
+    """How much faster than the best tuned engine the product is, in a sentence."""
+    gains = [found["speedup_over_best_single"] for found in _measured(suite, names).values()]
+    faster = [each["median"] for each in gains if each["low"] > 1]
+    others = [each["median"] for each in gains if each["low"] <= 1]
+    return (
+        f"On {len(faster)} of {len(gains)} known networks the result is {min(faster):.2f} to {max(faster):.2f} times "
+        f"as fast as the best engine\nalone, with that engine's best settings; on the other {len(others)} it is about "
+        f"as fast ({min(others):.2f} to {max(others):.2f} times)."
+    )
+
+
+def _measured(suite: Json, names: Sequence[str]) -> Mapping[str, Json]:
+    found = suite["networks"]
+    return {name: found[name] for name in names if "failed" not in found.get(name, ("failed",))}
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    """The first row is the header; figures stand between the first column and the last."""
+    header, *others = rows
+    rule = ("---", *("---:",) * (len(header) - 2), "---")
+    return "\n".join(map(_row, (header, rule, *others)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _accuracy(found: Json) -> Iterator[tuple[str, ...]]:
+    yield ("network", "allowed", "ORT default, ms", "Intarsia, ms", "x ORT default", "largest error", "ships")
+    for name, entry in found["networks"].items():
+        for allowed, each in entry["allowed"].items():
+            product_ms, gain = each["median_ms"][PRODUCT], each["speedup_over_onnxruntime_default"]
+            yield (
+                name,
+                allowed,
+                _ms(product_ms * gain["median"]),
+                f"**{_ms(product_ms)}**",
+                f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f}){' (void)' * each['void']}",
+                f"{each['worst_error']:.4f}",
+                each["chosen"],
+            )
+
+
+def _exported(found: Json) -> Iterator[tuple[str, ...]]:
+    yield ("engine", "times as fast as the artifact", "the artifact against itself", "")
+    for engine, each in found["engines"].items():
+        speed, control = each["speed"], each["control"]
+        yield (
+            engine,
+            f"{speed['median']:.3f} ({speed['low']:.3f} to {speed['high']:.3f})",
+            f"{control['median']:.3f} ({control['low']:.3f} to {control['high']:.3f})",
+            "void" * each["is_void"],
+        )
+
+
+def _in_short(found: Json) -> tuple[str, ...]:
+    engine = CALLED[re.split(r"[ -]", found["best_single"])[0]]
+    best_ms = _baseline_ms(found, found["best_single"], None)
+    product_ms = f"**{_ms(found['median_ms'][PRODUCT])}**"
+    return _baseline_ms(found, DEFAULT, None), f"{best_ms} ({engine})", product_ms, _gain(found)
+
+
+def _gain(found: Json) -> str:
+    single = found["speedup_over_best_single"]
+    return f"{single['median']:.2f} ({single['low']:.2f} to {single['high']:.2f}){' (void)' * found['void']}"
+
+
+def _network(name: str, found: Json) -> tuple[str, ...]:
+    single, default = found["speedup_over_best_single"], found["speedup_over_onnxruntime_default"]
+    return (
+        name,
+        _baseline_ms(found, DEFAULT, None),
+        *(_baseline_ms(found, each.get("setting"), each.get("ms")) for each in map(found["baselines"].get, BASELINES)),
+        f"**{_ms(found['median_ms'][PRODUCT])}**",
+        f"{default['median']:.2f}" if default else NOTHING,
+        _gain(found),
+        str(found["plan"]["transitions"]),
+        _started(found, "peak_mb"),
+        _started(found, "cold_ms"),
+        f"{found['compile']['max_rel_error']:.0e}",
+        why(found["plan"], single),
+    )
+
+
+def _baseline_ms(found: Json, name: str | None, look_ms: float | None) -> str:
+    """What it takes beside the product: the product's median times the median ratio in the rounds that both ran in.
+
+    Its own median would not do: a machine is not always equally fast, and who left the benchmark early ran in other
+    rounds. Of such an engine older results hold no ratio, but its milliseconds: those are held against ONNX Runtime's
+    default settings, which ran in the same rounds and have one. What was not in the benchmark has the prefilter's time.
+    """
+    raced, product_ms = found["median_ms"], found["median_ms"][PRODUCT]
+    default = found["speedup_over_onnxruntime_default"]
+    ratios = dict(found.get("times_as_long", {}))
+    ratios |= {found["best_single"]: found["speedup_over_best_single"]["median"]}
+    ratios |= {DEFAULT: default["median"]} if default else {}
+    if name in ratios and name in raced:
+        return _ms(product_ms * ratios[name])
+    if name in raced and default:
+        return f"~{_ms(raced[name] / raced[DEFAULT] * product_ms * default['median'])}"
+    return NOTHING if look_ms is None else f"~{_ms(look_ms)}"
+
+
+def _started(found: Json, figure: str) -> str:
+    """Of the product, and of the best single engine."""
+    footprint = found.get("footprint")
+    if footprint is None:
+        return NOTHING
+    return f"{footprint[PRODUCT][figure]:.0f} ({footprint[found['best_single']][figure]:.0f})"
+
+
+def why(plan: Json, gain: Json) -> str:
+    """What ships, in some six words; ``gain`` is how many times as fast as the best single engine it is."""
+    engines = tuple(dict.fromkeys(plan["engines"]))
+    if plan["true_mix"]:
+        return f"{'mix wins' if gain['low'] > 1 else 'mix ships, no gain here'}: {' → '.join(engines)}"
+    if "winograd" in engines:
+        return "our Winograd kernels in ONNX Runtime"
+    return f"no mix wins: {' + '.join(engines)} alone"
+
+
+def _ms(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def _manual(found: Json) -> str:
+    ratio, naive = found["time_over_onnxruntime"], found.get("naive_time_over_onnxruntime")
+    mix_ms = found["median_ms"]["23 partitions"]
+    embedded = (
+        f"{mix_ms:.1f} ms for the mix, {mix_ms / ratio['median']:.1f} ms on ONNX Runtime alone: "
+        f"{ratio['median']:.2f} times the time ({ratio['low']:.2f} to {ratio['high']:.2f}). The sum over the "
+        f"partitions had predicted {found['predicted_over_measured']:.2f} of what was measured."
+    )
+    if naive is None:
+        return embedded
+    return (
+        f"{embedded} Run naively, with each engine's threads left to spin: "
+        f"{mix_ms / ratio['median'] * naive['median']:.0f} ms, "
+        f"{naive['median']:.2f} times the time ({naive['low']:.2f} to {naive['high']:.2f})."
+    )
+
+
+def _overhead(found: Json) -> str:
+    ratio, control = found["time_over_session"], found["control"]
+    product_ms = found["median_ms"][PRODUCT]
+    return (
+        f"{product_ms:.3f} ms against {product_ms / ratio['median']:.3f} ms: {ratio['median']:.3f} "
+        f"times ({ratio['low']:.3f} to {ratio['high']:.3f}); a second session: {control['median']:.3f}."
+    )
+
+
+def _machine(found: Json) -> str:
+    return f"{found['cpu']} ({found['architecture']}), {found['threads']} threads, fp32, batch 1."
+
+
+def main() -> None:
+    """Rewrite the pages."""
+    parts = Figures.read().parts
+    for page in PAGES:
+        page.write_text(render(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

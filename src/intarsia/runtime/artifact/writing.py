@@ -1,0 +1,175 @@
+"""Writes an artifact: the manifest, the graph, each weight once, and what engines compiled, equal files once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import xxhash
+
+from intarsia.backends import registry
+from intarsia.backends.contract import EngineArtifact, Signature
+from intarsia.config.settings import RunSettings
+from intarsia.graph import Graph
+from intarsia.graph.sizes import input_dims
+from intarsia.graph.store import structure, weight_index
+from intarsia.partitioning import Partitioning, dump_plan
+from intarsia.runtime.artifact.container import Writer, append, create
+from intarsia.runtime.artifact.known import remember
+from intarsia.runtime.artifact.machine import this_machine
+from intarsia.runtime.artifact.manifest import (
+    VERSION,
+    Border,
+    EngineRecord,
+    Manifest,
+    StoredBucket,
+    StoredMachine,
+    StoredStep,
+    StoredWeight,
+    entry_of,
+)
+from intarsia.runtime.buckets import Bucket
+from intarsia.runtime.build import Build
+from intarsia.runtime.plan import Step
+
+
+def write_artifact(path: Path, graph: Graph, built: Build) -> None:
+    """Write everything needed to run, explain and rebuild the plan. The file appears whole or not at all."""
+    _write(path, graph, [built], _stored(built), {})
+
+
+def write_buckets(path: Path, graph: Graph, buckets: Sequence[tuple[Bucket, Build]]) -> None:
+    """Write one artifact for a graph with open dimensions, the bucket of the largest sizes last."""
+    steps: dict[tuple[Step, RunSettings, tuple[bytes, ...]], int] = {}
+    distinct: list[tuple[Step, EngineArtifact]] = []
+    stored = []
+    for bucket, built in buckets:
+        places = []
+        for step, artifact in zip(built.plan.steps, built.artifacts, strict=True):
+            key = (step, built.plan.settings, tuple(artifact.files.values()))
+            if key not in steps:
+                steps[key] = len(distinct)
+                distinct.append((step, artifact))
+            places.append(steps[key])
+        stored.append(
+            StoredBucket(
+                ranges={name: (range_.low, range_.high) for name, range_ in bucket.ranges.items()},
+                sizes=dict(bucket.sizes),
+                settings=built.plan.settings,
+                steps=tuple(places),
+            )
+        )
+    _write(
+        path, graph, [built for _, built in buckets], distinct, {"dims": input_dims(graph), "buckets": tuple(stored)}
+    )
+
+
+def _write(
+    path: Path,
+    graph: Graph,
+    builds: Sequence[Build],
+    steps: Sequence[tuple[Step, EngineArtifact]],
+    more: Mapping[str, Any],
+) -> None:
+    plan = builds[-1].plan
+    index = {name: (offset, nbytes) for name, offset, nbytes in weight_index(graph)}
+    needed = sorted({name for _, artifact in steps for name in artifact.weights})
+    with create(path) as out:
+        with out.open("weights.bin") as stream:
+            places = _write_weights(stream, graph, index, needed)
+        manifest = Manifest(
+            version=VERSION,
+            machine=StoredMachine(**asdict(this_machine())),
+            engines={name: _engine(name) for built in builds for name in built.plan.engines},
+            settings=plan.settings,
+            inputs=tuple(map(_border, plan.inputs)),
+            outputs=tuple(map(_border, plan.outputs)),
+            steps=tuple(_stored_step(step, artifact) for step, artifact in steps),
+            weights={
+                name: StoredWeight(
+                    offset=places[name],
+                    nbytes=graph.weights[name].nbytes,
+                    dtype=graph.weights[name].dtype,
+                    shape=graph.weights[name].shape,
+                )
+                for name in needed
+            },
+            same=_write_files(out, [artifact for _, artifact in steps]),
+            **more,
+        )
+        out.add("graph.onnx", structure(graph))
+        out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
+        out.add("manifest.json", manifest.model_dump_json(indent=1))
+
+
+def _stored(built: Build) -> list[tuple[Step, EngineArtifact]]:
+    return list(zip(built.plan.steps, built.artifacts, strict=True))
+
+
+def _write_weights(
+    stream: IO[bytes], graph: Graph, index: Mapping[str, tuple[int, int]], needed: list[str]
+) -> dict[str, int]:
+    """The graph's own weight file, then the small weights that engines want handed over; offset of each."""
+    places: dict[str, int] = {}
+    written = 0
+    for name, (offset, nbytes) in sorted(index.items(), key=lambda item: item[1]):
+        places[name] = offset
+        if offset < written:  # equal bytes, stored once
+            continue
+        stream.write(bytes(offset - written))
+        stream.write(graph.weights[name].array().reshape(-1).view(np.uint8).data)
+        written = offset + nbytes
+    for name in needed:
+        if name not in places:
+            padding = -written % 64
+            array = np.ascontiguousarray(graph.weights[name].array())
+            stream.write(bytes(padding) + array.tobytes())
+            places[name] = written + padding
+            written = places[name] + array.nbytes
+    return places
+
+
+def _write_files(out: Writer, artifacts: Sequence[EngineArtifact]) -> dict[str, str]:
+    """What engines compiled, equal files once: for each that was left out the entry that has its content."""
+    places: dict[bytes, str] = {}
+    same = {}
+    for number, artifact in enumerate(artifacts):
+        for name, content in artifact.files.items():
+            entry = entry_of(number, name)
+            place = places.setdefault(xxhash.xxh3_128_digest(content), entry)
+            if place == entry:
+                out.add(entry, content)
+            else:
+                same[entry] = place
+    return same
+
+
+def _engine(name: str) -> EngineRecord:
+    return EngineRecord(version=registry.require(name).version or "none", licence=registry.get(name).licence)
+
+
+def _border(value: Signature) -> Border:
+    return Border(name=value.name, dtype=value.dtype, shape=value.shape)
+
+
+def _stored_step(step: Step, artifact: EngineArtifact) -> StoredStep:
+    return StoredStep(
+        target=str(step.target),
+        nodes=step.nodes,
+        inputs=tuple(map(_border, step.inputs)),
+        outputs=tuple(map(_border, step.outputs)),
+        files=tuple(artifact.files),
+        weights=artifact.weights,
+        meta=dict(artifact.meta),
+        precision=step.precision,
+    )
+
+
+def attach_report(path: Path, report: Mapping[str, Any]) -> None:
+    """Put what a compile reported into its finished artifact, before anyone else sees the file."""
+    append(path, "report.json", json.dumps(report, indent=1))
+    remember(path)

@@ -1,0 +1,198 @@
+"""The figures that bound the search, by concern, each with its reason.
+
+A factor says how many times as long something may take; a share is of the budget of the whole compile, unless the field
+says of what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from intarsia.cost.timing.sampling import Effort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """How the budget is divided among the stages of a compile."""
+
+    single_end: float = 0.65
+    """No further engine is measured alone after this share."""
+    settings_end: float = 0.45
+    """No further settings of an engine are tried after this share."""
+    prefilter_end: float = 0.3
+    """No further engine that compiles slowly is tried after this share."""
+    mixes_end: float = 0.4
+    """No further partition is measured after this share; the rest is for the final decision."""
+    mixes_least: float = 0.2
+    """Share for partitions even if measuring the engines alone took long, as it does for large models."""
+    mixes_latest: float = 0.65
+    """No partition is measured after this share in any case: a mix that cannot be compared is of no use."""
+    precision_end: float = 0.7
+    """No further plan in reduced precision is looked for after this share."""
+    footprints_most: float = 0.25
+    """Share that is kept for the footprints of engines outside the paired benchmark, where they were asked for."""
+    benchmark_set: float = 0.05
+    """Share that the rounds of one set of the paired benchmark may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleLimits:
+    """Measuring each engine alone, and which engines the search for a mix goes on with."""
+
+    effort: Effort = Effort(seconds=0.4, min_runs=5, max_runs=60)
+    """For each setting of an engine."""
+    hopeless: float = 3.0
+    """A warm-up that takes so many times as long as the best so far ends the measurement: it cannot win."""
+    options_behind: float = 1.5
+    """Options that are so many times slower than others of their engine are not tried with its other spin policy."""
+    wrong_error: float = 2.0
+    """Where no engine could be shown to be right, those may ship whose error is within so many times the smallest."""
+    prefilter_effort: Effort = Effort(seconds=0.2, min_runs=3, max_runs=30)
+    """For the heaviest segment on an engine that compiles slowly."""
+    prefilter_behind: float = 1.5
+    """An engine that compiles slowly and is so many times slower on the heaviest segment is not measured further."""
+    pruning_behind: float = 1.75
+    """An engine so many times slower than the best on the whole model is left out of the search for a mix.
+
+    It would have to be the best on some partition in spite of that, and measuring its partitions takes as long as
+    another's. One whose profiler tells the time of each node stays: it may be slow for one operator's sake, and reading
+    its profile costs nothing.
+    """
+    negligible_gain: float = 0.005
+    """A gain below this share of the whole model is no missed opportunity: estimates are not better than that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollageLimits:
+    """The search for a mix, from coarse regions to fine ones."""
+
+    region_effort: Effort = Effort(seconds=0.1, min_runs=5, max_runs=60)
+    """For a region by itself."""
+    partition_effort: Effort = Effort(seconds=0.3, min_runs=7, max_runs=80)
+    """For a partition of the best path."""
+    plan_effort: Effort = Effort(seconds=0.6, min_runs=9, max_runs=60)
+    """For a mix as a whole, in one of the ways to run it."""
+    stated_effort: Effort = Effort(seconds=1.0, min_runs=7, max_runs=60)
+    """For a plan that the user states, in one of the ways to run it."""
+    hopeless: float = 3.0
+    """A region that takes so many times as long as on the best engine is given up."""
+    failures: int = 3
+    """A target that fails on so many regions is not asked again; one that hangs is not asked a second time."""
+    levels: tuple[int, ...] = (16, 32)
+    """Greatest numbers of unlike regions, from coarse to fine; the finest level is the segments."""
+    splits: int = 4
+    """Regions that are split at one time."""
+    worth_splitting: float = 0.005
+    """A region is left whole if splitting it promises less than this share of the best plan."""
+    near_transition: float = 0.05
+    """Beside a transition the border may stand at the wrong place: worth this share of the region's cost to look."""
+    before_regions: float = 0.3
+    """Share of the remaining time for what can be found from profiles, before regions are measured."""
+    loose_paths: float = 1.25
+    """Paths are looked for up to so many times what may be worth building: their least costs decide that."""
+    worth_building: float = 1.03
+    """A mix is built and measured as a whole if its prediction is at most so many times the best single engine."""
+    way_behind: float = 1.15
+    """A way to run a mix is given up after its warm-up if it takes so many times as long as the best plan so far."""
+    corrections: int = 3
+    """How often the best path is built, measured as a whole and looked for again on corrected costs."""
+    host_behind: float = 1.5
+    """An engine holds partitions of others only if it is no slower than so many times the best single engine."""
+    predicted: int = 2
+    """Mixes that may take part in the paired benchmark, so that their partitions are predicted as they run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionLimits:
+    """Who takes part in the paired benchmark that decides, and how long that takes."""
+
+    settings_behind: float = 1.10
+    """Settings of the best engine take part within this factor of its best."""
+    engines_behind: float = 1.25
+    """Other engines take part within this factor of the best, each with its best settings: figures move by so much."""
+    other_engines: int = 2
+    """Other engines that take part, at most."""
+    singles: int = 4
+    """Plans with one engine that take part, at most."""
+    mixes: int = 2
+    """Mixes that take part, at most."""
+    fewest: int = 2
+    """Plans that are compared where there is little time: with fewer there is nothing to compare."""
+    full_budget_s: float = 40.0
+    """Smaller budgets get two sets of processes and no repeats: starting processes takes most of the time."""
+    kept_contenders: int = 3
+    """Plans for whose benchmark time is kept: the best engine twice, and one plan beside it."""
+    kept_sets: int = 2
+    """Sets of processes for which that time is kept."""
+    kept_ms: float = 1e4
+    """Time of a call, at most, in what is kept for them."""
+    step_effort: Effort = Effort(seconds=0.3, min_runs=7, max_runs=80)
+    """For predicting a partition right behind the one before it."""
+    embedded_effort: Effort = Effort(seconds=0.6, min_runs=7, max_runs=40)
+    """For predicting a partition inside another engine's session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamLimits:
+    """Choosing how a stream of requests is driven."""
+
+    effort: Effort = Effort(seconds=0.6, min_runs=5, max_runs=30)
+    """For one pipeline."""
+    stage_effort: Effort = Effort(seconds=0.3, min_runs=5, max_runs=40)
+    """For one stage by itself."""
+    hopeless: float = 2.0
+    """A pipeline whose requests take so many times as long as the fastest one's is given up after its warm-up."""
+    trials: int = 3
+    """How often the best pipeline is measured against one request after another: it must be faster each time."""
+    refinements: int = 3
+    """How often stages are cut, at most, by the times of the cut before."""
+    balanced: float = 1.05
+    """Stages are cut anew while the slowest takes longer than so many times their mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrecisionLimits:
+    """Looking for plans in reduced precision, and checking them on the validation set."""
+
+    effort: Effort = Effort(seconds=0.4, min_runs=5, max_runs=60)
+    """For one plan in reduced precision."""
+    margin: float = 0.93
+    """Share of the allowed error that is spent on the calibration inputs: other inputs may do worse."""
+    plans: int = 3
+    """Plans in reduced precision that take part in the paired benchmark, at most."""
+    engines_behind: float = 3.0
+    """An engine so many times slower than the best in fp32 will not be the fastest in 8 bits."""
+    slower: float = 1.25
+    """A plan so many times slower than the one in fp32 that it was made of is dropped; less may be noise."""
+    least_rest: float = 0.05
+    """Share of an error that counts as left beside a component of it which is as large."""
+    layers_time: float = 4.0
+    """So many times what the whole model takes to be measured, finding out the error of each layer takes at least."""
+    layer_tries: int = 3
+    """How often fewer layers are tried until the error of the plan fits."""
+    cut_tries: int = 3
+    """Cuts that are tried from the better end of the model; each is compiled anew."""
+    cut_change: float = 1e3
+    """Largest ratio of the allowed error to that of a cut by which it is lengthened: that reaches the whole model."""
+    range_shares: tuple[float, ...] = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+    """Of a value's range, those tried: what is cut off is lost, and what is left is told apart the finer."""
+    compared_inputs: int = 1
+    """Calibration inputs by which layers are compared; a choice is judged by all of them."""
+    fine_share: float = 0.37
+    """Of what a layer saves in 8 bits, what it saves with weights of two terms: as OpenVINO showed on vit_b16."""
+    calibration: int = 4
+    """Inputs that decide which layers may be in reduced precision."""
+    validation: int = 32
+    """Inputs of the validation set, which decides nothing but whether the plan ships."""
+    validation_least: int = 8
+    """Fewest of them that tell anything, where there is no time for all."""
+    input_ms: float = 20.0
+    """What making, writing and reading an input takes beside running it."""
+
+
+SHARES = Shares()
+SINGLE = SingleLimits()
+COLLAGE = CollageLimits()
+DECISION = DecisionLimits()
+STREAMS = StreamLimits()
+PRECISION = PrecisionLimits()
