@@ -16,7 +16,8 @@ from intarsia.spec.problems import Where
 from intarsia.spec.reader import SpecReader, load_json
 from intarsia.spec.syntax import Piece, layer
 from intarsia.spec.types import Reader, Value
-from intarsia.target import DEVICE_TYPES, read_priority_list
+from intarsia.target import read_priority_list
+from intarsia.target.priority import is_by_device
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
 
@@ -77,7 +78,7 @@ class ConfigOf(NestedType):
             return reader.nested_data(CONFIG, data, where, in_list=False)
         if level != "target":
             return _refuse(level, where, reader)
-        if isinstance(data, Mapping) and _is_by_device(data):
+        if isinstance(data, Mapping) and is_by_device(data):
             return _around(_by_device(data, where, reader), where, reader)
         if isinstance(data, list | tuple):
             return _around(ELEMENTS.from_data(data, where.field("targets"), reader), where, reader)
@@ -104,12 +105,6 @@ def _refuse(level: str, where: Where, reader: Reader) -> None:
     else:
         what = f"a {level} is not a configuration"
     reader.problems.add(where, what)
-
-
-def _is_by_device(form: Mapping[Any, object]) -> bool:
-    """Whether this is the legacy form: device type, by name or DLPack number, to target."""
-    names = {*DEVICE_TYPES, *DEVICE_TYPES.values(), *map(str, DEVICE_TYPES.values())}
-    return bool(form) and all(isinstance(key, str | int) and key in names for key in form)
 
 
 def _by_device(form: Mapping[Any, object], where: Where, reader: Reader) -> Sequence[Value] | None:

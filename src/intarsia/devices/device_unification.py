@@ -77,7 +77,7 @@ class DeviceUnification:
         return self._device[self._sets.find(place)]
 
     def pins(self, place: int) -> Sequence[Pin]:
-        """The constraints that reached it, or what it is tied to."""
+        """The constraints that reached its set."""
         return self._pins[self._sets.find(place)]
 
     def pin(self, pin: Pin) -> bool:

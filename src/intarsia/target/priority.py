@@ -33,7 +33,7 @@ def read_priority_list(form: object) -> PriorityList:
     Raises:
         SpecError: A problem in any target, an empty list, or two hosts that differ.
     """
-    specs = _by_device(form) if isinstance(form, Mapping) and _is_by_device(form) else read_list(LEVEL, form)
+    specs = _by_device(form) if isinstance(form, Mapping) and is_by_device(form) else read_list(LEVEL, form)
     if not specs:
         raise SpecError("at least one target is required; the list is empty")
     leaves = list(_leaves(specs))
@@ -87,7 +87,8 @@ def _leaves(
         yield from _leaves(devices, hosts)
 
 
-def _is_by_device(form: Mapping[Any, object]) -> bool:
+def is_by_device(form: Mapping[Any, object]) -> bool:
+    """Whether this is the legacy form: device type, by name or DLPack number, to target."""
     return bool(form) and all(_device_type(key) is not None for key in form)
 
 
