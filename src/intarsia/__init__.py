@@ -6,11 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from intarsia import errors
+from intarsia.version import __version__
 
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
-    from intarsia.driver import build, compare, compile, partition
+    from intarsia.driver import CompileSettings, build, compare, compile, partition
     from intarsia.interop.session import InferenceSession
     from intarsia.interop.torch_compile import torch_backend
     from intarsia.partitioning import Partitioning
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     from intarsia.runtime import CompiledModel, load
     from intarsia.target import Target, VirtualDevice
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Comparison",
     "CompilationConfig",
+    "CompileSettings",
     "CompiledModel",
     "Constraint",
     "InferenceSession",
@@ -42,6 +42,7 @@ __all__ = [
 _HOME = {
     "Comparison": "intarsia.report.comparison",
     "CompilationConfig": "intarsia.config",
+    "CompileSettings": "intarsia.driver",
     "CompiledModel": "intarsia.runtime",
     "Constraint": "intarsia.devices",
     "InferenceSession": "intarsia.interop.session",

@@ -29,7 +29,7 @@ class _Lock(Protocol):
 
 
 class Forkable(ABC):
-    """Something that is told when it finds itself in a child of the process that it was made in."""
+    """Something whose `after_fork` runs in a forked child of the process that made it."""
 
     _living: ClassVar[WeakSet[Forkable]] = WeakSet()
     _held: ClassVar[threading.local] = threading.local()

@@ -34,7 +34,7 @@ from intarsia.cost.records.records_file import export_records
 from intarsia.cost.records.store import Store
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.errors import ArtifactError, IntarsiaError
-from intarsia.files import disk_told, replace_file, save_array
+from intarsia.files import disk_errors, replace_file, save_array
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime import (
@@ -66,7 +66,7 @@ def parts(folder: Path) -> None:
     store = Store(folder / STORE)
     work = Workspace(store)
     try:
-        with disk_told(folder):
+        with disk_errors(folder):
             work.save(graph)
             work.compute_reference(graph, set(), seed=0)
             store.put("partition", Key(facts={"of": "a piece"}), {"samples_ms": [1.0]}, {})

@@ -14,7 +14,6 @@ from typing import Any, TextIO
 
 import click
 
-from intarsia import __version__
 from intarsia.cli.bench import bench
 from intarsia.cli.compare import compare
 from intarsia.cli.compile import compile_
@@ -35,6 +34,7 @@ from intarsia.cli.verify import verify
 from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, DiskError, IntarsiaError, Interrupted
 from intarsia.files import is_of_disk
+from intarsia.version import __version__
 
 UNEXPECTED = 1
 GROUPS = {
@@ -50,11 +50,11 @@ _COLUMN = 10
 class Verbs(click.Group):
     """A group that ends every failure in one message on stderr and the error's own exit code."""
 
-    def main(self, args: Sequence[str] | None = None, **settings: Any) -> Any:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run a verb and leave the process, as `click.Command.main` does in its standalone mode."""
         arguments = list(sys.argv[1:] if args is None else args)
         try:
-            code = super().main(arguments, **(settings | {"standalone_mode": False}))
+            code = super().main(arguments, **(extra | {"standalone_mode": False}))
         except UnreadError:
             code = UNREAD
         except (Exception, click.Abort) as error:

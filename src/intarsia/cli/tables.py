@@ -9,7 +9,6 @@ import click
 
 from intarsia.cli.buckets import print_buckets
 from intarsia.cli.console import print_table, print_text
-from intarsia.report.needs import needs_told
 from intarsia.report.ranking import ranked, was_benchmarked
 from intarsia.report.reasons import (
     NOTHING,
@@ -17,6 +16,7 @@ from intarsia.report.reasons import (
     decision,
     figures,
     in_precision,
+    larger_needs,
     ms,
     opportunity,
     percent,
@@ -124,7 +124,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     print_buckets(report)
     print_plans(report, verbose=verbose)
     click.echo()
-    for line in (*decision(report), *needs_told(report)):
+    for line in (*decision(report), *larger_needs(report)):
         print_text(line)
     click.echo()
     _print_parts(report["partitions"], verbose=verbose)

@@ -2,7 +2,7 @@
 
 from intarsia.files.arrays import save_array
 from intarsia.files.caches import cache_folder, own_cache, temporary_cache
-from intarsia.files.failures import disk_told, is_of_disk, output_error
+from intarsia.files.failures import disk_errors, is_of_disk, output_error
 from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
 from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root
 from intarsia.files.writing import (
@@ -22,7 +22,7 @@ __all__ = [
     "Scratch",
     "cache_folder",
     "check_place",
-    "disk_told",
+    "disk_errors",
     "is_of_disk",
     "is_regular",
     "make_folder",

@@ -42,17 +42,17 @@ def output_error(path: Path, error: OSError, needed: int | None = None) -> Intar
         error: What the system said.
         needed: Bytes that it takes, if that is known.
     """
-    told = _told(path, error, needed)
+    reason = _reason(path, error, needed)
     kind = DiskError if is_of_disk(error) else OutputError
-    made = kind(f"cannot write {path}: {told}")
+    made = kind(f"cannot write {path}: {reason}")
     if error.errno != errno.EPIPE:  # click takes one with this number for its own, and ends with 1
         made.errno = error.errno
     return made
 
 
 @contextmanager
-def disk_told(place: Path) -> Iterator[None]:
-    """Tell of a full or failing disk by our error, as of whatever is written at or below a place; nothing else.
+def disk_errors(place: Path) -> Iterator[None]:
+    """Raise our error where a disk is full or fails, naming what is written at or below a place.
 
     Raises:
         DiskError: A disk is full, or fails.
@@ -72,22 +72,22 @@ def _named(error: OSError) -> Path | None:
     return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
 
 
-def _told(path: Path, error: OSError, needed: int | None) -> str:
+def _reason(path: Path, error: OSError, needed: int | None) -> str:
     if error.errno in _FULL:
-        return _told_full(path, error, needed)
+        return _disk_full(path, error, needed)
     found = _CURES.get(error.errno or 0, "{said}; see to the disk, or name another place")
     return found.format(folder=path.parent, said=error.strerror or error)
 
 
-def _told_full(path: Path, error: OSError, needed: int | None) -> str:
+def _disk_full(path: Path, error: OSError, needed: int | None) -> str:
     limit = "the disk is full" if error.errno == errno.ENOSPC else "the quota of the disk is used up"
     free = None if path.exists() and not path.is_file() else _free(path.parent)
     figures = [
         *([f"it takes {size(needed)}"] if needed is not None else []),
         *([f"{size(free)} are free in {path.parent}"] if free is not None else []),
     ]
-    told = f" ({', '.join(figures)})" if figures else ""
-    return f"{limit}{told}; make room there, or name another place"
+    sizes = f" ({', '.join(figures)})" if figures else ""
+    return f"{limit}{sizes}; make room there, or name another place"
 
 
 def _free(folder: Path) -> int | None:

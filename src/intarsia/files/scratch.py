@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from intarsia.errors import DiskError
-from intarsia.files.failures import disk_told
+from intarsia.files.failures import disk_errors
 from intarsia.files.leftovers import claim, own_name
 
 _PRIVATE = 0o700
@@ -44,7 +44,7 @@ class Scratch:
             OSError: It cannot be made there.
         """
         inside = temporary_root() if parent is None else parent
-        with disk_told(inside):
+        with disk_errors(inside):
             self.path = inside / own_name(before, behind)
             # What removes it is in place before it exists: a Ctrl-C may come at any moment.
             self._held: list[int] = []

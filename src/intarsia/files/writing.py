@@ -66,7 +66,7 @@ def replacing(path: Path, *, needed: int | None = None, lasts: bool = True) -> I
     draft = place.with_name(own_name())
     held = -1
     try:
-        with _told(path, needed):
+        with _output_errors(path, needed):
             held = _begun(draft)
         try:
             yield draft
@@ -74,7 +74,7 @@ def replacing(path: Path, *, needed: int | None = None, lasts: bool = True) -> I
             if isinstance(error, IntarsiaError) or not is_of_disk(error):
                 raise  # of something else that the block does
             raise output_error(path, error, needed) from error
-        with _told(path, needed):
+        with _output_errors(path, needed):
             _settle(draft, place, lasts=lasts)
     finally:
         with suppress(OSError):
@@ -163,7 +163,7 @@ def is_regular(path: Path) -> bool:
 
 def _place(path: Path) -> Path | None:
     """The file that is meant, links followed; ``None`` for what is no file, and is written to."""
-    with _told(path):
+    with _output_errors(path):
         try:
             facts = path.stat()
         except FileNotFoundError:
@@ -233,7 +233,7 @@ def _flush(path: Path) -> None:
 
 def _pour(source: Path, path: Path) -> None:
     """Write a file's bytes to a device, a pipe or a descriptor."""
-    with _told(path), source.open("rb") as content, _opened(path) as sink:
+    with _output_errors(path), source.open("rb") as content, _opened(path) as sink:
         while chunk := content.read(1 << 20):
             left = memoryview(chunk)
             while left:
@@ -274,7 +274,7 @@ def _mode(path: Path) -> int | None:
 
 
 @contextmanager
-def _told(path: Path, needed: int | None = None) -> Iterator[None]:
+def _output_errors(path: Path, needed: int | None = None) -> Iterator[None]:
     try:
         yield
     except IntarsiaError:

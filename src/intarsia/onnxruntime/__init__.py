@@ -8,7 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from intarsia import __version__ as _version
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.interop.binding import IOBinding
 from intarsia.interop.nodes import ModelMetadata, NodeArg
@@ -18,6 +17,7 @@ from intarsia.interop.refusal import refuse_absent
 from intarsia.interop.session import InferenceSession
 from intarsia.interop.values import OrtDevice, OrtValue
 from intarsia.onnxruntime import capi
+from intarsia.version import __version__ as _version
 
 __all__ = [
     "ExecutionMode",

@@ -109,7 +109,7 @@ def read_baseline(path: Path) -> Json:
 
 
 def _try_out(comparison: Json) -> None:
-    """Read all that a judgement reads, so that what it lacks is told before anything is measured."""
+    """Read all that a judgement reads, so that a poor baseline is refused before anything is measured."""
     list(_differences(comparison, comparison))
     _unrest(comparison)
     for metric in METRICS:
@@ -254,7 +254,7 @@ def _kept(is_within: bool) -> Outcome:
 def _differences(now: Json, then: Json) -> Iterator[str]:
     """Machine, threads, and versions of all engines that took part."""
     for name in _MACHINE:
-        before, after = (_told(each["machine"].get(name)) for each in (then, now))
+        before, after = (_as_text(each["machine"].get(name)) for each in (then, now))
         if before != after:
             yield f"{name}: {before} then, {after} now"
     if now["threads"] != then["threads"]:
@@ -265,6 +265,6 @@ def _differences(now: Json, then: Json) -> Iterator[str]:
             yield f"{name}: {before or 'not there'} then, {after or 'not there'} now"
 
 
-def _told(value: object) -> str:
+def _as_text(value: object) -> str:
     """As text: a list that was in a file equals the tuple that was not."""
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from intarsia.cost.timing.verdict import Shown
-from intarsia.report.needs import needs_told
 from intarsia.report.ranking import ranked, was_benchmarked
-from intarsia.report.reasons import megabytes, ms
+from intarsia.report.reasons import larger_needs, megabytes, ms
 from intarsia.search.decision.conclusion import Conclusion
 
 _SHARED = (
@@ -87,7 +86,7 @@ class Comparison:
         elif best is not None and self.report.get("figures") and self.report.get("latency_ms"):
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
-        yield from needs_told(self.report)
+        yield from larger_needs(self.report)
         yield from self.report.get("remarks", ())
         control = self.report["search"].get("control")
         if self.report["search"].get("control_void") and control is not None:

@@ -1,20 +1,14 @@
-"""What a plan needs beside time: the memory of its process and the size of its artifact, told where they are large."""
+"""What a plan needs beside time: the memory of its process and the size of its artifact."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
 from intarsia.errors import BackendUnavailableError
-from intarsia.report.reasons import megabytes
-
-MUCH = 1.3
-"""So many times what one would take it for is worth a sentence."""
-LEAST_BYTES = 1_000_000
-"""Less than this is no matter, however many times as much it is."""
 
 Json = Mapping[str, Any]
 
@@ -22,7 +16,7 @@ Json = Mapping[str, Any]
 def needs_json(
     chosen: str, figures: Json, singles: Sequence[Json], artifact: Path, model: str | None, weights: int
 ) -> dict[str, Any]:
-    """Both sizes with what they are held against; ``None`` for what is not known.
+    """Both sizes with what each is compared with; ``None`` for what is not known.
 
     Args:
         chosen: The label of what ships.
@@ -40,21 +34,6 @@ def needs_json(
         "artifact": _size(artifact),
         "model": max(weights, _size(Path(model)) or 0 if model is not None else 0) or None,
     }
-
-
-def needs_told(report: Json) -> Iterator[str]:
-    """One sentence with both figures of what is more than 1.3 times as large; nothing where all is as expected."""
-    found = report.get("needs") or {}
-    told = []
-    if _is_much(found.get("memory"), found.get("alternative_memory")):
-        told.append(
-            f"it needs {megabytes(found['memory'])} of memory where {found['alternative']} alone needs "
-            f"{megabytes(found['alternative_memory'])}"
-        )
-    if _is_much(found.get("artifact"), found.get("model")):
-        told.append(f"its artifact takes {megabytes(found['artifact'])} for a model of {megabytes(found['model'])}")
-    if told:
-        yield ", and ".join(told)
 
 
 def _alternative(chosen: str, singles: Sequence[Json]) -> Json | None:
@@ -85,7 +64,3 @@ def _size(file: Path) -> int | None:
 def _peak(plan: Json) -> int | None:
     memory = plan.get("memory")
     return memory["peak"] if memory else None
-
-
-def _is_much(size: int | None, other: int | None) -> bool:
-    return bool(size and other) and size > MUCH * other and size - other >= LEAST_BYTES  # type: ignore[operator]

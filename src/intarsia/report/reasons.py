@@ -10,20 +10,15 @@ from intarsia.wording import counted
 
 NOTHING = "-"
 MOST_OPPORTUNITIES = 3
+MUCH = 1.3
+"""A size so many times as large as expected is worth a sentence."""
+LEAST_BYTES = 1_000_000
+"""A smaller excess is not, whatever its ratio."""
 BEFORE_THEY_WERE_KEPT = "it was compiled before runners-up were recorded: compile the model again to see them"
 NEEDED = frozenset(
     {
-        *(
-            "model",
-            "singles",
-            "best_single",
-            "chosen",
-            "reason",
-            "latency_ms",
-            "speedup_vs_best_single",
-            "predicted_ms",
-        ),
-        *("partitions", "transitions", "spin", "threads", "search", "machine", "max_rel_error"),
+        *("model", "singles", "best_single", "chosen", "reason", "latency_ms", "speedup_vs_best_single"),
+        *("predicted_ms", "partitions", "transitions", "spin", "threads", "search", "machine", "max_rel_error"),
     }
 )
 """What every report of a compile has, however old."""
@@ -80,8 +75,8 @@ def accuracy(report: Json) -> Iterator[str]:
     found = report.get("accuracy")
     if not found:
         return
-    told = ", ".join(f"{name} {error:.2g} (mean {found['mean'][name]:.2g})" for name, error in found["worst"].items())
-    yield f"error on {counted(found['inputs'], 'validation input')}: {told}; {found['max_error']:g} is allowed"
+    errors = ", ".join(f"{name} {error:.2g} (mean {found['mean'][name]:.2g})" for name, error in found["worst"].items())
+    yield f"error on {counted(found['inputs'], 'validation input')}: {errors}; {found['max_error']:g} is allowed"
 
 
 def figures(report: Json) -> Iterator[str]:
@@ -100,7 +95,7 @@ def figures(report: Json) -> Iterator[str]:
     error = report["max_rel_error"]
     known = "" if error is None else f"; largest relative error {error:.2g}{_allowed(report)}"
     ways = {"embed": "inside one session", "parallel": "branches in parallel"}
-    way = "".join(f", {told}" for name, told in ways.items() if report.get(name))
+    way = "".join(f", {way}" for name, way in ways.items() if report.get(name))
     yield f"{_transitions(report)}{way}, threads {report['threads']}, spin {report['spin']}{known}"
     yield from accuracy(report)
     if footprint := _footprint(report):
@@ -118,6 +113,25 @@ def _allowed(report: Json) -> str:
     return f", allowed {report['allowed_error']:.2g}: {why}" if why else ""
 
 
+def larger_needs(report: Json) -> Iterator[str]:
+    """One sentence on memory and artifact, where they are `MUCH` larger than what each is compared with."""
+    found = report.get("needs") or {}
+    larger = []
+    if _is_much(found.get("memory"), found.get("alternative_memory")):
+        larger.append(
+            f"it needs {megabytes(found['memory'])} of memory where {found['alternative']} alone needs "
+            f"{megabytes(found['alternative_memory'])}"
+        )
+    if _is_much(found.get("artifact"), found.get("model")):
+        larger.append(f"its artifact takes {megabytes(found['artifact'])} for a model of {megabytes(found['model'])}")
+    if larger:
+        yield ", and ".join(larger)
+
+
+def _is_much(size: int | None, other: int | None) -> bool:
+    return bool(size and other) and size > MUCH * other and size - other >= LEAST_BYTES  # type: ignore[operator]
+
+
 def void(report: Json) -> Iterator[str]:
     """What goes with every table of speeds that show nothing."""
     if report["search"].get("control_void"):
@@ -131,11 +145,11 @@ def unmeasured(search: Json, budget_s: float | None = None) -> Iterator[str]:
     left: dict[int, list[str]] = defaultdict(list)
     for each in search.get("unmeasured", ()):
         left[len(each["segments"])].append(each["target"])
-    told = "; ".join(
+    unmeasured_on = "; ".join(
         f"{count} of {counted(search['segments'], 'segment')} on {', '.join(several)}"
         for count, several in left.items()
     )
-    yield _ended(search, budget_s) + (f"; not measured: {told}" if told else "")
+    yield _ended(search, budget_s) + (f"; not measured: {unmeasured_on}" if unmeasured_on else "")
 
 
 def _ended(search: Json, budget_s: float | None) -> str:

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from math import inf, isfinite
 from typing import Any
 
-from intarsia import __version__
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.record import Failure
@@ -32,6 +31,7 @@ from intarsia.runtime.verify import TOLERANCE
 from intarsia.search import CollageResult, Decision, Mix, Single
 from intarsia.search.precision.reduced_precision import ReducedPrecision
 from intarsia.search.single.alternatives import AlternativeCosts
+from intarsia.version import __version__
 
 
 def compile_report(
@@ -84,7 +84,7 @@ def compile_report(
         "shown_vs_best_single": _shown(chosen, decision),
         "reason": decision.reason,
         "verified": decision.is_verified,
-        "remarks": [*remarks, *(_left_out_told(name, each) for name, each in (left_out or {}).items())],
+        "remarks": [*remarks, *(_left_out_remark(name, each) for name, each in (left_out or {}).items())],
         "left_out": [
             {"target": name, "stage": each.stage, "reason": each.reason, "cause": each.cause.value}
             for name, each in (left_out or {}).items()
@@ -131,7 +131,7 @@ def compile_report(
     }
 
 
-def _left_out_told(target: str, failure: Failure) -> str:
+def _left_out_remark(target: str, failure: Failure) -> str:
     cure = f" ({failure.cause.cure})" if failure.cause.cure else ""
     return (
         f"{target} failed at {failure.stage} by no fault of its own: {failure.reason}{cure}; "

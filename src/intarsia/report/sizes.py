@@ -25,8 +25,8 @@ def report_of_sizes(reports: Sequence[tuple[Bucket, Mapping[str, Any]]]) -> dict
     unverified = next((report for _, report in reports if not report.get("verified", True)), None)
     if unverified is not None:
         last = {**last, "verified": False, "reason": unverified["reason"]}
-    told = {
+    together = {
         "left_out": [each for _, report in reports for each in report.get("left_out", ())],
         "remarks": list(dict.fromkeys(each for _, report in reports for each in report.get("remarks", ()))),
     }
-    return {**last, **told, "search": {**last["search"], **search}, "buckets": buckets}
+    return {**last, **together, "search": {**last["search"], **search}, "buckets": buckets}

@@ -69,8 +69,8 @@ class InputSpec:
             raise FeedError("; ".join(dict.fromkeys(problems)))
         found = next((bucket for bucket in self.buckets if bucket.holds(sizes)), None)
         if found is None:
-            told = ", ".join(f"{name}={size}" for name, size in sizes.items())
-            raise FeedError(f"no bucket has a plan for {told}; compile for these sizes, too")
+            wanted = ", ".join(f"{name}={size}" for name, size in sizes.items())
+            raise FeedError(f"no bucket has a plan for {wanted}; compile for these sizes, too")
         return found
 
     def checked(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -83,19 +83,19 @@ class InputSpec:
 
     def _take(self, name: str, dims: Dims, shape: Sequence[int], sizes: dict[str, int]) -> list[str]:
         """What is wrong with one feed; its sizes are added to ``sizes``."""
-        given = f"input {name}[{','.join(map(str, dims))}] was given the shape [{','.join(map(str, shape))}]"
+        input_ = f"input {name}[{','.join(map(str, dims))}] was given the shape [{','.join(map(str, shape))}]"
         if len(shape) != len(dims):
-            return [given]
+            return [input_]
         problems = []
         for dim, size in zip(dims, shape, strict=True):
             if isinstance(dim, int):
                 if dim != size:
-                    problems.append(given)
+                    problems.append(input_)
             elif sizes.setdefault(dim, size) != size:
-                problems.append(f"{given}, but {dim} is {sizes[dim]} elsewhere")
+                problems.append(f"{input_}, but {dim} is {sizes[dim]} elsewhere")
             elif size not in self._range(dim):
                 may = self._range(dim)
-                problems.append(f"{given}: {dim} may be {may}; for others compile with another --shape {dim}=LOW..HIGH")
+                problems.append(f"{input_}: {dim} may be {may}; for others compile with --shape {dim}=LOW..HIGH")
         return problems
 
     def _range(self, dim: str) -> SizeRange:

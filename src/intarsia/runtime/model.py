@@ -161,7 +161,7 @@ class CompiledModel(Forkable):
         if self.plan.settings.pipeline is None:
             return in_turn(self.load(), feeds)
         if self._pipeline is None:
-            self._turns.taken(self._load_pipeline)
+            self._turns.run(self._load_pipeline)
         return self._open(self._pipeline).stream(feeds)
 
     def load(self) -> Executor:
@@ -176,7 +176,7 @@ class CompiledModel(Forkable):
         executor = self._executor
         if executor is not None:
             return executor
-        self._turns.taken(self._load)
+        self._turns.run(self._load)
         return self._open(self._executor)
 
     def _load(self) -> None:

@@ -50,9 +50,9 @@ class Deviation:
         return self.error <= self.allowed
 
     def __str__(self) -> str:
-        told = f"{self.error:.2g} {self.of}" if isfinite(self.error) else "beyond any number"
+        error = f"{self.error:.2g} {self.of}" if isfinite(self.error) else "beyond any number"
         why = f" ({'what ' + ROUNDS_INSIDE})" if self.rounds else ""
-        return f"{self.name}: error {told}, allowed {self.allowed:.2g}{why}"
+        return f"{self.name}: error {error}, allowed {self.allowed:.2g}{why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +87,12 @@ def deviation(name: str, actual: np.ndarray, expected: np.ndarray, tolerance: To
     of = "steps" if counts_steps(expected.dtype) else "of its largest value"
     if tolerance is None or not rounds:
         return Deviation(name=name, error=found.largest, allowed=allowed, of=of)
-    told = Deviation(name=name, error=found.largest, allowed=tolerance.largest, of=of, rounds=True)
+    deviation = Deviation(name=name, error=found.largest, allowed=tolerance.largest, of=of, rounds=True)
     length = max(tolerance.length, 0.0 if counts_steps(expected.dtype) else allowed * found.crest)
-    if told.is_acceptable and found.length > length:
+    if deviation.is_acceptable and found.length > length:
         of = "steps in the mean square" if counts_steps(expected.dtype) else "of its length"
         return Deviation(name=name, error=found.length, allowed=length, of=of, rounds=True)
-    return told
+    return deviation
 
 
 def deviations(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.errors import DiskError, ModelError, OutputError
-from intarsia.files import disk_told, is_of_disk, output_error
+from intarsia.files import disk_errors, is_of_disk, output_error
 from intarsia.files.failures import size
 
 OF_DISK = ("ENOSPC", "EDQUOT", "EIO", "EFBIG", "EMFILE", "ENFILE", "ENOMEM")
@@ -36,13 +36,13 @@ def test_one_without_a_number_keeps_its_words(tmp_path: Path) -> None:
 
 
 def test_only_the_disk_is_told_of(tmp_path: Path) -> None:
-    with pytest.raises(DiskError, match="cannot write here/f: the disk is full"), disk_told(tmp_path):
+    with pytest.raises(DiskError, match="cannot write here/f: the disk is full"), disk_errors(tmp_path):
         raise failed("ENOSPC", "here/f")
-    with pytest.raises(DiskError, match=str(tmp_path)), disk_told(tmp_path):
+    with pytest.raises(DiskError, match=str(tmp_path)), disk_errors(tmp_path):
         raise failed("EIO")
-    with pytest.raises(FileNotFoundError), disk_told(tmp_path):
+    with pytest.raises(FileNotFoundError), disk_errors(tmp_path):
         raise failed("ENOENT")
-    with pytest.raises(ModelError, match="as it is"), disk_told(tmp_path):
+    with pytest.raises(ModelError, match="as it is"), disk_errors(tmp_path):
         raise ModelError("as it is")
 
 

@@ -96,3 +96,4 @@ def test_what_is_another_user_s_is_not_touched(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_has_nothing_left(tmp_path: Path) -> None:
     sweep(tmp_path / "none")
+    assert not (tmp_path / "none").exists()

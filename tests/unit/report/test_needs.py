@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from intarsia.report.needs import needs_json, needs_told
+from intarsia.report.needs import needs_json
+from intarsia.report.reasons import larger_needs
 
 MB = 1_000_000
 
@@ -23,7 +24,7 @@ def needs(tmp_path: Path, chosen: str, peak: int | None, *singles: dict[str, Any
 
 
 def told(found: dict[str, Any]) -> list[str]:
-    return list(needs_told({"needs": found}))
+    return list(larger_needs({"needs": found}))
 
 
 def test_our_kernels_are_held_against_the_engine_that_they_run_in(tmp_path: Path) -> None:
@@ -78,4 +79,4 @@ def test_both_are_one_sentence(tmp_path: Path) -> None:
 
 
 def test_an_older_report_says_nothing() -> None:
-    assert list(needs_told({})) == []
+    assert list(larger_needs({})) == []

@@ -294,8 +294,8 @@ def _open_in_turn(
     for name, worker in workers.items():
         before = slowdown()
         opened = _opened(name, worker.ask(_open(running[name]), PATIENCE.contender_s))
-        pace = (before + slowdown()) / 2
-        told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
+        factor = (before + slowdown()) / 2
+        told = {"load_s": opened.load_s / factor, "first_run_s": opened.first_run_s / factor}
         yield name, opened.model_copy(update=told)
 
 
@@ -392,8 +392,8 @@ def _profile(
         return (median(rounds_ms),), ()
     before = slowdown()
     found = _times(name, worker, Profile(runs=PAIRED.profile_runs))
-    pace = (before + slowdown()) / 2
-    return tuple(ms / pace for ms in found.ms), tuple(ms / pace for ms in found.transfers_ms)
+    factor = (before + slowdown()) / 2
+    return tuple(ms / factor for ms in found.ms), tuple(ms / factor for ms in found.transfers_ms)
 
 
 def _still_standing(running: Mapping[str, Contender], found: Verdict, keep: str | None) -> dict[str, Contender]:

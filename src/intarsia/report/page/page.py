@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from intarsia import __version__
-from intarsia.report.needs import needs_told
-from intarsia.report.page import facts
+from intarsia.report.page import commands, facts, partitions, plans
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.engines import engines_of
 from intarsia.report.page.facts import Provenance
-from intarsia.report.reasons import ms, percent
+from intarsia.report.reasons import larger_needs, ms, percent
+from intarsia.version import __version__
 from intarsia.wording import visible
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
         provenance: What the artifact knows beside it.
     """
     engines = engines_of(report)
-    plans = facts.plans(report, engines)
+    timed = plans.plans(report, engines)
     style = _asset("style.css")
     scripts = [*(_asset(f"vendor/{name}.min.js") for name in _LIBRARIES), *map(_asset, _SCRIPTS)]
     run_ms = None if provenance is None else provenance.run_ms
@@ -60,22 +59,22 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             data=drawing(report, engines, graph),
             verdict=facts.verdict(report),
             reasons=facts.reasons(report),
-            notes=[*report.get("remarks", ()), *needs_told(report)],
+            notes=[*report.get("remarks", ()), *larger_needs(report)],
             error_note=facts.error_note(report),
-            legend=facts.legend(report, engines),
-            plans=plans,
-            groups=facts.groups(plans),
-            foremost=facts.foremost(plans),
-            shared=facts.shared(report),
+            legend=partitions.legend(report, engines),
+            plans=timed,
+            groups=plans.groups(timed),
+            foremost=plans.foremost(timed),
+            shared=partitions.shared(report),
             failures=list(facts.failures(report)),
-            parts=facts.parts(report, engines, run_ms),
-            strip=facts.timeline(report, engines, None),
-            timeline=facts.timeline(report, engines, run_ms),
+            parts=partitions.parts(report, engines, run_ms),
+            strip=partitions.timeline(report, engines, None),
+            timeline=partitions.timeline(report, engines, run_ms),
             opportunities=facts.opportunities(report),
             segments=facts.segments(report),
             memory=facts.memory(report),
-            command=facts.command(report),
-            replay=facts.replay(report),
+            command=commands.command(report),
+            replay=commands.replay(report),
         )
     )
 

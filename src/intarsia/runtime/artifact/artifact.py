@@ -167,7 +167,7 @@ class Artifact:
         return InputSpec(inputs=signatures(self.manifest.inputs), dims=self.manifest.dims, buckets=self.buckets)
 
     def build(self, plan: Plan | None = None) -> Build:
-        """The plan with its engine artifacts; with buckets, that of the last, or the one given."""
+        """The plan with its engine artifacts; with buckets, that of the last, or another."""
         self.check_code()
         chosen = self.plan if plan is None else plan
         for number, step in self._stored_steps(chosen):
@@ -250,7 +250,7 @@ class Artifact:
 
 @contextmanager
 def reading_report(path: Path) -> Iterator[None]:
-    """Where somebody goes through a file's report, which has no schema: what that comes upon is told as what it is.
+    """Raise our error where a part of a file's report, which has no schema, is not as it should be.
 
     Raises:
         ArtifactError: Something in it is missing or of another type.

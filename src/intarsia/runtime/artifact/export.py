@@ -11,7 +11,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.errors import PlanError
-from intarsia.files import disk_told, make_folder, place_file, scratch
+from intarsia.files import disk_errors, make_folder, place_file, scratch
 from intarsia.graph import extract
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
@@ -58,7 +58,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
     destination = Path(folder)
     partition = extract(model.artifact.graph(), step.nodes)
     with scratch() as draft:
-        with disk_told(draft):
+        with disk_errors(draft):
             native = registry.of(step.target).export(partition, step.target, model.plan.settings, draft)
             written = (*native, *_program(model.plan, draft, native))
         make_folder(destination)
@@ -125,5 +125,5 @@ def _readme(facts: dict[str, Any], native: list[str]) -> str:
         "Environment, to be set before the engine is imported": variables,
     }
     lists = ["\n".join((f"{title}:\n", *(f"- {row}" for row in rows))) for title, rows in sections.items() if rows]
-    told = facts | {"packages": " ".join(facts["packages"]), "files": ", ".join(f"`{name}`" for name in native)}
-    return "\n\n".join((_ABOUT.format(**told), *lists)) + "\n"
+    values = facts | {"packages": " ".join(facts["packages"]), "files": ", ".join(f"`{name}`" for name in native)}
+    return "\n\n".join((_ABOUT.format(**values), *lists)) + "\n"

@@ -28,7 +28,7 @@ def digest_of(content: bytes | mmap) -> str:
 def known_digest(path: Path, content: bytes | mmap) -> str | None:
     """The digest of a file that was remembered; ``None`` of any other.
 
-    One that lies where it did, and was not written since, is told by that alone; any other is read once.
+    One that lies where it did, and was not written since, is recognised by that alone; any other is read once.
 
     Args:
         path: Where it was opened.
@@ -49,7 +49,7 @@ def known_digest(path: Path, content: bytes | mmap) -> str | None:
 
 
 def remember(path: Path, digest: str | None = None) -> None:
-    """Remember a file, which has this digest if it is told. Where no cache can be written, nothing is remembered."""
+    """Remember a file, which has this digest if that is known. Where no cache can be written, nothing is remembered."""
     with suppress(OSError):
         if digest is None:
             with path.open("rb") as file:
@@ -83,8 +83,8 @@ def _place(path: Path) -> str:
         facts = os.stat(path)
     except OSError:
         return ""
-    told = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    return "-".join(map(str, told))
+    changing = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    return "-".join(map(str, changing))
 
 
 def _noted(note: Path) -> str:

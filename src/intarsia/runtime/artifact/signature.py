@@ -115,8 +115,8 @@ def sign(path: Path, key: Path, passphrase: bytes | None = None) -> str:
     members = [member for member in reader.members if member.name != SIGNATURE]
     end = next((member.header for member in reader.members if member.name == SIGNATURE), reader.table)
     raw = private.public_key().public_bytes_raw()
-    told = {"public_key": raw, "signature": private.sign(_statement(reader, members, end))}
-    facts = {"format": FORMAT, **{name: base64.b64encode(value).decode() for name, value in told.items()}}
+    signed = {"public_key": raw, "signature": private.sign(_statement(reader, members, end))}
+    facts = {"format": FORMAT, **{name: base64.b64encode(value).decode() for name, value in signed.items()}}
     with replacing(path) as draft:
         shutil.copy(path, draft)
         append(draft, SIGNATURE, json.dumps(facts))
@@ -226,7 +226,7 @@ def _public() -> tuple[Callable[[bytes], Any], type[Exception]]:
 
 @contextmanager
 def _library() -> Iterator[None]:
-    """Where the library is imported: that it is absent is told with the cure."""
+    """Import the library inside; an error says how to install it where it is absent."""
     try:
         yield
     except ImportError as error:

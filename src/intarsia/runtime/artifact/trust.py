@@ -150,7 +150,7 @@ class Trust:
             if not os.path.isabs(code.path) or "\0" in code.path:
                 raise ArtifactError(
                     f"{path}: {code.where} names {code.path!r}, which loading would run; "
-                    "a relative path is never taken: compile it anew, with the path in full"
+                    "a relative path is never accepted: compile it anew, with the path in full"
                 )
             if _place(code.path) not in allowed:
                 raise ArtifactError(
@@ -214,8 +214,8 @@ def _place(path: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _paths(given: AnyPath | Iterable[AnyPath]) -> tuple[str, ...]:
-    several = (given,) if isinstance(given, str | os.PathLike) else given
+def _paths(paths: AnyPath | Iterable[AnyPath]) -> tuple[str, ...]:
+    several = (paths,) if isinstance(paths, str | os.PathLike) else paths
     return tuple(os.fspath(path) for path in several)
 
 

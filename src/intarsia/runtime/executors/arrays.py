@@ -25,8 +25,8 @@ class NotAnArrayError(Exception):
     """Why something cannot be taken as an array; who takes it says which input it is of."""
 
 
-def as_numpy(given: Any, dtype: np.dtype) -> np.ndarray:
-    """What was given, as numpy's array on the same memory where that can be.
+def as_numpy(value: Any, dtype: np.dtype) -> np.ndarray:
+    """The value, as numpy's array on the same memory where that can be.
 
     Numbers and lists of them have no element type of their own, so they take the one that is wanted where it holds
     them. All else keeps its own.
@@ -34,22 +34,22 @@ def as_numpy(given: Any, dtype: np.dtype) -> np.ndarray:
     Raises:
         NotAnArrayError: It is no array, or in memory that is not the host's, or its numbers do not fit.
     """
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise NotAnArrayError("has masked elements, which engines do not know; say what they are, as by x.filled(0)")
-    if isinstance(given, np.ndarray | np.generic):
-        return np.asarray(given)
-    if hasattr(given, "__dlpack__"):
-        return _by_dlpack(given)
-    if isinstance(given, bool | int | float | list | tuple):
-        return _of_numbers(given, dtype)
+    if isinstance(value, np.ndarray | np.generic):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return _by_dlpack(value)
+    if isinstance(value, bool | int | float | list | tuple):
+        return _of_numbers(value, dtype)
     try:
-        return np.asarray(given)
+        return np.asarray(value)
     except Exception as error:  # whatever the object's own __array__ raises
-        raise NotAnArrayError(f"is a {type(given).__name__}, which is no array: {error}") from error
+        raise NotAnArrayError(f"is a {type(value).__name__}, which is no array: {error}") from error
 
 
 def pointer_of(array: np.ndarray) -> ctypes.c_void_p:
-    """Where an array's object has the address of its memory: ``value`` tells it, as long as the array lives.
+    """Where an array's object has the address of its memory: ``value`` is it, as long as the array lives.
 
     The first field behind the head that all objects have, since numpy has a C interface. Reading it takes a tenth of
     the time of ``array.ctypes.data``, and numpy tells in no other way that an array was resized in place.
@@ -68,32 +68,32 @@ def handed_back(results: Mapping[str, np.ndarray], make: FromDlpack) -> dict[str
     return {name: array if array.dtype.hasobject else _made(array, make) for name, array in results.items()}
 
 
-def cure(given: Any, dtype: np.dtype) -> str:
+def cure(value: Any, dtype: np.dtype) -> str:
     """How its user converts an array to an element type, in the words of the array's library."""
-    if isinstance(given, np.ndarray | np.generic) or not hasattr(given, "to"):
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "to"):
         return f".astype({dtype.name!r})"
-    return f".to({_library_name(given)}.{dtype.name})"
+    return f".to({_library_name(value)}.{dtype.name})"
 
 
-def _by_dlpack(given: Any) -> np.ndarray:
+def _by_dlpack(value: Any) -> np.ndarray:
     try:
-        device = given.__dlpack_device__()[0]
+        device = value.__dlpack_device__()[0]
         if device not in _HOST_MEMORY:
             raise NotAnArrayError("is in a device's memory; copy it to the host first, as x.cpu() does")
-        borrowed = _borrowed(str(given.dtype).rpartition(".")[2]) if hasattr(given, "dtype") else None
+        borrowed = _borrowed(str(value.dtype).rpartition(".")[2]) if hasattr(value, "dtype") else None
         if borrowed is None:
-            return np.from_dlpack(given)
-        return np.from_dlpack(given.view(getattr(_namespace(given), _carrier(borrowed).name))).view(borrowed)
+            return np.from_dlpack(value)
+        return np.from_dlpack(value.view(getattr(_namespace(value), _carrier(borrowed).name))).view(borrowed)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as error:
         raise NotAnArrayError(f"cannot be read by DLPack: {error}") from error
 
 
-def _of_numbers(given: Any, dtype: np.dtype) -> np.ndarray:
+def _of_numbers(value: Any, dtype: np.dtype) -> np.ndarray:
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
         whole = array.dtype.kind in "iu" and dtype.kind in "iu"
         if array.dtype.kind in "biuf" and (whole or array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind")):
-            return np.asarray(given, dtype)
+            return np.asarray(value, dtype)
     except (ValueError, OverflowError, TypeError) as error:
         raise NotAnArrayError(f"is no array of {dtype.name}: {error}") from error
     return array
@@ -121,17 +121,17 @@ def _carrier(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"uint{8 * dtype.itemsize}")
 
 
-def _maker(given: Any) -> FromDlpack | None:
-    return getattr(_namespace(given), "from_dlpack", None) if hasattr(given, "__dlpack__") else None
+def _maker(value: Any) -> FromDlpack | None:
+    return getattr(_namespace(value), "from_dlpack", None) if hasattr(value, "__dlpack__") else None
 
 
-def _namespace(given: Any) -> Any:
+def _namespace(value: Any) -> Any:
     """The module of the functions on this array: as the array-API standard tells it, else the one of its class."""
-    if hasattr(given, "__array_namespace__"):
-        return given.__array_namespace__()
-    modules = (sys.modules.get(cls.__module__.partition(".")[0]) for cls in type(given).__mro__)
+    if hasattr(value, "__array_namespace__"):
+        return value.__array_namespace__()
+    modules = (sys.modules.get(cls.__module__.partition(".")[0]) for cls in type(value).__mro__)
     return next((module for module in modules if hasattr(module, "from_dlpack")), None)
 
 
-def _library_name(given: Any) -> str:
-    return getattr(_namespace(given), "__name__", "numpy")
+def _library_name(value: Any) -> str:
+    return getattr(_namespace(value), "__name__", "numpy")

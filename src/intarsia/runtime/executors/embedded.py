@@ -60,8 +60,8 @@ class EmbeddedPartition:
             ExecutionError: It has not.
         """
         if counts != self._counts:
-            told = f"the session hands over values of {counts} elements, and the plan has {self._counts}"
-            raise ExecutionError(self.step.target.kind.name, f"{told}; compile it anew")
+            fault = f"the session hands over values of {counts} elements, and the plan has {self._counts}"
+            raise ExecutionError(self.step.target.kind.name, f"{fault}; compile it anew")
 
     def visit(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Run once, from and to these addresses."""

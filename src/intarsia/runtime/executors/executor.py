@@ -31,7 +31,7 @@ from intarsia.runtime.plan import Plan, Step
 Storage = np.ndarray | Slot
 
 
-class _Given(NamedTuple):
+class _Feed(NamedTuple):
     """A feed as it was taken: the array, and what of it may be changed in place.
 
     Attributes:
@@ -68,7 +68,7 @@ class Executor:
         shared = any(trait.runs_elsewhere for trait in traits)
         self._storage = {**_allocate(plan, self._output_buffers, shared=shared), **self._output_buffers}
         self._feeds = _followed(plan, traits, self._storage)
-        self._last: tuple[_Given, ...] = ()
+        self._last: tuple[_Feed, ...] = ()
         self._device_values = DeviceValues(plan, executables, traits)
         self._calls: list[BoundCall] = []
         self._step_calls: list[tuple[BoundCall, ...]] = []
@@ -95,7 +95,7 @@ class Executor:
             ExecutionError: An engine failed.
         """
         turns = self._turns
-        with turns.lock:  # `Turns.taken`, written out: two calls fewer
+        with turns.lock:  # `Turns.run`, written out: two calls fewer
             if turns.state or turns.is_barred:
                 turns.admit()
             turns.state = BUSY
@@ -113,23 +113,23 @@ class Executor:
 
     def timed_run(self, arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:
         """Results for these checked arrays, as arrays of their own, and the nanoseconds of each step."""
-        return self._turns.taken(partial(self._timed_run, arrays))
+        return self._turns.run(partial(self._timed_run, arrays))
 
     def feed(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Copy checked arrays into the plan's input buffers."""
-        self._turns.taken(partial(self._feed, arrays))
+        self._turns.run(partial(self._feed, arrays))
 
     def call(self) -> None:
         """Run all steps once on what the buffers hold."""
-        self._turns.taken(self._call)
+        self._turns.run(self._call)
 
     def call_steps(self, start: int, end: int) -> None:
         """Run the steps from one place up to another, once."""
-        self._turns.taken(partial(self._call_steps, start, end))
+        self._turns.run(partial(self._call_steps, start, end))
 
     def timed_call(self) -> list[int]:
         """Run all steps once; the nanoseconds of each, which add up to those of the call."""
-        return self._turns.taken(self._timed_call)
+        return self._turns.run(self._timed_call)
 
     @property
     def transfer_count(self) -> int:
@@ -138,21 +138,21 @@ class Executor:
 
     def timed_transfers(self) -> list[int]:
         """Run all steps once, one after the other; the nanoseconds of each transfer that is not inside a call."""
-        return self._turns.taken(self._timed_transfers)
+        return self._turns.run(self._timed_transfers)
 
     def trace(self) -> Iterator[tuple[Step, dict[str, np.ndarray]]]:
         """Run step by step; after each, copies of what it wrote, before a later step may reuse the memory."""
         steps = self._trace()
-        while (step := self._turns.taken(partial(next, steps, None))) is not None:
+        while (step := self._turns.run(partial(next, steps, None))) is not None:
             yield step
 
     def results(self) -> dict[str, np.ndarray]:
         """Copies of the outputs of the last run."""
-        return self._turns.taken(self._results)
+        return self._turns.run(self._results)
 
     def value(self, name: str) -> np.ndarray:
         """The buffer of an input or output after a run; a border inside the plan may already be overwritten."""
-        return self._turns.taken(partial(self._value, name))
+        return self._turns.run(partial(self._value, name))
 
     def close(self) -> None:
         """Free what the engines hold, once no call runs. Calling it twice is fine, from any thread."""
@@ -244,19 +244,19 @@ class Executor:
     def _take(self, arrays: Mapping[str, np.ndarray]) -> None:
         """As ``feed``, but an array that engines can follow stays where it is, and alive until the next run."""
         self._last = ()
-        given = []
+        kept = []
         for name, array in arrays.items():
             place = self._storage[name]
             if name in self._feeds and array.flags.c_contiguous and array.flags.aligned:
                 port = self._feeds[name]
                 # Engines bind anew when a port holds another array: the same one, changed in place, comes as a view.
                 port.array = array.view() if array is port.array else array
-                given.append(_given(name, array, None))
+                kept.append(_feed_of(name, array, None))
             else:
                 self._fill(name, array)
                 if not isinstance(place, Slot):
-                    given.append(_given(name, array, place))
-        self._last = tuple(given) if len(given) == len(arrays) else ()
+                    kept.append(_feed_of(name, array, place))
+        self._last = tuple(kept) if len(kept) == len(arrays) else ()
 
     def _takes_again(self, feeds: Mapping[str, np.ndarray]) -> bool:
         """Take the very arrays of the last run, whose checks still hold, if it is them, not changed in place since.
@@ -276,14 +276,14 @@ class Executor:
         return True
 
     def _fit(self, feeds: Mapping[str, np.ndarray]) -> bool:
-        """Whether these are the inputs' arrays exactly: the common case, told in a microsecond."""
+        """Whether these are the inputs' arrays exactly: the common case, found out in a microsecond."""
         if len(feeds) != len(self.plan.inputs):
             return False
         for value in self.plan.inputs:
-            given, place = feeds.get(value.name), self._storage[value.name]
-            if given.__class__ is not np.ndarray or place.__class__ is not np.ndarray:
+            feed, place = feeds.get(value.name), self._storage[value.name]
+            if feed.__class__ is not np.ndarray or place.__class__ is not np.ndarray:
                 return False
-            if given.dtype != place.dtype or given.shape != place.shape:
+            if feed.dtype != place.dtype or feed.shape != place.shape:
                 return False
         return True
 
@@ -320,9 +320,9 @@ def check_borders(step: Step, executable: Executable) -> None:
                 raise LoadError(step.target.kind.name, f"it {does} {what}, and the plan has no such value there")
 
 
-def _given(name: str, array: np.ndarray, place: np.ndarray | None) -> _Given:
+def _feed_of(name: str, array: np.ndarray, place: np.ndarray | None) -> _Feed:
     pointer = pointer_of(array)
-    return _Given(name, array, pointer, pointer.value, array.shape, array.strides, array.dtype, place)
+    return _Feed(name, array, pointer, pointer.value, array.shape, array.strides, array.dtype, place)
 
 
 def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:

@@ -57,13 +57,13 @@ def check_feeds(inputs: Sequence[Signature], feeds: Mapping[str, Any]) -> dict[s
         if name not in feeds:
             problems.append(f"input {describe(value)} is missing")
             continue
-        given, dtype = feeds[name], numpy_dtype(value.dtype)
+        feed, dtype = feeds[name], numpy_dtype(value.dtype)
         try:
-            arrays[name] = as_numpy(given, dtype)
+            arrays[name] = as_numpy(feed, dtype)
         except NotAnArrayError as error:
             problems.append(f"input {describe(value)}: what was given {error}")
             continue
-        fault = _fault(value, arrays[name], given)
+        fault = _fault(value, arrays[name], feed)
         if fault is not None:
             problems.append(f"input {describe(value)} was given {fault}")
     if problems:
@@ -81,11 +81,11 @@ def _stranger(name: object, known: Mapping[str, Signature]) -> str:
     return f"the model has no input {name!r}; {hint}"
 
 
-def _fault(value: Signature, array: np.ndarray, given: Any) -> str | None:
-    """In what an array is not the input's; ``given`` is what it was made of."""
+def _fault(value: Signature, array: np.ndarray, feed: Any) -> str | None:
+    """In what an array is not the input's; ``feed`` is what it was made of."""
     dtype = numpy_dtype(value.dtype)
     if array.dtype != dtype and not (value.dtype == "string" and array.dtype.kind in "OUS"):
-        return f"as {array.dtype}; convert it with {cure(given, dtype)}"
+        return f"as {array.dtype}; convert it with {cure(feed, dtype)}"
     if array.dtype.hasobject and not all(isinstance(text, str | bytes) for text in array.flat):
         return "elements that are no text"
     if value.shape is not None and array.shape != value.shape:

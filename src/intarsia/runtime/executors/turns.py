@@ -104,7 +104,7 @@ class Turns(Forkable):
         else:
             self._end()
 
-    def taken(self, act: Callable[[], Result]) -> Result:
+    def run(self, act: Callable[[], Result]) -> Result:
         """Do something in a turn of its own.
 
         Raises:

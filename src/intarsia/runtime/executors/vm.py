@@ -42,7 +42,7 @@ class VmExecutor(Executor):
         """
         arrays = self._input_spec.checked(feeds)
         plan = self._input_spec.bucket(arrays).plan
-        return self._turns.taken(partial(self._run, plan, arrays))
+        return self._turns.run(partial(self._run, plan, arrays))
 
     def _run(self, plan: Plan, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         self._choose(plan)

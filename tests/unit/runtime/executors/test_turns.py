@@ -17,12 +17,12 @@ PATIENCE_S = 300.0
 def test_the_end_comes_once_and_in_order() -> None:
     turns, told = Turns(), []
     turns.owns(lambda: told.append(1), lambda: told.append(2))
-    assert turns.taken(lambda: 7) == 7
+    assert turns.run(lambda: 7) == 7
     turns.close()
     turns.close()
     assert told == [1, 2]
     with pytest.raises(ClosedError, match="was closed; load it again"):
-        turns.taken(lambda: 7)
+        turns.run(lambda: 7)
 
 
 def test_one_that_fails_to_end_does_not_keep_the_next_from_it() -> None:
@@ -47,7 +47,7 @@ def test_closing_waits_for_the_call_that_runs() -> None:
         assert over.wait(PATIENCE_S)
         told.append("called")
 
-    caller = threading.Thread(target=turns.taken, args=(act,))
+    caller = threading.Thread(target=turns.run, args=(act,))
     caller.start()
     assert begun.wait(PATIENCE_S)
     closers = [threading.Thread(target=turns.close) for _ in range(3)]
@@ -70,15 +70,15 @@ def test_closing_from_inside_of_the_call_waits_for_its_end() -> None:
         assert told == []
         return "done"
 
-    assert turns.taken(act) == "done"
+    assert turns.run(act) == "done"
     assert told == ["freed"]
 
 
 def test_a_call_from_inside_of_a_call_is_an_error() -> None:
     turns = Turns()
     with pytest.raises(ClosedError, match="at work on this very thread"):
-        turns.taken(lambda: turns.taken(lambda: None))
-    assert turns.taken(lambda: 1) == 1
+        turns.run(lambda: turns.run(lambda: None))
+    assert turns.run(lambda: 1) == 1
 
 
 def test_what_a_call_raises_leaves_the_turns_open() -> None:
@@ -88,8 +88,8 @@ def test_what_a_call_raises_leaves_the_turns_open() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        turns.taken(act)
-    assert turns.taken(lambda: 1) == 1
+        turns.run(act)
+    assert turns.run(lambda: 1) == 1
 
 
 FORKED = """
@@ -103,14 +103,14 @@ closed.close()
 def act():
     begun.set()
     over.wait()
-thread = threading.Thread(target=turns.taken, args=(act,))
+thread = threading.Thread(target=turns.run, args=(act,))
 thread.start()
 begun.wait()  # the lock is held by a thread that the child will not have
 child = os.fork()
 if not child:
     for each in (turns, closed):
         try:
-            each.taken(lambda: None)
+            each.run(lambda: None)
         except ClosedError as error:
             print(error, flush=True)
     turns.close()
@@ -134,7 +134,7 @@ def act():
     is_inside = False
 def serve():
     while len(calls) < 10:
-        turns.taken(act)
+        turns.run(act)
         calls.append(1)
 threads = [threading.Thread(target=serve) for _ in range(4)]
 for thread in threads:
@@ -145,7 +145,7 @@ for _ in range(5):
     if not child:
         os._exit(3 if is_inside else 0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-    Turns().taken(lambda: None)
+    Turns().run(lambda: None)
 for thread in threads:
     thread.join()
 """
@@ -167,7 +167,7 @@ def act():
     print("called", flush=True)
 def serve():
     while True:
-        model.turns.taken(act)
+        model.turns.run(act)
 threading.Thread(target=serve, daemon=True).start()
 begun.wait()
 """
