@@ -305,7 +305,7 @@ def test_a_click_on_a_node_tells_which_engine_and_why(show: Opener, mixed: str) 
     told = opened.details()
     for said in (
         "gru_1", "GRU", "onnxruntime", "2 of 2", "Part 2 (1 node) took 4.10 ms here, 26 % of a run",
-        "Runner-up: mnn, ~8.30 ms for this part: the plan would be 3.90 ms slower.",
+        "Runner-up: mnn, ~8.30 ms for this partition: the plan would be 3.90 ms slower.",
         "ncnn: refused: no GRU (gru_1)", "Its segment, 2, on each engine", "3.64 ms",
     ):  # fmt: skip
         assert said in told
