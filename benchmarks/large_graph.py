@@ -7,7 +7,7 @@ and the whole search. A worker that answers from a table takes the place of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -19,9 +19,9 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.store import Store
-from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END
 from intarsia.cost.worker.lock import machine_lock
+from intarsia.cost.worker.pool import WorkerPool
 from intarsia.cost.worker.progress import unwatched
 from intarsia.cost.worker.protocol import Answer, Failed, Inspect, Measure, Measured, NodeTimes
 from intarsia.cost.worker.repro import Origin
@@ -115,10 +115,10 @@ class Table(Measurer):
         spent_s: Seconds that the table took to answer.
     """
 
-    spent_s = 0.0
-
-    def _worker(self, settings: RunSettings) -> WorkerClient:
-        return cast("WorkerClient", self)
+    def __init__(self, graph: Graph, folder: Path, store: Store, engines: Iterable[str], origin: Origin) -> None:
+        super().__init__(graph, folder, store, engines, origin)
+        self.spent_s = 0.0
+        self._workers = cast("WorkerPool", _Answering(self))
 
     def ask(self, request: Measure | Inspect, timeout_s: float) -> Answer:
         """What a worker would answer, at once."""
@@ -126,6 +126,20 @@ class Table(Measurer):
         answer = _Costs(self.graph).answer(request)
         self.spent_s += time.perf_counter() - start
         return answer
+
+
+class _Answering(dict[RunSettings, Table]):
+    """The table, whatever the settings."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__()
+        self._table = table
+
+    def __missing__(self, settings: RunSettings) -> Table:
+        return self._table
+
+    def close(self) -> None:
+        """There are no processes."""
 
 
 class _Costs:

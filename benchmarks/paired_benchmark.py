@@ -19,14 +19,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
-from intarsia.cost.timing.statistics import Interval, median_interval
+from intarsia.cost.timing.statistics import Interval, median_interval, paired_ratios, set_medians
 
 CONTROL = "control"
 CONTROL_LIMIT = 0.02
@@ -111,9 +110,7 @@ class Result:
 
     def set_ratios(self, name: str, over: str) -> tuple[float, ...]:
         """The median of each set of processes in which both ran."""
-        ratios = self._ratios(name, over)
-        sets = (ratios[a:b] for a, b in pairwise((0, *accumulate(self.set_sizes))))
-        return tuple(statistics.median(each) for each in sets if each)
+        return set_medians(self._ratios(name, over), self.set_sizes)
 
     def fastest(self, names: Collection[str]) -> str | None:
         """The fastest by median of those of ``names`` that stayed to the end."""
@@ -121,9 +118,7 @@ class Result:
         return min(for_partition, key=self.median_ms, default=None)
 
     def _ratios(self, name: str, over: str) -> list[float]:
-        # Whoever left has only the first rounds, which are a prefix of the other's.
-        pairs = zip(self.rounds_ms[name], self.rounds_ms[over], strict=False)
-        return [a / b for a, b in pairs]
+        return paired_ratios(self.rounds_ms[name], self.rounds_ms[over])
 
 
 def race(

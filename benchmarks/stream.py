@@ -23,7 +23,7 @@ import numpy as np
 import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings, Spin
-from intarsia.cost.timing.statistics import median_interval
+from intarsia.cost.timing.statistics import median_interval, paired_ratios
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition
 from intarsia.planning.request import segments_of
@@ -73,7 +73,7 @@ def _engine(graph: Graph, feeds: Feeds, target: Target) -> dict[str, Any]:
             name: [round(getattr(interval, side), 3) for side in ("median", "low", "high")]
             for name, rates in rounds.items()
             if name != SERIAL
-            for interval in [median_interval([a / b for a, b in zip(rates, rounds[SERIAL], strict=True)])]
+            for interval in [median_interval(paired_ratios(rates, rounds[SERIAL]))]
         },
     }
 

@@ -21,12 +21,12 @@ from unittest.mock import patch
 import intarsia
 import networks
 from benchmarks import competitors, results_file
-from intarsia import driver
 from intarsia.cost.reference.reference_io import VALUES, record_values
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict, out_by
 from intarsia.cost.worker.lock import machine_lock
+from intarsia.driver import stages
 from intarsia.graph import Graph, save_graph
 from intarsia.planning.problem import Candidate
 from intarsia.report.comparison import Comparison
@@ -85,7 +85,7 @@ def compiled(model: Path, number: int, folder: Path) -> tuple[Json, Found, Graph
 
     start = time.monotonic()
     with (
-        patch.object(driver, "search", keeping),
+        patch.object(stages, "search", keeping),
         intarsia.compile(model, budget=BUDGET_S, seed=number, store=folder / f"{number}.sqlite") as product,
     ):
         wall_s = time.monotonic() - start

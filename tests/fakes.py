@@ -13,7 +13,6 @@ from onnx import helper
 from intarsia.graph import Graph, Weight
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import elem_type_of, numpy_dtype
-from intarsia.graph.parts import ArrayTensor
 
 
 def fake_graph(
@@ -46,8 +45,7 @@ def fake_graph(
 
     def weight(name: str) -> Weight:
         dtype, shape = (dtypes or {}).get(name) or "float32", (shapes or {}).get(name) or (1,)
-        content = ArrayTensor(content=np.zeros(shape, numpy_dtype(dtype)))
-        return Weight(name=name, dtype=dtype, shape=shape, nbytes=content.content.nbytes, source=content)
+        return Weight.of(name, np.zeros(shape, numpy_dtype(dtype)))
 
     given = [name for name in made if name not in read] if outputs is None else outputs
     graph = helper.make_graph(

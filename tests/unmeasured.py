@@ -8,6 +8,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, Spin, engines
+from intarsia.driver.settings import DEFAULTS, CompileSettings
 from intarsia.graph import load_model
 from intarsia.graph.bind import ranges_of
 from intarsia.partitioning import Partition
@@ -26,13 +27,14 @@ from intarsia.runtime import (
 
 
 def unmeasured(
-    model: Any, target: Any = None, *, shapes: Any = None, threads: int | None = None, **_: Any
+    model: Any, target: Any = None, *, settings: CompileSettings = DEFAULTS, **options: Any
 ) -> CompiledModel:
     """Takes the arguments of `intarsia.compile`; the report says that nothing was measured."""
+    shapes, threads = (options.get(name, getattr(settings, name)) for name in ("shapes", "threads"))
     graph = load_model(model, shapes)
     chosen = leaves(present(engines(CompilationConfig.of(target), registry.usable(), stand_ins=True)))[0]
-    settings = RunSettings(threads=threads or thread_budget(), spin=Spin.NEVER)
-    plan = plan_of(graph, [Partition(target=chosen, nodes=tuple(node.id for node in graph.nodes))], settings)
+    run = RunSettings(threads=threads or thread_budget(), spin=Spin.NEVER)
+    plan = plan_of(graph, [Partition(target=chosen, nodes=tuple(node.id for node in graph.nodes))], run)
     path = Path(tempfile.mkdtemp()) / "unmeasured.intarsia"
     if ranges := ranges_of(shapes or {}):
         sizes = {name: range_.middle for name, range_ in ranges.items()}

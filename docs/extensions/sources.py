@@ -1,6 +1,6 @@
 """A link to a file of the repository leads to a page of the site that shows the file with numbered lines.
 
-Write such a link as it works in a checkout: ``[text](../src/intarsia/driver.py)``. A missing file is a warning, so the
+Write such a link as it works in a checkout: ``[text](../src/intarsia/errors.py)``. A missing file is a warning, so the
 build fails. A link to a folder leads to a list of its files.
 """
 

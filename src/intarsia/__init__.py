@@ -11,7 +11,7 @@ from intarsia.version import __version__
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
-    from intarsia.driver import build, compare, compile, partition
+    from intarsia.driver import CompileSettings, build, compare, compile, partition
     from intarsia.interop.session import InferenceSession
     from intarsia.interop.torch_compile import torch_backend
     from intarsia.partitioning import Partitioning
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "CompilationConfig",
+    "CompileSettings",
     "CompiledModel",
     "Constraint",
     "InferenceSession",
@@ -41,6 +42,7 @@ __all__ = [
 _HOME = {
     "Comparison": "intarsia.report.comparison",
     "CompilationConfig": "intarsia.config",
+    "CompileSettings": "intarsia.driver",
     "CompiledModel": "intarsia.runtime",
     "Constraint": "intarsia.devices",
     "InferenceSession": "intarsia.interop.session",

@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
-from intarsia.search.decision import decision
+from intarsia.search.decision import final_benchmark
 from intarsia.search.single import single_engine
 
 
@@ -15,5 +15,5 @@ def measure_little(patch: pytest.MonkeyPatch) -> None:
     """One setting of each engine, and the shortest paired benchmark."""
     effort = BenchmarkEffort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
     settings = single_engine._settings
-    patch.setattr(decision, "_effort", lambda budget_s: effort)
+    patch.setattr(final_benchmark, "_effort", lambda budget_s: effort)
     patch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))

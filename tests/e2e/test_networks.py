@@ -22,7 +22,7 @@ from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import Partition, Partitioning, dump_plan
 from intarsia.runtime.verify import deviation
-from intarsia.search.decision import decision
+from intarsia.search.decision import final_benchmark
 from intarsia.search.single import single_engine
 from intarsia.target import KINDS, Target
 from networks.probe import intermediate_of
@@ -60,7 +60,7 @@ def _little_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark."""
     effort = BenchmarkEffort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
     settings = single_engine._settings
-    monkeypatch.setattr(decision, "_effort", lambda budget_s: effort)
+    monkeypatch.setattr(final_benchmark, "_effort", lambda budget_s: effort)
     monkeypatch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))
 
 

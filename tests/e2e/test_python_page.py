@@ -48,7 +48,7 @@ def names(folder: Path) -> dict[str, Any]:
 def test_the_page_runs(names: dict[str, Any], folder: Path) -> None:
     assert names["session"].get_providers()[-1] == "CPUExecutionProvider"
     assert {each.suffix for each in (folder / "kept").iterdir()} == {".intarsia"}
-    assert len(blocks(with_torch=False)) == 5
+    assert len(blocks(with_torch=False)) == 6
 
 
 def test_the_part_about_torch_runs(names: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import intarsia
+from intarsia.driver import CompileSettings
 from intarsia.errors import ConfigError
 from intarsia.interop import compiled as module
 from intarsia.interop import torch_compile
@@ -89,9 +90,9 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The targets of each compile, none of which measures anything."""
     calls: list[Any] = []
 
-    def noted(source: Any, target: Any, **settings: Any) -> CompiledModel:
+    def noted(source: Any, target: Any, settings: CompileSettings) -> CompiledModel:
         calls.append(target)
-        return unmeasured(source, target, **settings)
+        return unmeasured(source, target, settings=settings)
 
     monkeypatch.setattr(module, "compile", noted)
     return calls
@@ -231,9 +232,15 @@ def test_layers_of_one_class_have_their_own_weights(compiles: list[Any]) -> None
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"budgt": 3}, "no option 'budgt'; did you mean 'budget'"), ({"zzz": 3}, "there are budget, cache")],
+    [
+        ({"budgt": 3}, "no setting 'budgt'; did you mean 'budget'"),
+        ({"zzz": 3}, "there are target, settings, cache, partition"),
+        ({"shapes": {"n": 1}}, "takes no shapes: each call tells its own"),
+        ({"settings": CompileSettings(constraints="c.yaml")}, "takes no constraints: PyTorch names the nodes"),
+        ({"max_error": 2}, "max_error=2: give a share between 0 and 1"),
+    ],
 )
-def test_an_unknown_option_is_refused(options: dict[str, Any], message: str) -> None:
+def test_an_unknown_option_is_refused(options: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         intarsia.torch_backend(torch.fx.GraphModule({}, torch.fx.Graph()), [], options=options)
     with pytest.raises(ConfigError, match="mode='max-autotune' is for PyTorch's own compiler"):

@@ -269,7 +269,7 @@ def test_a_bucket_whose_plan_fails_at_an_end_goes_to_the_other_engine(
                 return EndFault(place=1, error=MismatchError("wrong"), reason="answers wrongly at length=512")
         return None
 
-    monkeypatch.setattr(driver, "check_ends", found)
+    monkeypatch.setattr("intarsia.driver.buckets.check_ends", found)
     settings: dict[str, Any] = {"partition": "greedy", "budget": 0, "store": folder / "vm.sqlite", "threads": 1}
     shapes: dict[str, Any] = {"batch": 1, "length": f"1..{LONGEST}/64"}
     with intarsia.compile(encoder, f"openvino, {ORT}", shapes=shapes, **settings) as compiled:

@@ -22,6 +22,7 @@ ORDER = (
     "errors",
     "files",
     "forks",
+    "version",
     "numbers",
     "version",
     "disjoint_sets",
@@ -181,8 +182,6 @@ def _order_fault(inside: Path, each: Import) -> str | None:
     if not each.module.startswith("intarsia") or inside.parts == ("__init__.py",):
         return None
     wanted = each.module.removeprefix("intarsia").lstrip(".").split(".")[0]
-    if wanted == "__version__":
-        return None
     if wanted not in ORDER:
         return f"imports {each.module}, which is the public face and not a part"
     own = _folder(inside)

@@ -10,8 +10,9 @@ import pytest
 import intarsia
 
 PUBLIC = [
-    "Comparison", "CompilationConfig", "CompiledModel", "Constraint", "InferenceSession", "Partitioning", "Target",
-    "VirtualDevice", "__version__", "build", "compare", "compile", "errors", "load", "partition", "torch_backend",
+    "Comparison", "CompilationConfig", "CompileSettings", "CompiledModel", "Constraint", "InferenceSession",
+    "Partitioning", "Target", "VirtualDevice", "__version__", "build", "compare", "compile", "errors", "load",
+    "partition", "torch_backend",
 ]  # fmt: skip
 HEAVY = [
     "MNN", "_tools", "ncnn", "numpy", "onnx", "onnx_ir", "onnxruntime", "onnxscript", "openvino", "openvino_telemetry",

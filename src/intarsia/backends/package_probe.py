@@ -17,7 +17,7 @@ def installed(
     version: Callable[[], str] | None = None,
     devices: tuple[str, ...] = ("cpu",),
 ) -> Availability:
-    """Its version if it is here, else the extra that installs it.
+    """Whether a package is installed, with its version, or the extra that installs it.
 
     Args:
         package: Its name in the registry of packages.

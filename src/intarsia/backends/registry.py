@@ -1,4 +1,4 @@
-"""Which engines there are. Finding, listing and probing them loads none."""
+"""Finds the engines: ours and those of plug-ins. Listing and probing them loads none."""
 
 from __future__ import annotations
 

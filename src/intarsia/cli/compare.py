@@ -6,25 +6,27 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from intarsia.cli.comparison import print_comparison, print_judgement
 from intarsia.cli.console import began, print_json, print_text, progress_line
 from intarsia.cli.machine import MachineCommand
-from intarsia.cli.options import FILE, json_option, long_option, measuring_options, with_options
+from intarsia.cli.options import FILE, json_option, long_option, setting_options, with_options
 from intarsia.files import check_place, replace_file, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from intarsia.config import CompilationConfig
+    from intarsia.driver.settings import AnyPath, CompileOptions
     from intarsia.report.limits import Limit
 
 
 @click.command(cls=MachineCommand, short_help="Time every engine on a model.")
 @click.argument("model", type=FILE)
-@with_options(*measuring_options)
+@with_options(*setting_options)
 @click.option("--save", metavar="FILE", type=FILE, help="Write the comparison, as --json prints it.")
 @click.option("--baseline", metavar="FILE", type=FILE, help="A saved comparison to hold this one against.")
 @click.option(
@@ -43,13 +45,13 @@ def compare(
     context: click.Context,
     /,
     model: Path,
-    shapes: tuple[tuple[str, Any], ...],
+    target: CompilationConfig | None,
     save: Path | None,
     baseline: Path | None,
     limits: tuple[str, ...],
     as_json: bool,
     verbose: bool,
-    **settings: Any,
+    **options: Unpack[CompileOptions],
 ) -> None:
     """Time MODEL on every engine, each with its best options, and recommend one.
 
@@ -65,10 +67,9 @@ def compare(
     from intarsia.report.baseline import judge
 
     is_dated = save is not None or bool(limits)
-    with _store(settings.pop("store"), is_fresh=is_dated) as store, progress_line() as progress:
-        report = measure(
-            model, shapes=dict(shapes) or None, store=store, progress=progress, began=began(), **settings
-        ).json()
+    with _store(options["store"], is_fresh=is_dated) as store, progress_line() as progress:
+        options["store"] = store
+        report = measure(model, target, progress=progress, began=began(), **options).json()
     if save is not None:
         replace_file(save, (json.dumps(report, indent=2, allow_nan=False) + "\n").encode())
     judgement = judge(report, then, wanted)
@@ -82,7 +83,7 @@ def compare(
 
 
 @contextmanager
-def _store(named: Path | None, *, is_fresh: bool) -> Iterator[Path | None]:
+def _store(named: AnyPath | None, *, is_fresh: bool) -> Iterator[AnyPath | None]:
     """The store that was named. What is held against another day is measured today, so it begins with an empty one."""
     if named is not None or not is_fresh:
         yield named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -17,7 +17,8 @@ from intarsia.errors import ArtifactError, Interrupted, MissingStageError
 from intarsia.files import check_place, replace_file
 
 if TYPE_CHECKING:
-    from intarsia.driver import Strategy
+    from intarsia.config import CompilationConfig
+    from intarsia.driver import CompileOptions
 
 SUFFIX = ".intarsia"
 PLAN_SUFFIX = ".plan.yaml"
@@ -32,28 +33,19 @@ PLAN_SUFFIX = ".plan.yaml"
 @long_option
 def compile_(
     model: Path,
-    partition: Strategy | None,
-    plan: Path | None,
+    target: CompilationConfig | None,
     output: Path | None,
-    shapes: tuple[tuple[str, Any], ...],
     as_json: bool,
     verbose: bool,
-    **settings: Any,
+    **options: Unpack[CompileOptions],
 ) -> None:
     """Measure which engine is best for which part of MODEL, and write the artifact that runs it."""
     out = _destination(model, output)
     from intarsia.driver import compile
 
     with _best_kept(out), _plan_kept(out.with_suffix(PLAN_SUFFIX)), progress_line() as progress:
-        compiled = compile(
-            model,
-            partition=partition or ("manual" if plan else "collage"),
-            plan=plan,
-            shapes=dict(shapes) or None,
-            progress=progress,
-            began=began(),
-            **settings,
-        )
+        options["partition"] = options["partition"] or ("manual" if options["plan"] else "collage")
+        compiled = compile(model, target, progress=progress, began=began(), **options)
     with compiled:
         compiled.save(out)
         report = {**compiled.report, "artifact": str(out)}

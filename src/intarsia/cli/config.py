@@ -55,5 +55,5 @@ def _settings(context: click.Context, machine: Machine) -> Iterator[dict[str, st
         parameter = str(flags[name].name)
         value, source = context.params[parameter], context.get_parameter_source(parameter)
         if value not in (None, ()):
-            text = ",".join(f"{key}={item}" for key, item in value) if isinstance(value, tuple) else str(value)
+            text = ",".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
             yield {"name": name, "value": text, "by": said.get(source, "").format(name) if source else ""}

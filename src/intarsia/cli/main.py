@@ -50,11 +50,11 @@ _COLUMN = 10
 class Verbs(click.Group):
     """A group that ends every failure in one message on stderr and the error's own exit code."""
 
-    def main(self, args: Sequence[str] | None = None, **settings: Any) -> Any:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run a verb and leave the process, as `click.Command.main` does in its standalone mode."""
         arguments = list(sys.argv[1:] if args is None else args)
         try:
-            code = super().main(arguments, **(settings | {"standalone_mode": False}))
+            code = super().main(arguments, **(extra | {"standalone_mode": False}))
         except UnreadError:
             code = UNREAD
         except (Exception, click.Abort) as error:

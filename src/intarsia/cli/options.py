@@ -173,7 +173,10 @@ store_option = click.option(
     type=FILE,
     help="Record store of measurements. [default: one in the user's cache folder]",
 )
-measuring_options = (
+seed_option = click.option(
+    "--seed", metavar="N", type=SEED, default=0, show_default=True, help="For inputs and search."
+)
+setting_options = (
     *machine_options,
     click.option(
         "--threads",
@@ -201,31 +204,21 @@ measuring_options = (
         "shapes",
         type=SHAPE,
         multiple=True,
+        callback=lambda _, __, pairs: dict(pairs) or None,
         help="Bind an input's shape, or a symbolic dimension to a size or a range.",
     ),
     click.option(
         "--max-error",
         type=Share(),
         metavar="E",
-        help="Error that outputs may have, as a share of their length; allows 8 bits. [default: fp32 only]",
+        help="Largest error that outputs may have, as a share of their length; allows reduced precision. "
+        "[default: fp32 only]",
     ),
     click.option(
         "--strict",
         is_flag=True,
         help="Refuse a model that no engine could be shown to answer rightly. [default: ship the best, and say so]",
     ),
-)
-seed_option = click.option(
-    "--seed", metavar="N", type=SEED, default=0, show_default=True, help="For inputs and search."
-)
-search_options = (
-    *measuring_options,
-    click.option(
-        "--partition",
-        type=click.Choice(["single", "greedy", "collage", "manual"]),
-        help="How to divide the model. [default: collage, or manual with --plan]",
-    ),
-    click.option("--plan", metavar="FILE", type=FILE, help="Plan file that --partition manual replays."),
     click.option("--constraints", metavar="FILE", type=FILE, help="File that says what runs on which device."),
     click.option(
         "--custom-ops",
@@ -235,6 +228,16 @@ search_options = (
         help="Library that brings operators of its own to ONNX Runtime.",
     ),
     seed_option,
+)
+"""Every setting of a compile but for how the model is divided; `search_options` has that too."""
+search_options = (
+    *setting_options,
+    click.option(
+        "--partition",
+        type=click.Choice(["single", "greedy", "collage", "manual"]),
+        help="How to divide the model. [default: collage, or manual with --plan]",
+    ),
+    click.option("--plan", metavar="FILE", type=FILE, help="Plan file that --partition manual replays."),
 )
 
 

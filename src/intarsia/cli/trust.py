@@ -49,12 +49,12 @@ def trust_options(verb: Verb) -> Verb:
         no_machine_code: bool,
         trusted: bool,
         signed_by: tuple[Any, ...],
-        **settings: Any,
+        **others: Any,
     ) -> Any:
         from intarsia.runtime.artifact.trust import Trust
 
         trust = Trust.of(allow, machine_code=not no_machine_code, signed_by=signed_by, trusted=trusted)
-        return verb(*arguments, trust=trust, **settings)
+        return verb(*arguments, trust=trust, **others)
 
     return with_options(*_CODE, _SIGNED_BY)(trusting)  # type: ignore[return-value] # as click's own decorators
 
@@ -63,10 +63,10 @@ def reading_options(verb: Verb) -> Verb:
     """The flag of a verb that only shows an artifact; it is called with ``trust`` too."""
 
     @wraps(verb)
-    def trusting(*arguments: Any, signed_by: tuple[Any, ...], **settings: Any) -> Any:
+    def trusting(*arguments: Any, signed_by: tuple[Any, ...], **others: Any) -> Any:
         from intarsia.runtime.artifact.trust import Trust
 
-        return verb(*arguments, trust=Trust.of(signed_by=signed_by, is_read=True), **settings)
+        return verb(*arguments, trust=Trust.of(signed_by=signed_by, is_read=True), **others)
 
     return with_options(_SIGNED_BY)(trusting)  # type: ignore[return-value] # as above
 

@@ -7,28 +7,29 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from intarsia.cli.console import Stopped, began, print_json, print_remark, print_table, progress_line
 from intarsia.cli.machine import MachineCommand
-from intarsia.cli.options import FILE, json_option, measuring_options, seed_option, verbose_option, with_options
+from intarsia.cli.options import FILE, json_option, setting_options, verbose_option, with_options
 from intarsia.errors import IntarsiaError
 from intarsia.files import check_place
 from intarsia.report.reasons import NOTHING, ms
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
+    from intarsia.config import CompilationConfig
     from intarsia.cost.records.store import Store
+    from intarsia.driver import CompileOptions
 
 Json = dict[str, Any]
 
 
 @click.command(cls=MachineCommand, short_help="Measure models into the record store.")
 @click.argument("models", metavar="[MODEL]...", type=FILE, nargs=-1)
-@with_options(*measuring_options)
-@seed_option
+@with_options(*setting_options)
 @click.option("--import", "source", metavar="FILE", type=FILE, help="First add the records of a file.")
 @click.option("--export", "destination", metavar="FILE", type=FILE, help="At the end write all records to a file.")
 @click.option("--list", "is_listed", is_flag=True, help="At the end list the records by machine and model.")
@@ -41,14 +42,14 @@ def tune(
     context: click.Context,
     /,
     models: tuple[Path, ...],
-    store: Path | None,
+    target: CompilationConfig | None,
     source: Path | None,
     destination: Path | None,
     is_listed: bool,
     clear: bool,
     yes: bool,
     as_json: bool,
-    **settings: Any,
+    **options: Unpack[CompileOptions],
 ) -> None:
     """Measure MODELs into the record store, from which compile then plans without measuring. No artifact is written.
 
@@ -63,7 +64,8 @@ def tune(
     from intarsia.cost.records.records_file import export_records, import_records
     from intarsia.cost.records.store import open_store
 
-    records = open_store(store)
+    records = open_store(options["store"])
+    options["store"] = records.path
     report: Json = {"store": str(records.path)}
     if clear:
         report["removed"] = _cleared(records, models, asks=not yes)
@@ -72,7 +74,7 @@ def tune(
         report |= {"added": imported.added, "left_out": imported.left_out}
         if imported.left_out:
             print_remark(f"{counted(imported.left_out, 'line')} of {source} left out: {imported.first}")
-    failures = _tuned(report, models, {**_named(settings), "store": records.path}) if models else []
+    failures = _tuned(report, models, target, options) if models else []
     if destination is not None:
         exported = export_records(records, destination)
         report["exported"] = exported.written
@@ -87,13 +89,6 @@ def tune(
         raise failures[0]
 
 
-def _named(settings: Mapping[str, Any]) -> Json:
-    """The settings as the driver takes them."""
-    return {name: value for name, value in settings.items() if name != "shapes"} | {
-        "shapes": dict(settings["shapes"]) or None
-    }
-
-
 def _cleared(records: Store, models: Sequence[Path], *, asks: bool) -> int:
     what = (
         f"the records made for {', '.join(map(str, models))}"
@@ -106,7 +101,9 @@ def _cleared(records: Store, models: Sequence[Path], *, asks: bool) -> int:
     return records.clear([name for model in models for name in (str(model.resolve()), model.name)] if models else None)
 
 
-def _tuned(report: Json, models: Sequence[Path], settings: Json) -> list[IntarsiaError]:
+def _tuned(
+    report: Json, models: Sequence[Path], target: CompilationConfig | None, options: CompileOptions
+) -> list[IntarsiaError]:
     """Measure, and note what came of each model; the errors are told at the end."""
     from intarsia.driver import tune as measure
 
@@ -115,9 +112,8 @@ def _tuned(report: Json, models: Sequence[Path], settings: Json) -> list[Intarsi
     failures = []
     try:
         with progress_line() as progress:
-            for model, found in zip(
-                models, measure(models, progress=progress, began=began(), **settings), strict=False
-            ):
+            results = measure(models, target, progress=progress, began=began(), **options)
+            for model, found in zip(models, results, strict=False):
                 if isinstance(found, IntarsiaError):
                     failures.append(found)
                 rows.append({"model": str(model)} | _row(found))

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
 from intarsia.spec import Kind, ListOf, Placed, Spec
+from intarsia.spec.containers import NestedType
 from intarsia.spec.problems import Where
-from intarsia.spec.syntax import Piece, layer, print_container
-from intarsia.spec.types import MOST_SPECS, OptionType, Reader, Value
+from intarsia.spec.syntax import Piece, layer
+from intarsia.spec.types import Reader, Value
 from intarsia.target import TAGS, Target
 
 CONFIG = "config"
@@ -95,15 +96,10 @@ def _nested(form: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ElementOf(OptionType):
+class ElementOf(NestedType):
     """A target, which may have a device index (``opencl:1``), or a nested configuration."""
 
-    most: ClassVar[int | None] = MOST_SPECS
-
-    @property
-    def label(self) -> str:
-        """The type in words."""
-        return "target or config"
+    label: ClassVar[str] = "target or config"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         """The element written here, or ``None`` after noting why there is none."""
@@ -114,14 +110,6 @@ class ElementOf(OptionType):
         """The element given here, or ``None`` after noting why there is none."""
         level = _nested(data)
         return reader.nested_data(level, data, where.deeper(), in_list=level == "target")
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        """What `from_text` reads as this element; ``inside`` a list or map, commas need quotes."""
-        return print_container(value.text(tags=tags), inside=inside)
-
-    def data(self, value: Value) -> Value:
-        """Pure JSON that `from_data` reads as this element."""
-        return value.export()
 
     def split(self, piece: Piece, reader: Reader) -> list[Piece]:
         """The elements of a priority list."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from intarsia.config.elements import CONFIG, DEPLOYMENT, ELEMENTS, level_of
 from intarsia.errors import SpecError
 from intarsia.spec import Level, Placed, Spec
+from intarsia.spec.containers import NestedType
 from intarsia.spec.data_files import read_data
 from intarsia.spec.problems import Where
 from intarsia.spec.reader import SpecReader, load_json
-from intarsia.spec.syntax import Piece, layer, print_container
-from intarsia.spec.types import OptionType, Reader, Value
+from intarsia.spec.syntax import Piece, layer
+from intarsia.spec.types import Reader, Value
 from intarsia.target import DEVICE_TYPES, read_priority_list
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
@@ -46,13 +47,10 @@ def file_form(path: Path) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigOf(OptionType):
+class ConfigOf(NestedType):
     """A configuration in any form that `CompilationConfig.of` takes, files aside."""
 
-    @property
-    def label(self) -> str:
-        """The type in words."""
-        return CONFIG
+    label: ClassVar[str] = CONFIG
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         """The configuration written here, or ``None`` after noting why there is none."""
@@ -84,14 +82,6 @@ class ConfigOf(OptionType):
         if isinstance(data, list | tuple):
             return _around(ELEMENTS.from_data(data, where.field("targets"), reader), where, reader)
         return _around([_alone(reader).nested_data("target", data, where, in_list=True)], where, reader)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        """What `from_text` reads as this configuration; ``inside`` a list or map, commas need quotes."""
-        return print_container(value.text(tags=tags), inside=inside)
-
-    def data(self, value: Value) -> Value:
-        """Pure JSON that `from_data` reads as this configuration."""
-        return value.export()
 
 
 def _around(elements: Sequence[Value] | None, where: Where, reader: Reader) -> Value:

@@ -1,4 +1,4 @@
-"""Device planning: which node runs on which device, what is copied where, and why two wishes cannot both hold.
+"""Device planning: which node runs on which device, what is copied where, and why two constraints cannot both hold.
 
 It comes before partitioning, which respects it. Pure graph algebra: no engine and no ONNX library is needed here.
 """

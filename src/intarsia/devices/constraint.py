@@ -1,4 +1,4 @@
-"""`Constraint`: one wish about where something runs, with who wished it. What follows from it is planned elsewhere."""
+"""`Constraint`: one rule about where something runs, and where that rule was written."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Subject(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """A wish that something be on a device. Usually made by `node`, `value`, `inputs` or `outputs`.
+    """Something must be on a device. Usually made by `node`, `value`, `inputs` or `outputs`.
 
-    Wishes reach what computes the subject (``constrain_body``), what reads it (``constrain_result``), or both, in
-    which case no copy can stand between. One that reaches neither imposes nothing, but allows a copy.
+    It reaches what computes the subject (``constrain_body``), what reads it (``constrain_result``), or both, in which
+    case no copy can stand between. One that reaches neither puts nothing anywhere, but allows a copy.
 
     Attributes:
         subject: What kind of thing is meant.
         name: Which one; of inputs and outputs, empty for all of them.
         device: A label of the machine, text that `VirtualDevice.of` reads, or a device of which parts may be free.
-        source: Where the wish was written, for messages.
+        source: Where the constraint was written, for messages.
         constrain_body: Whether what computes it is on the device.
         constrain_result: Whether what reads it is on the device.
     """

@@ -1,4 +1,4 @@
-"""Which places share a device: a union-find whose sets carry a device, and the story of two wishes that clash."""
+"""Which places share a device: a union-find whose sets carry a device; and why two constraints are in conflict."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Pin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A tie that failed, or, if it has one, a pin.
+    """Two places that cannot share a device; or, with a pin, a place that cannot be on its device.
 
     Attributes:
         first: One place.
-        second: The other; of a pin, the same.
-        why: What would bind them.
-        pin: The pin.
+        second: The other; the same if it is a pin that failed.
+        why: Why they have to share a device.
+        pin: The pin that failed.
     """
 
     first: int
@@ -54,7 +54,7 @@ class ConflictPath:
     Attributes:
         first: One pin.
         second: The other.
-        path: The steps: what binds, and the place it leads to. Empty where both pin one place.
+        path: Steps: why two places share a device, and the next place. Empty where both pin one place.
     """
 
     first: Pin
@@ -63,7 +63,7 @@ class ConflictPath:
 
 
 class DeviceUnification:
-    """Places by number. Two that are tied are on one device, which is the join of all that was pinned to either."""
+    """Places by number, in sets that share a device: the join of the devices of all pins in the set."""
 
     def __init__(self, count: int) -> None:
         self._sets = DisjointSets(count)
@@ -96,7 +96,7 @@ class DeviceUnification:
         Args:
             first: One place.
             second: The other.
-            why: What binds them, as messages write it between the two.
+            why: Why they share a device, as messages write it between the two.
         """
         keep, gone = self._sets.find(first), self._sets.find(second)
         if keep == gone:
@@ -115,7 +115,7 @@ class DeviceUnification:
         return True
 
     def explain(self, conflict: Conflict) -> ConflictPath:
-        """Why a tie or a pin failed."""
+        """The two pins that are in conflict, and the path between them."""
         old = self.pins(conflict.first)
         new = self.pins(conflict.second) if conflict.pin is None else [conflict.pin]
         start, end = next(pair for pair in product(old, new) if pair[0].device.join(pair[1].device) is None)
@@ -143,19 +143,15 @@ class DeviceUnification:
         return steps[::-1]
 
 
-def told(found: ConflictPath, name: Callable[[int], str]) -> str:
-    """A clash as a message: both constraints, and what lies between."""
-    lines = [
-        "two device constraints cannot both hold:",
-        f"  {found.first.constraint}",
-        f"  {found.second.constraint}",
-    ]
+def conflict_text(found: ConflictPath, name: Callable[[int], str]) -> str:
+    """The message for a conflict: both constraints, and the path between them."""
+    lines = ["two device constraints cannot both hold:", f"  {found.first.constraint}", f"  {found.second.constraint}"]
     if found.path:
-        shown = [f"{why} {name(place)}" for why, place in found.path]
-        if len(shown) > SHOWN:
+        steps = [f"{why} {name(place)}" for why, place in found.path]
+        if len(steps) > SHOWN:
             half = SHOWN // 2
-            shown = [*shown[:half], f"… {len(shown) - SHOWN} more …", *shown[-half:]]
-        lines.append(f"  no copy can be made on the path between them: {' '.join([name(found.first.place), *shown])}")
+            steps = [*steps[:half], f"… {len(steps) - SHOWN} more …", *steps[-half:]]
+        lines.append(f"  no copy can be made on the path between them: {' '.join([name(found.first.place), *steps])}")
     else:
         lines.append(f"  both are about {name(found.first.place)}")
     lines.append("change one of them, or leave it out")

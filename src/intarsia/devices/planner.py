@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.devices.constraint import Constraint
-from intarsia.devices.device_unification import Conflict, DeviceUnification, told
+from intarsia.devices.device_unification import Conflict, DeviceUnification, conflict_text
 from intarsia.devices.labels import complete
 from intarsia.devices.places import Places
 from intarsia.devices.plan import Copy, DevicePlan
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from intarsia.target import VirtualDevice
 
 SHOWN = 5
-"""How many clashes a message explains before it only counts."""
+"""How many conflicts a message explains before it only counts."""
 
 
 def is_copyable(value: Value) -> bool:
@@ -69,7 +69,7 @@ def plan_devices(
     ]
     unification = DeviceUnification(places.count)
     conflicts = list(_settle(unification, places, resolved, couplings, together))
-    problems += (told(unification.explain(conflict), places.name) for conflict in conflicts[:SHOWN])
+    problems += (conflict_text(unification.explain(conflict), places.name) for conflict in conflicts[:SHOWN])
     if problems:
         more = [f"and {len(conflicts) - SHOWN} more conflicts"] if len(conflicts) > SHOWN else []
         raise ConfigError("\n".join([*problems, *more]))
@@ -84,7 +84,7 @@ def _settle(
     couplings: Iterable[tuple[Value, Coupling]],
     together: Iterable[Collection[str]],
 ) -> Iterator[Conflict]:
-    """What must hold; yields each clash."""
+    """What must hold; yields each conflict."""
     for pin in resolved.pins:
         if not unification.pin(pin):
             yield Conflict(first=pin.place, second=pin.place, pin=pin)

@@ -25,7 +25,7 @@ class Coupling(Enum):
     """What holds between where a value comes from and where it is read."""
 
     ONE = auto()
-    """One device, or the constraints clash."""
+    """One device, or the constraints are in conflict."""
     FLOW = auto()
     """One device where that is possible, else a copy."""
     TRY = auto()
@@ -75,7 +75,7 @@ def resolve_constraints(
     def looked_up(name: str | VirtualDevice) -> VirtualDevice:
         device = resolve(config, name)
         if device.device is not None:
-            complete(config, device)  # to find here, where we know who wished it, that there is none
+            complete(config, device)  # raises here, where the message can name the constraint
         return device
 
     for each in constraints:

@@ -1,4 +1,4 @@
-"""Are a bucket's least and largest sizes right as well? It was measured and checked in between."""
+"""Runs an artifact at the least and the largest size of each bucket, which was measured and checked in between."""
 
 from __future__ import annotations
 

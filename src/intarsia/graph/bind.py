@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import onnx_ir as ir
@@ -11,6 +10,7 @@ import onnx_ir as ir
 from intarsia.errors import ConfigError, ModelError
 from intarsia.graph.ranges import SizeRange
 from intarsia.numbers import shown, whole
+from intarsia.spec.problems import nearest
 from intarsia.wording import counted
 
 Shapes = Mapping[str, tuple[int, ...] | int | str | SizeRange]
@@ -88,9 +88,8 @@ def _check_names(
     for kind, given, known in (("input", whole, list(inputs)), ("dimension", dims, named)):
         for name in given:
             if name not in known:
-                nearest = get_close_matches(name, known, n=1)
-                has = f"did you mean {nearest[0]!r}?" if nearest else f"it has {', '.join(known) or 'none'}"
-                raise ModelError(f"a shape is given for {name!r}, but the model has no such {kind}; {has}")
+                hint = nearest(name, known, f"it has {', '.join(known) or 'none'}")
+                raise ModelError(f"a shape is given for {name!r}, but the model has no such {kind}{hint}")
     for name, size in (*dims.items(), *((name, min(shape, default=0)) for name, shape in whole.items())):
         if size < 0:
             raise ModelError(f"the shape given for {name!r} has the negative dimension {size}")

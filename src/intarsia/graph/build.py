@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -53,6 +53,15 @@ def nested_graphs(attribute: onnx.AttributeProto) -> tuple[onnx.GraphProto, ...]
     if attribute.type == onnx.AttributeProto.GRAPH:
         return (attribute.g,)
     return tuple(attribute.graphs)
+
+
+def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """The nodes, and those of graphs inside of them, at every depth."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for inner in nested_graphs(attribute):
+                yield from all_nodes(inner.node)
 
 
 def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

@@ -1,4 +1,4 @@
-"""Operators that ONNX does not define: what comes out of them, only an engine that knows them can tell."""
+"""Finds the results of custom operators: those that ONNX does not define, whose types only some engines know."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def custom_op_values(graph: Graph) -> tuple[str, ...]:
-    """What such operators compute, in the graph's order."""
+    """Names of the values that custom operators compute, in the graph's order."""
     custom = (node for node in graph.nodes if not defs.has(node.op_type, node.domain))
     return tuple(name for node in custom for name in node.outputs if name)
 
 
 def unknown_values(graph: Graph) -> tuple[str, ...]:
-    """What operators compute that neither ONNX defines nor the evaluator knows, in the graph's order."""
+    """Of `custom_op_values` those that the reference evaluator cannot compute either."""
     known = {(op.op_domain, op.__name__) for op in CONTRIB_OPS}
-    told = {name for node in graph.nodes if (node.domain, node.op_type) in known for name in node.outputs}
-    return tuple(name for name in custom_op_values(graph) if name not in told)
+    computed = {name for node in graph.nodes if (node.domain, node.op_type) in known for name in node.outputs}
+    return tuple(name for name in custom_op_values(graph) if name not in computed)

@@ -1,4 +1,4 @@
-"""Which inputs number the rows of a table, so that they can be drawn among those that are there."""
+"""Finds inputs that are row numbers of a table, so that random inputs stay within the table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PASSING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
 
 def table_rows(graph: Graph) -> dict[str, int]:
-    """By name of the value: how many rows the smallest table has that it is looked up in."""
+    """For each value that numbers rows: how many rows the smallest table has that it is used with."""
     rows: dict[str, int] = {}
     for node in reversed(graph.nodes):
         if node.domain != "" or not node.inputs:

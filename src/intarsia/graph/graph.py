@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from intarsia.errors import PlanError
 from intarsia.graph.parts import Node, Value, Weight
+from intarsia.spec.problems import nearest
 
 SIZES_KEY = "intarsia.sizes"
 """The entry of a graph's metadata that holds `Graph.sizes`, as JSON with sorted keys."""
@@ -55,9 +55,7 @@ class Graph:
         """
         index = self.position.get(id_)
         if index is None:
-            nearest = get_close_matches(id_, self.position, n=1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-            raise PlanError(f"the graph has no node {id_!r}{hint}")
+            raise PlanError(f"the graph has no node {id_!r}{nearest(id_, self.position)}")
         return self.nodes[index]
 
     @property

@@ -1,4 +1,4 @@
-"""What the graph libraries raise for a model that they cannot place, and the line of it that says why."""
+"""The errors that the graph libraries raise for a model they cannot handle, and the line that says why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 400
 
 
 def root_of(error: BaseException) -> str:
-    """What an error says that began it: around that, onnx_ir tells each call with all that it was given."""
+    """The message of the first error in a chain: those around it only list onnx_ir's calls."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = str(error).strip().splitlines()

@@ -1,6 +1,6 @@
-"""Operators written as others that give the same values, for engines that compute only those others rightly.
+"""Writes operators as others that give the same values, for engines that compute only those others correctly.
 
-Which nodes an engine wants written so is its own business.
+The backend of such an engine says which nodes it needs written so.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Rewrite:
 
     def add(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
         """One more node, and the name of its output."""
-        output = f"{self.node.outputs[0]}/respelled/{len(self.nodes)}"
+        output = f"{self.node.outputs[0]}/legalised/{len(self.nodes)}"
         self.nodes.append(helper.make_node(op_type, inputs, [output], **attributes))
         return output
 

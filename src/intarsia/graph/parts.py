@@ -108,6 +108,17 @@ class Weight:
     nbytes: int
     source: Tensor = field(repr=False, compare=False)
 
+    @classmethod
+    def of(cls, name: str, array: np.ndarray) -> Weight:
+        """A weight with this content, in memory."""
+        return cls(
+            name=name,
+            dtype=array.dtype.name,
+            shape=array.shape,
+            nbytes=array.nbytes,
+            source=ArrayTensor(content=array),
+        )
+
     def array(self) -> np.ndarray:
         """The content. All users share it, so never write to it, though the array may be writeable."""
         array: np.ndarray = self.source.numpy()

@@ -1,4 +1,4 @@
-"""Keeps a normalised graph on disk: one small structure, and one file of raw weights that is mapped when it is opened.
+"""Keeps a normalised graph on disk: a small structure, and a file of raw weights that is mapped into memory.
 
 The two files together are an ordinary ONNX model with external data, but opening one here repeats no normalisation.
 """

@@ -12,6 +12,7 @@ import onnx
 
 from intarsia.errors import ModelError
 from intarsia.graph import export
+from intarsia.graph.build import all_nodes
 from intarsia.graph.graph import Graph
 from intarsia.graph.legalise import legalise
 from intarsia.graph.normalisation.opset import lowered
@@ -121,7 +122,7 @@ class SubModel:
         """
         graph = self.graph
         proto = onnx.ModelProto(ir_version=ir_version, producer_name="intarsia")
-        used = _domains(node.proto for node in self.nodes)
+        used = {node.domain for node in all_nodes(node.proto for node in self.nodes)}
         for domain, version in graph.opsets.items():
             if domain in used or domain == "":
                 number = opset if domain == "" and opset is not None else version
@@ -181,14 +182,3 @@ def _read(graph: Graph, nodes: Iterable[Node], members: Collection[int]) -> tupl
 def value_info(value: Value) -> onnx.ValueInfoProto:
     """A value's name and type as ONNX writes them."""
     return onnx.ValueInfoProto(name=value.name, type=value.type_proto)
-
-
-def _domains(nodes: Iterable[onnx.NodeProto]) -> set[str]:
-    """Operator domains in use, nested graphs included."""
-    found = set()
-    for node in nodes:
-        found.add(node.domain)
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                found |= _domains(graph.node)
-    return found

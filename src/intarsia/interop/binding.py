@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from intarsia.interop.refusal import refuse_absent
 from intarsia.interop.values import ElementType, OrtValue, array_at, check_device, fill
 
-if TYPE_CHECKING:
-    from intarsia.interop.session import InferenceSession
+
+class Session(Protocol):
+    """What a binding asks of its session."""
+
+    def check_input(self, name: str) -> None:
+        """Refuse a name that no input has."""
+
+    def check_output(self, name: str) -> None:
+        """Refuse a name that no output has."""
 
 
 class IOBinding:
     """What a session reads and where it leaves what it computes.
 
-    Inputs are read where they lie. A result is copied into the room that was bound for it; without any, it is handed
+    Inputs are read where they lie. A result is copied into the buffer that was bound for it; without one, it is handed
     out as the engine wrote it.
     """
 
-    def __init__(self, session: InferenceSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
         self._inputs: dict[str, Any] = {}
-        self._rooms: dict[str, np.ndarray | None] = {}
+        self._buffers: dict[str, np.ndarray | None] = {}
         self._results: dict[str, np.ndarray] = {}
 
     @property
@@ -74,27 +81,27 @@ class IOBinding:
         """
         check_device(device_type, device_id)
         self._session.check_output(name)
-        self._rooms[name] = None if not buffer_ptr else array_at(buffer_ptr, shape or (), element_type)
+        self._buffers[name] = None if not buffer_ptr else array_at(buffer_ptr, shape or (), element_type)
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """Leave an output in a value."""
         self._session.check_output(name)
-        self._rooms[name] = ortvalue.numpy()
+        self._buffers[name] = ortvalue.numpy()
 
     def take(self, results: Mapping[str, np.ndarray]) -> None:
         """Leave what a run computed where it is wanted.
 
         Raises:
-            FeedError: A room is of another shape or type than the result.
+            FeedError: A buffer is of another shape or type than the result.
         """
-        for name, room in self._rooms.items():
-            if room is not None:
-                fill(room, results[name])
-            self._results[name] = results[name] if room is None else room
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                fill(buffer, results[name])
+            self._results[name] = results[name] if buffer is None else buffer
 
     def get_outputs(self) -> list[OrtValue]:
         """The bound outputs of the last run, in the order they were bound."""
-        return [OrtValue(self._results[name]) for name in self._rooms if name in self._results]
+        return [OrtValue(self._results[name]) for name in self._buffers if name in self._results]
 
     def copy_outputs_to_cpu(self) -> list[np.ndarray]:
         """Copies of the bound outputs of the last run."""
@@ -112,7 +119,7 @@ class IOBinding:
 
     def clear_binding_outputs(self) -> None:
         """Forget what is bound to the outputs, and the results."""
-        self._rooms.clear()
+        self._buffers.clear()
         self._results.clear()
 
     def __getattr__(self, name: str) -> Any:

@@ -76,7 +76,7 @@ class NotFound(Exception):
 
 
 class ModelLoadCanceled(Exception):
-    """Loading was given up."""
+    """Loading was cancelled."""
 
 
 class ModelRequiresCompilation(Exception):

@@ -8,18 +8,17 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from intarsia.config import CompilationConfig
-from intarsia.driver import Strategy
+from intarsia.driver.settings import CompileOptions, CompileSettings, settings_of, stated_of
 from intarsia.errors import ConfigError, FeedError, IntarsiaError
-from intarsia.graph.bind import Shapes, stated_shapes
 from intarsia.graph.reading.interface import interface_of
 from intarsia.graph.store import structure
 from intarsia.interop.binding import IOBinding
-from intarsia.interop.compiled import BUDGET_S, Settings, compiled
+from intarsia.interop.compiled import DEFAULTS, Cache, compiled
 from intarsia.interop.failures import as_theirs
 from intarsia.interop.nodes import ModelMetadata, NodeArg, metadata_of, node_args
 from intarsia.interop.options import RunOptions, SessionOptions, check_session_options
@@ -65,16 +64,13 @@ class InferenceSession:
         *,
         enable_fallback: bool = True,
         target: Any = None,
-        budget: float = BUDGET_S,
-        partition: Strategy = "collage",
-        shapes: Shapes | None = None,
-        store: str | os.PathLike[str] | None = None,
-        cache: str | os.PathLike[str] | bool | None = None,
-        strict: bool = False,
+        settings: CompileSettings | None = None,
+        cache: Cache = None,
         allow: AnyPath | Iterable[AnyPath] = (),
         machine_code: bool = True,
         signed_by: AnyPath | Iterable[AnyPath] = (),
         trusted: bool = False,
+        **compile_options: Unpack[CompileOptions],
     ) -> None:
         """Compile the model, or find it compiled.
 
@@ -85,16 +81,13 @@ class InferenceSession:
             provider_options: Options for each of the providers.
             enable_fallback: Without effect: nothing falls back in silence.
             target: Any target or configuration, in place of providers.
-            budget: Seconds that compiling may take.
-            partition: As `intarsia.compile` has it.
-            shapes: Sizes or ranges (``"1..512"``) of symbolic dimensions, and whole shapes by input.
-            store: The record store; one in the user's cache folder if left out.
+            settings: How the model is compiled, as `intarsia.compile` takes it; within 20 seconds if left out.
             cache: The folder of compiled models; one in the user's cache folder if left out, none for ``False``.
-            strict: Refuse a model that no engine could be shown to answer rightly; else the best one runs it.
             allow: Of an artifact, as are the next three: what it may do, as `intarsia.load` has them.
             machine_code: Whether it may hold machine code.
             signed_by: Who must have signed it.
             trusted: Whether to load it at once, wherever it comes from.
+            **compile_options: Settings as keywords, as ``budget=60, max_error=1e-2``; see `intarsia.CompileSettings`.
 
         Raises:
             IntarsiaError: As `intarsia.compile`; `UnsupportedError` for what is not offered.
@@ -113,25 +106,18 @@ class InferenceSession:
         self._source = path_or_bytes
         self._trust = Trust.of(allow, machine_code=machine_code, signed_by=signed_by, trusted=trusted)
         self._chosen = chosen_providers(providers, provider_options) if target is None else _of_target(target)
-        self._settings = Settings(
-            target=target if providers is None else targets_of(self._chosen),
-            budget=budget,
-            partition=partition,
-            threads=options.intra_op_num_threads or None,
-            shapes={**stated_shapes(shapes or {}), **options.sizes} or None,
-            store=store,
-            custom_ops=tuple(options.libraries),
-            cache=cache,
-            strict=strict,
-        )
+        self._target = target if providers is None else targets_of(self._chosen)
+        self._settings = _merged(settings_of("InferenceSession", settings, compile_options, defaults=DEFAULTS), options)
+        self._cache = cache
         self._trace = Trace(options.profile_file_prefix) if options.enable_profiling else None
         self._close: Callable[[], object] = lambda: None
         self._start()
 
     def _start(self) -> None:
-        source, settings = self._source, self._settings
+        source, target, settings, cache = self._source, self._target, self._settings, self._cache
         if isinstance(source, str | os.PathLike) and Path(source).suffix == ARTIFACT_SUFFIX:
-            artifact = _opened(Path(source), settings, self._trust)
+            _refuse_settings(source, target, settings, cache)
+            artifact = Artifact(Path(source), self._trust)
             interface = interface_of(structure(artifact.graph()))
             models = SizedModels(lambda _: CompiledModel(artifact), {})
         elif self._trust != UNSTATED:
@@ -142,7 +128,7 @@ class InferenceSession:
         else:
             interface, stated = interface_of(source), settings.shapes or {}
             models = SizedModels(
-                lambda shapes: compiled(source, replace(settings, shapes={**stated, **shapes} or None)),
+                lambda shapes: compiled(source, target, replace(settings, shapes={**stated, **shapes}), cache),
                 open_inputs(interface, stated),
             )
         self._close()
@@ -226,7 +212,7 @@ class InferenceSession:
         """Run once on what is bound.
 
         Raises:
-            FeedError: As `run`; or there is not as much room for a result as it takes.
+            FeedError: As `run`; or a buffer does not fit its result.
         """
         iobinding.take(self._results(iobinding.feeds, run_options))
 
@@ -264,7 +250,7 @@ class InferenceSession:
     ) -> None:
         """Compile anew for other providers."""
         self._chosen = chosen_providers(providers, provider_options)
-        self._settings = replace(self._settings, target=None if providers is None else targets_of(self._chosen))
+        self._target = None if providers is None else targets_of(self._chosen)
         self._start()
 
     def enable_fallback(self) -> None:
@@ -331,21 +317,24 @@ class InferenceSession:
         raise refuse_absent("InferenceSession", name, dir(type(self)))
 
 
-def _opened(path: Path, settings: Settings, trust: Trust) -> Artifact:
-    """An artifact as it is: what it was compiled for is not stated again."""
-    stated = [
-        what
-        for what, value in {
-            "target or providers": settings.target,
-            "shapes": settings.shapes,
-            "threads": settings.threads,
-            "custom operators": settings.custom_ops,
-        }.items()
-        if value
-    ]
+def _merged(settings: CompileSettings, options: SessionOptions) -> CompileSettings:
+    """The settings, with what ONNX Runtime's own options say beside them."""
+    if settings.threads is not None and options.intra_op_num_threads:
+        raise ConfigError("threads= and intra_op_num_threads say the same; state one of them")
+    return replace(
+        settings,
+        threads=settings.threads or options.intra_op_num_threads or None,
+        shapes={**(settings.shapes or {}), **options.sizes},
+        custom_ops=(*settings.custom_ops, *options.libraries),
+    )
+
+
+def _refuse_settings(source: AnyPath, target: Any, settings: CompileSettings, cache: Cache) -> None:
+    """Refuse what says how to compile, beside an artifact that is compiled already."""
+    stated = ["target or providers"] * bool(target) + ["cache"] * (cache is not None)
+    stated += stated_of(settings, DEFAULTS)
     if stated:
-        raise ConfigError(f"{path} is compiled already; leave out {', '.join(stated)}, or hand over the ONNX model")
-    return Artifact(path, trust)
+        raise ConfigError(f"{source} is compiled already; leave out {', '.join(stated)}, or hand over the ONNX model")
 
 
 def _of_target(target: Any) -> dict[str, Mapping[str, Any]]:
@@ -353,8 +342,8 @@ def _of_target(target: Any) -> dict[str, Mapping[str, Any]]:
     return {**{name: {} for name, text in PROVIDERS.items() if text in kinds}, CPU_PROVIDER: {}}
 
 
-def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
-    for name in given:
+def _check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    for name in names:
         if name not in known:
             hint = nearest(name, known, f"the {what}s are {', '.join(known) or '(none)'}")
             raise FeedError(f"the model has no {what} {name!r}{hint}")

@@ -105,8 +105,8 @@ class SizedModels(Forkable):
             return None
         ranges = {name: _range(each) for name, each in seen.items()}
         shapes = {name: size if size.low < size.high else size.low for name, size in ranges.items()}
-        told = ", ".join(f"{name!r}: '1..{size.high}'" for name, size in ranges.items() if size.low < size.high)
-        log.warning("sizes differ from call to call, so the model is compiled once more, for shapes={%s}", told)
+        stated = ", ".join(f"{name!r}: '1..{size.high}'" for name, size in ranges.items() if size.low < size.high)
+        log.warning("sizes differ from call to call, so the model is compiled once more, for shapes={%s}", stated)
         try:
             wider = self._make({name: size for name, size in shapes.items() if not _is_place(name)})
         except IntarsiaError as error:
@@ -124,16 +124,16 @@ class SizedModels(Forkable):
             if name not in feeds:
                 raise FeedError(f"input {name} is missing; the feeds are {', '.join(map(str, feeds)) or '(none)'}")
             shape = _shape(name, feeds[name])
-            given = f"input {name}[{_dims(dims)}] was given the shape [{_dims(shape)}]"
+            fault = f"input {name}[{_dims(dims)}] was given the shape [{_dims(shape)}]"
             if dims is not None and len(dims) != len(shape):
-                raise FeedError(given)
+                raise FeedError(fault)
             for axis, (dim, size) in enumerate(zip(dims or (None,) * len(shape), shape, strict=True)):
                 place = dim or f"{name}[{axis}]"
                 if isinstance(dim, int):
                     if dim != size:
-                        raise FeedError(given)
+                        raise FeedError(fault)
                 elif found.setdefault(str(place), size) != size:
-                    raise FeedError(f"{given}, but {dim} is {found[str(place)]} elsewhere")
+                    raise FeedError(f"{fault}, but {dim} is {found[str(place)]} elsewhere")
         yield from found.items()
 
 
@@ -142,11 +142,11 @@ def open_inputs(interface: Interface, stated: Shapes) -> dict[str, Dims]:
     return {end.name: end.dims for end in interface.inputs if end.name not in stated and _is_open(end.dims, stated)}
 
 
-def _shape(name: str, given: Any) -> tuple[int, ...]:
+def _shape(name: str, feed: Any) -> tuple[int, ...]:
     try:
-        return np.shape(given)
+        return np.shape(feed)
     except (ValueError, TypeError) as error:
-        raise FeedError(f"input {name}: what was given is no array: {error}") from error
+        raise FeedError(f"input {name}: its feed is not an array: {error}") from error
 
 
 def _is_open(dims: Dims, stated: Shapes) -> bool:

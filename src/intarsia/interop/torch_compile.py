@@ -9,17 +9,17 @@ import logging
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from intarsia.driver.settings import CompileOptions, CompileSettings, settings_of
 from intarsia.errors import ConfigError, IntarsiaError
 from intarsia.files import scratch
 from intarsia.forks import Forkable
-from intarsia.interop.compiled import Settings, compiled
+from intarsia.interop.compiled import DEFAULTS, Cache, compiled
 from intarsia.interop.torch_export import Exported, export, is_weight, require_exporter
 from intarsia.runtime import CompiledModel
-from intarsia.spec.problems import nearest
 
 if TYPE_CHECKING:
     import torch
@@ -28,16 +28,27 @@ log = logging.getLogger(__name__)
 
 MOST_SHAPES: Final = 8
 """Shapes of inputs that one graph is compiled for; others run in PyTorch, as after its own limit of recompilations."""
-_OPTIONS = frozenset(field.name for field in fields(Settings)) - {"shapes", "custom_ops"}
-
+_REFUSED: Final = {
+    "shapes": "each call tells its own",
+    **dict.fromkeys(("constraints", "plan"), "PyTorch names the nodes, and anew for each graph"),
+    "custom_ops": "PyTorch exports the operators of ONNX alone",
+}
 Run = Callable[..., Sequence[Any]]
+
+
+class BackendOptions(CompileOptions, total=False):
+    """What ``torch.compile`` takes as ``options``: settings of a compile as keywords, and what they go with."""
+
+    target: Any
+    settings: CompileSettings | None
+    cache: Cache
 
 
 def torch_backend(
     graph: torch.fx.GraphModule,
     example_inputs: Sequence[Any],
     *,
-    options: Mapping[str, Any] | None = None,
+    options: BackendOptions | None = None,
     mode: str | None = None,
 ) -> Run:
     """Compile a graph for inference; ``torch.compile(model, backend="intarsia")`` calls this.
@@ -56,8 +67,9 @@ def torch_backend(
     Args:
         graph: What PyTorch traced.
         example_inputs: Not looked at: calls tell the shapes.
-        options: Settings of `intarsia.compile`: ``target``, ``budget``, ``partition``, ``threads``, ``store``,
-            ``seed``; and ``cache``, the folder of compiled graphs.
+        options: ``target``; ``cache``, the folder of compiled graphs; ``settings``, or each of
+            `intarsia.CompileSettings` by its name, but for those that belong to one graph: ``shapes``, ``constraints``,
+            ``plan`` and ``custom_ops``.
         mode: Of PyTorch's own compiler; there is none here.
 
     Raises:
@@ -69,24 +81,22 @@ def torch_backend(
             f"mode={mode!r} is for PyTorch's own compiler; what fits a machine is measured here: leave it out"
         )
     require_exporter()
-    return CompiledGraph(graph, _settings(options or {}))
-
-
-def _settings(options: Mapping[str, Any]) -> Settings:
-    for name in options:
-        if name not in _OPTIONS:
-            hint = nearest(name, _OPTIONS, f"there are {', '.join(sorted(_OPTIONS))}")
-            raise ConfigError(f"the backend has no option {name!r}{hint}")
-    return Settings(**options)
+    stated: dict[str, Any] = dict(options or {})
+    target, settings, cache = (stated.pop(name, None) for name in ("target", "settings", "cache"))
+    keywords = CompileOptions(**stated)  # type: ignore[typeddict-item] # the next line checks them
+    checked = settings_of(
+        "the backend", settings, keywords, refused=_REFUSED, defaults=DEFAULTS, beside=("target", "settings", "cache")
+    )
+    return CompiledGraph(graph, lambda path: compiled(path, target, checked, cache))
 
 
 class CompiledGraph(Forkable):
     """A graph of PyTorch's that runs compiled where it can. Calls from several threads take turns to compile."""
 
-    def __init__(self, graph: torch.fx.GraphModule, settings: Settings) -> None:
+    def __init__(self, graph: torch.fx.GraphModule, compile: Callable[[Path], CompiledModel]) -> None:
         super().__init__()
         self._graph = graph
-        self._settings = settings
+        self._compile = compile
         self._lock = threading.Lock()
         self._runs: dict[tuple[Any, ...], _Specialised | None] = {}
         self._weights: list[tuple[Any, ...]] = []
@@ -120,7 +130,7 @@ class CompiledGraph(Forkable):
         try:
             with scratch() as folder:
                 exported = export(self._graph, args, folder / "graph.onnx")
-                return _Specialised(exported, compiled(exported.path, self._settings), args)
+                return _Specialised(exported, self._compile(exported.path), args)
         except IntarsiaError as error:
             _warn(_reason(error))
             return None

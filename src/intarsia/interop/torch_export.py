@@ -149,9 +149,9 @@ def _check(program: torch.export.ExportedProgram, results: Sequence[Any]) -> Non
 def _draws(node: torch.fx.Node) -> bool:
     """Whether an operator that may draw random numbers does: attention and recurrent layers only draw for dropout."""
     schema = node.target._schema.arguments
-    given = {argument.name: argument.default_value for argument in schema}
-    given |= dict(zip((argument.name for argument in schema), node.args, strict=False)) | node.kwargs
-    return all(given.get(name, True) for name in _DROPOUT)
+    arguments = {argument.name: argument.default_value for argument in schema}
+    arguments |= dict(zip((argument.name for argument in schema), node.args, strict=False)) | node.kwargs
+    return all(arguments.get(name, True) for name in _DROPOUT)
 
 
 @contextmanager

@@ -41,9 +41,9 @@ class Trace(Forkable):
             before = time.perf_counter_ns()
             results, spent = executor.timed_run(arrays)
             self._note("model_run", "Session", before, time.perf_counter_ns() - before)
-            for number, (partition, taken) in enumerate(zip(executor.plan.partitions, spent, strict=True)):
-                self._note(f"partition {number}: {partition.target}", "Node", before, taken, len(partition.nodes))
-                before += taken
+            for number, (partition, nanoseconds) in enumerate(zip(executor.plan.partitions, spent, strict=True)):
+                self._note(f"partition {number}: {partition.target}", "Node", before, nanoseconds, len(partition.nodes))
+                before += nanoseconds
             return results
 
     def after_fork(self) -> None:
@@ -63,7 +63,7 @@ class Trace(Forkable):
             raise ConfigError(f"{error}; it is the profile: set another profile_file_prefix") from error
         return path
 
-    def _note(self, name: str, category: str, start: int, taken: int, nodes: int | None = None) -> None:
+    def _note(self, name: str, category: str, start: int, nanoseconds: int, nodes: int | None = None) -> None:
         event = {"name": name, "cat": category, "ph": "X", "pid": os.getpid(), "tid": threading.get_ident()}
-        event |= {"ts": (start - self.start_ns) / 1e3, "dur": taken / 1e3}  # microseconds, as the format wants
+        event |= {"ts": (start - self.start_ns) / 1e3, "dur": nanoseconds / 1e3}  # microseconds, as the format wants
         self._events.append({**event, "args": {} if nodes is None else {"nodes": nodes}})

@@ -73,7 +73,7 @@ class OrtValue:
         try:
             return cls(as_numpy(data, np.dtype(np.float32)))
         except NotAnArrayError as error:
-            raise FeedError(f"what was given {error}") from error
+            raise FeedError(f"the array {error}") from error
 
     def numpy(self) -> np.ndarray:
         """The array itself."""

@@ -9,7 +9,7 @@ from intarsia.partitioning.capability import Capability
 from intarsia.partitioning.greedy import greedy
 from intarsia.partitioning.groups import fused_groups, indivisible
 from intarsia.partitioning.intervals import Intervals
-from intarsia.partitioning.linear import Cut, cut_points, cuts, linear_order
+from intarsia.partitioning.linear import Cut, cuts, linear_order
 from intarsia.partitioning.nested import Divided, divide, nested_capability
 from intarsia.partitioning.partitioning import Partition, Partitioning, merge_adjacent, with_precision
 from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_plan
@@ -29,7 +29,6 @@ __all__ = [
     "boundaries",
     "character",
     "coarser",
-    "cut_points",
     "cuts",
     "divide",
     "dump_plan",

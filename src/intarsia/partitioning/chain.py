@@ -1,7 +1,6 @@
-"""Neighbouring regions of a line, merged until few unlike ones are left; equal pairs are merged everywhere at once.
+"""Merges neighbouring regions of a line of nodes until few different ones are left; equal pairs merge together.
 
-Knows nothing of graphs: what a region is like, and what crosses between two, is said by
-`intarsia.partitioning.segments`.
+It knows nothing of graphs: `intarsia.partitioning.segments` says how regions compare and what crosses between them.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ if TYPE_CHECKING:
 CHANGE_WEIGHT = 32.0
 """How many times more a boundary between unlike segments is worth."""
 WIDEST = 4
-"""More crossing values than this make a boundary no worse, so that wide graphs are shared out as well."""
+"""More crossing values than this make a boundary no worse, so that wide graphs are divided evenly too."""
 SMALL = 16.0
-"""A boundary is kept for its worth alone if it parts two regions of a quarter of the mean work."""
+"""A boundary is kept for its worth alone if the regions on its two sides have a quarter of the mean work each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """Some consecutive nodes.
+    """A run of consecutive nodes.
 
     Attributes:
         work: How much they have to do, above 0.
         by_character: Work of each kind of kernel.
-        likeness: Regions of equal likeness are the same computation.
+        likeness: Equal for regions that compute the same.
     """
 
     work: float
@@ -39,7 +38,7 @@ class Region:
 
 
 class Chain:
-    """Merges the two neighbours whose boundary is of least worth, and all pairs like them, again and again.
+    """Merges the two neighbours whose boundary is worth least, and all pairs equal to them, again and again.
 
     A boundary is worth the product of the work on its two sides, by which merging them raises the sum of squares
     (Ward's measure of balance, 1963); times `CHANGE_WEIGHT` if the sides differ in character; over the square of the
@@ -65,10 +64,10 @@ class Chain:
             self._link(region)
 
     def coalesced(self, unlike: int, most: int) -> list[int]:
-        """For each region that is left, the number of those it began with up to its end.
+        """For each region that is left, how many of the original regions lie before its end.
 
-        Merges until there are at most ``unlike`` different ones and ``most`` in all, and beyond that where a boundary
-        parts no two regions of some size.
+        Merges until at most ``unlike`` different regions and ``most`` in all are left, and then goes on at boundaries
+        that have a small region on a side.
         """
         left = len(self._end)
         small = (sum(self._work) / unlike) ** 2 / SMALL
@@ -104,7 +103,7 @@ class Chain:
         return self._kind[region], self._kind[self._next[region]]
 
     def _weighed(self, region: int) -> tuple[float, int, int]:
-        """Worth of the boundary behind a region; of equals, the one with most bytes goes first, then the first."""
+        """Worth of the boundary behind a region; among equals the one that most bytes cross merges first."""
         cut = self._cut[self._end[region] - 1]
         worth = self._work[region] * self._work[self._next[region]]
         worth *= CHANGE_WEIGHT if self._changes(region) else 1.0
@@ -124,7 +123,7 @@ class Chain:
             self._pairs[self._pair(region)].discard(region)
 
     def _merge_all(self, region: int) -> int:
-        """Merge this pair wherever it is, from the left; returns how many were merged."""
+        """Merge this pair wherever it occurs, from the left; returns how many were merged."""
         pair = self._pair(region)
         kind = self._numbers.setdefault(("pair", *pair), len(self._numbers))
         merged = 0

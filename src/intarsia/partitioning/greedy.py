@@ -1,4 +1,4 @@
-"""Partitioning by priority alone: each target takes the largest regions that it can of what the earlier ones left."""
+"""Partitioning by priority alone: each target gets the largest regions it can run of what earlier targets left."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def greedy(
         places: Where each node runs, by id; no partition spans two. Without it all are at one.
 
     Raises:
-        NoCoverError: Some nodes are taken by nobody. Nodes of small regions are never among them: what no later target
-            takes goes back, in the order of the targets and with no regard to size.
+        NoCoverError: No target can run some nodes. Nodes of small regions are never among them: what no later target
+            accepts goes back to the first that does, whatever its size.
     """
     parts = cover(graph, targets, capabilities, min_nodes, min_flops, crossing_ok=crossing_ok, places=places)
     return merge_adjacent(graph, Partitioning.of(graph, parts, crossing_ok=crossing_ok, places=places), places)
@@ -64,7 +64,7 @@ def cover(
     places: Places | None = None,
     settled: Iterable[Collection[str]] = (),
 ) -> list[tuple[E, frozenset[str]]]:
-    """The regions of each engine, in the order in which they were taken; `greedy` says the rest.
+    """The regions of each engine, in the order in which they were formed; see `greedy`.
 
     Args:
         graph: The graph.
@@ -74,7 +74,7 @@ def cover(
         min_flops: See `greedy`.
         crossing_ok: See `greedy`.
         places: See `greedy`.
-        settled: Sets of nodes that are taken already, and stay as they are.
+        settled: Sets of nodes that have an engine already, and stay as they are.
 
     Raises:
         NoCoverError: As `greedy`.
@@ -85,8 +85,8 @@ def cover(
     for keep_small in (False, True):
         for engine in engines:
             for accepted in _by_place(graph, {id_ for id_ in rest if capabilities[engine].takes(id_)}, places):
-                taken = [*fixed, *(region for _, region in parts)]
-                for region in maximal_regions(graph, accepted, fixed=taken, crossing_ok=crossing_ok):
+                settled_now = [*fixed, *(region for _, region in parts)]
+                for region in maximal_regions(graph, accepted, fixed=settled_now, crossing_ok=crossing_ok):
                     large = len(region) >= _limit(min_nodes, engine, 1) and _has_work(
                         graph, region, _limit(min_flops, engine, 0)
                     )

@@ -1,4 +1,4 @@
-"""Nodes that must stay in one partition: quantised groups, and both ends of a value that may not cross."""
+"""Finds nodes that must stay in one partition: quantised groups, and both ends of a value that may not cross."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ ACTIVATIONS = frozenset({"Relu", "Clip", "LeakyRelu", "PRelu", "Sigmoid", "HardS
 def fused_groups(graph: Graph) -> tuple[frozenset[str], ...]:
     """The DequantizeLinear-operator-QuantizeLinear groups, which engines run as one integer kernel.
 
-    An operator is held with all that dequantise for it, and with what quantises its result, at once or after an
-    activation. Groups that share a node are one, and so is all that lies between two nodes of a group: the result can
-    be cut around each group without a cycle.
+    An operator stays with the nodes that dequantise its inputs, and with those that quantise its result, at once or
+    after an activation. Groups that share a node are one group, which also holds all nodes on paths between its nodes,
+    so that partitions around the groups form no cycle.
     """
     return _named(graph, _labels(graph, _quantised_pairs(graph)))
 
 
 def indivisible(graph: Graph, crossing_ok: CrossingOk | None = None, fixed: Iterable[Iterable[str]] = ()) -> list[int]:
-    """Labels of the smallest parts that a partition may hold, by node index; their graph is acyclic.
+    """For each node, by index, the label of the smallest group that must stay whole; the groups' graph is acyclic.
 
     Args:
         graph: The graph.
@@ -45,7 +45,7 @@ def indivisible(graph: Graph, crossing_ok: CrossingOk | None = None, fixed: Iter
 
 
 def may_cross(value: Value, crossing_ok: CrossingOk | None) -> bool:
-    """Whether the value may pass from one partition to another: engines must be told its type and its rank."""
+    """Whether the value may pass from one partition to another: engines must know its type and its rank."""
     if value.rank is not None and value.dtype is not None:
         return True
     return crossing_ok is not None and crossing_ok(value)

@@ -1,4 +1,4 @@
-"""The rule that proposes candidates to the search: runs of consecutive segments, from one up to the whole model."""
+"""Proposes candidates to the search: runs of consecutive segments, from one segment up to the whole model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Which runs of segments a target takes, in constant time each. A run is convex: segments cut one topological
-    order.
+    """Answers in constant time which runs of segments a target can run. A run is convex, as segments cut one
+    topological order.
 
     Attributes:
-        refused_before: Number of refused nodes before each segment, and at last in all. place_until: For each segment
-        the end of the longest run from it that stays at one place; itself, if it does not.
+        refused_before: Number of refused nodes before each segment, and at last in all.
+        place_until: For each segment the end of the longest run from it that stays at one place; the segment's own
+            number if it spans two places itself.
     """
 
     refused_before: Sequence[int]

@@ -1,6 +1,6 @@
-"""The graph as a line: a depth-first order of its nodes, and the places to cut it with what crosses there.
+"""Puts the nodes of a graph in one line, and finds the places where the line may be cut.
 
-Any run of a topological order is convex, so a run between two cuts is a partition that needs no further check.
+Any run of a topological order is convex, so the nodes between two cuts are a partition that needs no further check.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ class Cut:
 
 
 def linear_order(graph: Graph) -> tuple[str, ...]:
-    """Node ids such that each comes after what it reads, branches one after the other, quantised groups in one
-    partition.
+    """Node ids in an order in which each node comes after what it reads, branch after branch, quantised groups whole.
 
-    A node comes as late as what needs it allows: the order is a depth-first walk from each last node to what it reads.
+    It is a depth-first walk from each last node to what it reads, so a node comes as late as its readers allow.
     """
     return tuple(graph.nodes[index].id for part in _depth_first(graph) for index in part)
 
@@ -50,24 +49,13 @@ def cuts(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[Cut, ...]
         graph: The graph.
         crossing_ok: Asked for each value that is no tensor of known rank; without it these may not cross.
     """
-    parts = _depth_first(graph)
-    return tuple(_cuts(graph, parts, crossing_ok))
-
-
-def narrow_cuts(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[Cut, ...]:
-    """The cuts that cross no more values than the cuts next to them."""
-    return _narrow(cuts(graph, crossing_ok))
+    return tuple(_cuts(graph, _depth_first(graph), crossing_ok))
 
 
 def line(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[tuple[str, ...], tuple[Cut, ...]]:
-    """`linear_order` and `narrow_cuts`, for little more than the price of one."""
+    """`linear_order`, and those `cuts` that cross no more values than the cuts next to them."""
     parts = _depth_first(graph)
     return tuple(graph.nodes[index].id for part in parts for index in part), _narrow(_cuts(graph, parts, crossing_ok))
-
-
-def cut_points(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[int, ...]:
-    """Positions of the narrow cuts."""
-    return tuple(cut.position for cut in narrow_cuts(graph, crossing_ok))
 
 
 def _narrow(found: Iterable[Cut]) -> tuple[Cut, ...]:

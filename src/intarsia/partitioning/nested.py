@@ -1,12 +1,12 @@
 """Partitioning by priority where an engine may be a nested configuration.
 
-To what is around it such a configuration is one engine. What that gives it, it divides by its own priority, so that the
-result is flat; in it each node knows the configurations that it came through.
+From outside, a nested configuration is one engine. The nodes that it gets are divided among its own engines by its own
+priority. The result is flat, and says for each node which configurations are around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divided:
-    """A flat partitioning, and whose it is.
+    """A flat partitioning, and the nested configurations of its nodes.
 
     Attributes:
         partitioning: Its targets are leaves, and no partition spans two configurations.
@@ -81,10 +81,14 @@ def divide(
         return [_Part(engine, nodes, path) for engine, nodes in found]
 
     parts = covered(engines, (), ())
-    while (at := next(_nested(parts), None)) is not None:
-        number, nested, path = at
-        others = [*parts[:number], *parts[number + 1 :]]
-        parts[number : number + 1] = covered(nested.engines, (*path, nested), others)
+    number = 0
+    while number < len(parts):
+        engine, path = parts[number].engine, parts[number].path
+        if isinstance(engine, Target):
+            number += 1
+        else:
+            others = [*parts[:number], *parts[number + 1 :]]
+            parts[number : number + 1] = covered(engine.engines, (*path, engine), others)
     paths = {id_: part.path for part in parts for id_ in part.nodes}
     kept = {id_: (None if places is None else places[id_], path) for id_, path in paths.items()}
     leaves = [(part.engine, part.nodes) for part in parts if isinstance(part.engine, Target)]
@@ -98,7 +102,7 @@ def nested_capability(
     capabilities: Mapping[Engine, Capability],
     crossing_ok: CrossingOk | None = None,
 ) -> Capability:
-    """What a nested configuration takes: each smallest part of the graph that one of its engines takes whole."""
+    """What a nested configuration can run: each indivisible group of nodes that one of its engines can run whole."""
     inner = {engine: capabilities[engine] for engine in nested.engines}
     refusals: dict[str, str] = {}
     for group in members(indivisible(graph, crossing_ok)):
@@ -106,12 +110,6 @@ def nested_capability(
         if not any(all(map(capability.takes, ids)) for capability in inner.values()):
             refusals.update((id_, _reason(id_, ids, inner)) for id_ in ids)
     return Capability(refusals=MappingProxyType(refusals))
-
-
-def _nested(parts: Sequence[_Part]) -> Iterator[tuple[int, NestedEngine, Path]]:
-    for number, part in enumerate(parts):
-        if not isinstance(part.engine, Target):
-            yield number, part.engine, part.path
 
 
 def _reason(id_: str, group: Sequence[str], inner: Mapping[Engine, Capability]) -> str:

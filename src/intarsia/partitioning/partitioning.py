@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -19,6 +18,7 @@ from intarsia.partitioning.quotient import (
     runnable_order,
     strong_components,
 )
+from intarsia.spec.problems import nearest
 from intarsia.target.reduced_precision import reduced_type
 from intarsia.wording import counted
 
@@ -43,7 +43,7 @@ class Partition:
     Attributes:
         target: The engine.
         nodes: Ids in the order of the graph.
-        precision: Which of them compute in less than fp32; ``None`` where none does.
+        precision: Which nodes compute in reduced precision; ``None`` where none does.
     """
 
     target: Target
@@ -52,7 +52,7 @@ class Partition:
 
     @property
     def precisions(self) -> tuple[str, ...]:
-        """In what it computes that is less than fp32: its engine, by its options, and schemes of its nodes."""
+        """The precisions below fp32 in which it computes: that of its engine's options, and those of its nodes."""
         own = reduced_type(self.target)
         return (*(() if own is None else (own,)), *(() if self.precision is None else self.precision.names))
 
@@ -94,9 +94,9 @@ class Partitioning:
         return _assemble(graph, labels, [target for target, _ in listed])
 
     def moved(self, ids: Iterable[str], target: Target) -> Partitioning:
-        """A draft in which these nodes are one partition on a target of their own; `of` checks and orders it.
+        """The same partitions with these nodes in one of their own, on this target; `of` checks and orders the result.
 
-        Partitions that lose all their nodes are gone.
+        Partitions that lose all their nodes are dropped.
         """
         taken = dict.fromkeys(ids)
         rest = (
@@ -108,7 +108,7 @@ class Partitioning:
 
 
 def with_precision(graph: Graph, partitioning: Partitioning, precision: Precision) -> Partitioning:
-    """The partitioning with each partition in what of a precision concerns it, and in fp32 where nothing does."""
+    """The partitioning, in which each partition has what concerns its nodes of a precision; the rest stays fp32."""
     return Partitioning(
         partitions=tuple(
             replace(part, precision=precision.within(part.nodes, _read(graph, part)))
@@ -185,8 +185,7 @@ def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> lis
             raise PlanError(f"{title} holds no node; remove it")
         for id_ in ids:
             if id_ not in index_of:
-                near = difflib.get_close_matches(id_, index_of, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else "; remove it"
+                hint = nearest(id_, index_of, "remove it")
                 raise PlanError(f"{title} holds {id_!r}, which is not a node of the model{hint}")
             if id_ in holder:
                 raise PlanError(f"node {id_!r} is in {holder[id_]} and in {title}; leave it in one of them, once")

@@ -6,10 +6,10 @@ Says where a file is wrong, by line; whether its nodes cover a model is left to 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 
@@ -23,6 +23,7 @@ from intarsia.spec.yaml_text import NULL, compose
 from intarsia.target import Target
 
 VERSION = 1
+T = TypeVar("T")
 
 _SETTINGS = ("model", "threads", "spin", "embed", "parallel", "pipeline", "max_error")
 
@@ -45,7 +46,7 @@ class PlanFile:
         embed: Whether partitions run inside one engine's session.
         parallel: Whether partitions that do not depend on each other run at one time.
         pipeline: How a stream of requests is driven.
-        max_error: The error that outputs may have where partitions compute in less than fp32.
+        max_error: The largest error of an output where partitions compute in reduced precision.
         devices: The device of each node that the file places, by id: a label, or text of a `VirtualDevice`.
     """
 
@@ -82,7 +83,7 @@ def dump_plan(
         "spin": settings.spin.value,
         **({"embed": True} if settings.embed else {}),
         **({"parallel": True} if settings.parallel else {}),
-        **({} if settings.pipeline is None else {"pipeline": _pipeline_rows(settings.pipeline)}),
+        **({} if settings.pipeline is None else {"pipeline": asdict(settings.pipeline)}),
         **({} if settings.max_error is None else {"max_error": settings.max_error}),
         "partitions": [
             {
@@ -113,7 +114,7 @@ def parse_plan(text: str, source: str = "plan") -> PlanFile:
 
 
 class _Reader:
-    """Walks the YAML nodes, not the values they stand for: the nodes know their lines, and ``1e3`` stays a name."""
+    """Reads the YAML nodes instead of plain data: nodes know their lines, and ``1e3`` stays a name."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -129,11 +130,14 @@ class _Reader:
         self._version(fields["version"])
         devices: dict[str, str] = {}
         partitions = tuple(self._partitions(fields["partitions"], devices))
-        threads = self._count(fields["threads"], "'threads'") if "threads" in fields else None
+
+        def stated(name: str, read: Callable[[yaml.Node, str], T]) -> T | None:
+            return read(fields[name], repr(name)) if name in fields else None
+
+        threads = stated("threads", self._count)
         pipeline = self._pipeline(fields["pipeline"], len(partitions), threads) if "pipeline" in fields else None
-        embed = self._flag(fields["embed"], "'embed'") if "embed" in fields else None
-        parallel = self._flag(fields["parallel"], "'parallel'") if "parallel" in fields else None
-        max_error = self._fraction(fields["max_error"], "'max_error'") if "max_error" in fields else None
+        embed, parallel = stated("embed", self._flag), stated("parallel", self._flag)
+        max_error = stated("max_error", self._fraction)
         if max_error is None and any(partition.precision for partition in partitions):
             self._fail(
                 "a plan with 'precision' needs 'max_error', the largest error of an output",
@@ -144,9 +148,9 @@ class _Reader:
             self._fail(f"'embed' and {against!r} exclude each other; leave one out", fields[against].start_mark)
         return PlanFile(
             partitions=partitions,
-            model=self._text(fields["model"], "'model'") if "model" in fields else None,
+            model=stated("model", self._text),
             threads=threads,
-            spin=self._spin(fields["spin"]) if "spin" in fields else None,
+            spin=stated("spin", self._spin),
             embed=embed,
             parallel=parallel,
             pipeline=pipeline,
@@ -218,12 +222,12 @@ class _Reader:
             self._fail(f"{what} must be a number, not {text!r}", node.start_mark)
         return number
 
-    def _spin(self, node: yaml.Node) -> Spin:
-        text = self._text(node, "'spin'")
+    def _spin(self, node: yaml.Node, what: str) -> Spin:
+        text = self._text(node, what)
         known = [spin.value for spin in Spin]
         if text not in known:
             hint = nearest(text, known, f"known are {', '.join(known)}")
-            self._fail(f"'spin' cannot be {text!r}{hint}", node.start_mark)
+            self._fail(f"{what} cannot be {text!r}{hint}", node.start_mark)
         return Spin(text)
 
     def _pipeline(self, node: yaml.Node, steps: int, budget: int | None) -> Pipeline:
@@ -295,15 +299,6 @@ class _Reader:
 
     def _fault(self, problem: str, mark: yaml.Mark | None) -> str:
         return TextError(problem, self._text_read, None if mark is None else mark.index).told(self._source)
-
-
-def _pipeline_rows(pipeline: Pipeline) -> dict[str, int | list[int]]:
-    return {
-        "stages": list(pipeline.stages),
-        "threads": list(pipeline.threads),
-        "lanes": pipeline.lanes,
-        "depth": pipeline.depth,
-    }
 
 
 def precision_rows(precision: Precision) -> dict[str, Any]:

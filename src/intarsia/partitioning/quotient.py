@@ -1,7 +1,7 @@
 """Graphs of node groups: their edges, their order, their cycles, and the contraction of their edges.
 
-A *label* says which part a node belongs to; labels are dense and numbered by each part's first node. What the parts
-mean (a quantised group, a region, a partition) is left to the callers.
+A *label* is the number of the group that a node belongs to; groups are numbered from 0 by their first node. What a
+group is (quantised nodes, a region, a partition) is up to the callers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def join(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """Labels of ``count`` things after each pair was put together."""
+    """Labels of ``count`` things after each pair was put into one group."""
     sets = DisjointSets(count)
     for one, other in pairs:
         sets.merge(sets.find(one), sets.find(other))
@@ -25,13 +25,13 @@ def join(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def renumber(labels: Iterable[int]) -> list[int]:
-    """The same labels, dense and numbered by first appearance."""
+    """The same groups, numbered from 0 by first appearance."""
     numbers: dict[int, int] = {}
     return [numbers.setdefault(label, len(numbers)) for label in labels]
 
 
 def members(labels: Sequence[int]) -> list[list[int]]:
-    """The things of each part, in order."""
+    """The things of each group, in order."""
     parts: list[list[int]] = [[] for _ in range(max(labels, default=-1) + 1)]
     for thing, label in enumerate(labels):
         parts[label].append(thing)
@@ -39,7 +39,7 @@ def members(labels: Sequence[int]) -> list[list[int]]:
 
 
 def edges(graph: Graph, labels: Sequence[int]) -> list[set[int]]:
-    """For each part the parts that read a value of it; a part's own values do not count."""
+    """For each group, the other groups that read its values."""
     after: list[set[int]] = [set() for _ in range(max(labels, default=-1) + 1)]
     for node in graph.nodes:
         here = labels[node.index]
@@ -51,7 +51,7 @@ def edges(graph: Graph, labels: Sequence[int]) -> list[set[int]]:
 
 
 def runnable_order(after: Sequence[set[int]]) -> list[int]:
-    """Parts such that each comes after what it reads, the smallest number first; without those on or behind a cycle."""
+    """Groups ordered so that each comes after what it reads, smallest number first; none on or behind a cycle."""
     waits = [0] * len(after)
     for successors in after:
         for successor in successors:
@@ -111,10 +111,10 @@ def _next_open(
 
 
 class Contraction:
-    """An acyclic graph of parts whose edges are contracted one at a time, as long as it stays acyclic.
+    """An acyclic graph of groups that merges neighbours as long as it stays acyclic.
 
     Keeps a topological order and searches only between the places of the two parts (as XLA's ``GraphCycles`` does), so
-    that neighbours merge in time of the distance between them, not of the graph.
+    that merging neighbours takes time in the distance between them, not in the size of the graph.
     """
 
     def __init__(self, after: Sequence[set[int]]) -> None:
@@ -130,7 +130,7 @@ class Contraction:
             self._place[part] = place
 
     def labels(self) -> list[int]:
-        """The merged part of each original part."""
+        """For each original group, the label of the one that it was merged into."""
         return renumber(self._merged.representatives())
 
     def contract(self, kinds: Sequence[object]) -> None:
@@ -141,13 +141,13 @@ class Contraction:
             changed = False
             for part in [part for part in self._order if part >= 0 and kinds[part] is not None]:
                 here = find(part)
-                # The nearest first: a path around it would otherwise refuse the farther ones for good.
+                # The nearest first: until it is merged, a path through it keeps the farther ones from merging.
                 for earlier in sorted(self._before[here], key=self._place.__getitem__, reverse=True):
                     if kinds[earlier] == kinds[here] and self._merge(find(earlier), find(here)):
                         changed = True
 
     def _merge(self, first: int, second: int) -> bool:
-        """Make one part of two, of which ``first`` is the earlier; ``False`` if a path leads around."""
+        """Make one group of two, of which ``first`` is the earlier; ``False`` if another path leads to the second."""
         if first == second:
             return False
         behind = self._reached(first, second)

@@ -1,4 +1,4 @@
-"""Convex sets of nodes: whether a set is one, its border, and the largest ones within what an engine takes."""
+"""Convex sets of nodes: tests for one, its boundary values, and the largest ones that an engine can run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
-    """The values that a set of nodes takes from outside and gives to it, weights aside, in the order of the graph.
+    """The values that enter and leave a set of nodes, in the order of the graph; weights do not count.
 
     Attributes:
         inputs: Values read inside and computed outside, or inputs of the graph.
@@ -28,7 +28,7 @@ class Boundary:
 
 
 def boundaries(graph: Graph, ids: Collection[str]) -> Boundary:
-    """The border of a set of nodes."""
+    """The values that enter and leave a set of nodes."""
     nodes = sorted((graph.node(id_) for id_ in ids), key=lambda node: node.index)
     inside = {node.index for node in nodes}
     inputs: dict[str, None] = {}
@@ -46,7 +46,7 @@ def boundaries(graph: Graph, ids: Collection[str]) -> Boundary:
 
 
 def is_convex(graph: Graph, ids: Collection[str]) -> bool:
-    """Whether no path leaves the set and comes back; takes time of the run from its first to its last node."""
+    """Whether no path leaves the set and comes back. Looks only at nodes from the set's first to its last."""
     inside = {graph.node(id_).index for id_ in ids}
     if not inside:
         return True

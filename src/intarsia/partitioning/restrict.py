@@ -1,4 +1,4 @@
-"""A device plan as partitioning obeys it: targets refuse what is planned elsewhere; partitions end at other devices."""
+"""Makes partitioning follow a device plan: targets refuse nodes of other devices, no partition spans two devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ E = TypeVar("E", bound="Target | NestedEngine")
 
 
 def restrict(capabilities: Mapping[E, Capability], plan: DevicePlan) -> dict[E, Capability]:
-    """What each engine takes of the nodes that are planned on devices it serves; the rest it refuses, with the reason.
+    """The capabilities, with each engine refusing the nodes that are planned on devices it does not serve.
 
     One engine may serve two devices. That no partition spans them is what ``plan.places`` is for, which `greedy`,
     `Intervals.of`, `merge_adjacent` and `Partitioning.of` take.

@@ -1,7 +1,6 @@
-"""Segments: the linear order of the graph, cut at narrow places into runs of like work, equal blocks alike.
+"""Divides the linear order of a graph into segments, the smallest units of the search.
 
-They are the segments of the search, which tries each run of consecutive segments on each engine. How stretches are
-merged is left to `intarsia.partitioning.chain`.
+The search tries each run of consecutive segments on each engine. `intarsia.partitioning.chain` does the merging.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ CHARACTERS = {
     "MeanVarianceNormalization SimplifiedLayerNormalization SkipLayerNormalization LpNormalization LRN Softmax "
     "LogSoftmax Hardmax",
 }
-"""Operator types by the kind of kernel that dominates them: engines differ between kinds more than within one."""
+"""Operator types by kind of kernel. Engines differ more between kinds than within one."""
 
 _CHARACTER_OF = {op_type: name for name, op_types in CHARACTERS.items() for op_type in op_types.split()}
 OTHER = "other"
-"""Kernels that go along with any."""
+"""The kind of operators that go with any kernel."""
 
 FOLLOWERS = ACTIVATIONS | {
     *("Add", "Sub", "Mul", "Div", "Sum", "Pow", "Sqrt", "Erf", "Gelu", "Softplus", "Mish", "Swish", "Celu", "Selu"),
     *("ThresholdedRelu", "BatchNormalization"),
 }
-"""Elementwise operators, which engines compute in the kernel of what comes before, if it is one of `KERNELS`."""
+"""Elementwise operators, which engines fuse into the operator before if that is one of `KERNELS`."""
 KERNELS = frozenset({"conv", "matmul"})
 
 NODE_SHARE = 1e-3
-"""Work of a node that does none, as a share of the mean: keeps long runs of such nodes from counting nothing."""
+"""Work of a node that does none, as a share of the mean, so that long runs of such nodes count something."""
 
 REPEATS = 3
-"""Segments in all may be this many times the greatest number of unlike ones: repeated blocks are measured once."""
+"""There may be this many times more segments than different ones, since equal ones are measured once."""
 
 
 def character(node: Node) -> str:
@@ -58,15 +57,15 @@ def character(node: Node) -> str:
 def segments(
     graph: Graph, limit: int, weight: Callable[[Node], float], crossing_ok: CrossingOk | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Split the linear order into at most ``limit`` unlike regions of like work, at narrow cuts.
+    """Divide the linear order into at most ``limit`` different segments of about equal work.
 
-    Starts from every narrow cut, but those between a kernel and what is computed along with it, and merges; see
-    `Chain`. Equal regions are cut alike, so that of a network of equal blocks one is measured; with them there may
-    be `REPEATS` times as many regions.
+    Cuts at every narrow place, but not between a kernel and what engines fuse into it, and then merges (`Chain`).
+    Equal blocks are cut alike, so that one of them is measured for all; with repeats there may be `REPEATS` times as
+    many segments.
 
     Args:
         graph: The graph.
-        limit: Greatest number of unlike segments, at least 1.
+        limit: Greatest number of different segments, at least 1.
         weight: Work of a node, in any unit: expected time where it is known.
         crossing_ok: See `cuts`.
     """
@@ -85,14 +84,14 @@ def segments(
 def coarser(
     graph: Graph, partitions: Sequence[tuple[str, ...]], limits: Iterable[int], weight: Callable[[Node], float]
 ) -> list[tuple[int, ...]]:
-    """For each limit, which segments begin a region of a coarser division, merged as `segments` does; the first is 0.
+    """For each limit the segments at which the regions of a coarser division begin, merged as `segments` does.
 
-    A smaller limit gives some of the places that a larger one gives.
+    The first is always 0. A smaller limit gives some of the places that a larger one gives.
 
     Args:
         graph: The graph.
         partitions: Its segments, in linear order.
-        limits: Greatest numbers of unlike regions, at least 1.
+        limits: Greatest numbers of different regions, at least 1.
         weight: Work of a node, in any unit.
     """
     if not partitions:
@@ -119,7 +118,7 @@ def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callab
 
 
 def _following(nodes: Sequence[Node]) -> list[bool]:
-    """For each node of the order whether it is computed along with the one before."""
+    """For each node of the order, whether engines fuse it into the one before."""
     follows = [False]
     for before, node in pairwise(nodes):
         reads = not set(before.outputs).isdisjoint(node.reads)
@@ -129,7 +128,7 @@ def _following(nodes: Sequence[Node]) -> list[bool]:
 
 
 def _by_character(nodes: Sequence[Node], work: Sequence[float]) -> dict[str, float]:
-    """Work of each character but `OTHER`."""
+    """Work of each kind of kernel but `OTHER`."""
     total: dict[str, float] = {}
     for node, amount in zip(nodes, work, strict=True):
         name = character(node)

@@ -74,7 +74,7 @@ class Candidate:
 
     @property
     def precisions(self) -> tuple[str, ...]:
-        """In what it computes that is less than fp32, each once, where an error is allowed for that."""
+        """The reduced precisions that it computes in, each once; none where the user allows no error."""
         if self.settings.max_error is None:
             return ()
         return tuple(sorted({name for partition in self.partitions for name in partition.precisions}))

@@ -1,6 +1,7 @@
 """From what the user said to what is searched: one configuration, a device for each node, engines, and a partitioning.
 
-Nothing is measured here. What keeps the plan from being compiled on this machine is noted, and raised by the driver.
+Nothing is measured here, and no process starts unless the model has custom operators, whose types only an engine knows
+(`custom_op_types`). What keeps the plan from being compiled on this machine is noted, and raised by the driver.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
 from intarsia.config.precision import Precision
-from intarsia.cost.reference.custom_ops import custom_op_types
 from intarsia.cost.worker.repro import Origin
 from intarsia.devices import (
     MODEL_KEY,
@@ -30,7 +30,6 @@ from intarsia.devices import (
 from intarsia.errors import ConfigError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
-from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.numbers import MOST_THREADS
@@ -49,7 +48,8 @@ from intarsia.partitioning import (
     with_precision,
 )
 from intarsia.planning.availability import missing_engines, missing_stages
-from intarsia.planning.engine_set import Engine, EngineSet, absence, leaves, present, tells, with_custom_ops, without
+from intarsia.planning.custom_op_types import ask_types
+from intarsia.planning.engine_set import Engine, EngineSet, absence, leaves, present, with_custom_ops, without
 from intarsia.planning.problem import Problem
 from intarsia.runtime import thread_budget
 from intarsia.target import Target, VirtualDevice
@@ -144,7 +144,7 @@ class Compilation:
 
 
 def plan_compilation(request: Request) -> Compilation:
-    """Plan as far as that goes without measuring.
+    """Plan as far as that goes without measuring; see `ask_types` for what a model with custom operators takes.
 
     Raises:
         InputError: The model, configuration, constraints, plan or a setting is wrong.
@@ -155,7 +155,7 @@ def plan_compilation(request: Request) -> Compilation:
     config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
     stated = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
     described = without(stated, request.barred)
-    graph, type_oracle = _typed(graph, request, described)
+    graph, type_oracle = ask_types(graph, described, partial(load_model, request.model, request.shapes))
     resolved = _resolved(graph, request)
     devices = _device_plan(graph, config, resolved)
     graph = _carrying(graph, config, resolved)
@@ -190,18 +190,6 @@ def segments_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], .
         return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
     sized = estimated(graph)
     return segments(sized, MAX_SEGMENTS, partial(work, sized))
-
-
-def _typed(graph: Graph, request: Request, described: Iterable[Engine]) -> tuple[Graph, Target | None]:
-    """The graph with the types of what ONNX does not define, and who told them."""
-    if not custom_op_values(graph):
-        return graph, None
-    type_oracle = next((target for target in leaves(present(described)) if tells(target)), None)
-    if type_oracle is None:
-        return graph, None
-    types = custom_op_types(graph, type_oracle)
-    untyped = any(graph.values[name].dtype is None or graph.values[name].shape is None for name in types)
-    return (load_model(request.model, request.shapes, types) if untyped else graph), type_oracle
 
 
 def _driven(config: CompilationConfig, shapes: Shapes) -> CompilationConfig:

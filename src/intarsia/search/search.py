@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 
 from intarsia.backends import registry
 from intarsia.cost.measure import Measurer
+from intarsia.cost.records.recall import computed, recalled
 from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.errors import IntarsiaError, MismatchError
+from intarsia.errors import MismatchError
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.search.collage.collage import CollageResult, CollageSearch
 from intarsia.search.collage.fixed_plan import given_candidate
-from intarsia.search.collage.search_cache import from_json, search_key, to_json
-from intarsia.search.decision.decision import Decision, decide, finalists
+from intarsia.search.collage.search_cache import search_entry
+from intarsia.search.decision.contenders import finalists
+from intarsia.search.decision.decide import decide
+from intarsia.search.decision.decision import Decision
 from intarsia.search.decision.interrupted import decide_early
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
@@ -127,20 +130,16 @@ def _collage(
         return None
     tuned = {single.tuned: job.problem.capabilities[single.target] for single in contenders}
     wholes = {single.tuned: single.outcome for single in contenders}
-    key = search_key(job.problem, tuple(tuned), job.run)
-    stored = measurer.store.get(key, "search")
-    if stored is not None:
-        try:
-            return replace(from_json(job.problem, stored), is_replayed=True)
-        except (IntarsiaError, ValueError) as error:
-            measurer.store.discard(key, str(error))
-    measurer.time.keep(_benchmark_s(measurer, singles))
-    mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
-    result = mixes.run(deadline.part(_search_s(measurer, deadline)))
-    measurer.time.keep(0.0)
-    if measurer.may_conclude:
-        measurer.store.put("search", key, to_json(job.problem, result), measurer.provenance)
-    return result
+    entry = search_entry(job.problem, tuple(tuned), job.run)
+
+    def searched() -> CollageResult:
+        measurer.time.keep(_benchmark_s(measurer, singles))
+        mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
+        result = mixes.run(deadline.part(_search_s(measurer, deadline)))
+        measurer.time.keep(0.0)
+        return result
+
+    return recalled(measurer, entry) or computed(measurer, entry, searched, is_kept=lambda _: measurer.may_conclude)
 
 
 def _footprints_s(measurer: Measurer, singles: Sequence[Single], deadline: Deadline) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from intarsia.cost.timing.sampling import Effort
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Shares:
     """How the budget is divided among the stages of a compile."""
 
@@ -35,7 +35,7 @@ class Shares:
     """Share that the rounds of one set of the paired benchmark may take."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SingleLimits:
     """Measuring each engine alone, and which engines the search for a mix goes on with."""
 
@@ -62,7 +62,7 @@ class SingleLimits:
     """A gain below this share of the whole model is no missed opportunity: estimates are not better than that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class CollageLimits:
     """The search for a mix, from coarse regions to fine ones."""
 
@@ -102,7 +102,7 @@ class CollageLimits:
     """Mixes that may take part in the paired benchmark, so that their partitions are predicted as they run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DecisionLimits:
     """Who takes part in the paired benchmark that decides, and how long that takes."""
 
@@ -132,7 +132,7 @@ class DecisionLimits:
     """For predicting a partition inside another engine's session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StreamLimits:
     """Choosing how a stream of requests is driven."""
 
@@ -150,7 +150,7 @@ class StreamLimits:
     """Stages are cut anew while the slowest takes longer than so many times their mean."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PrecisionLimits:
     """Looking for plans in reduced precision, and checking them on the validation set."""
 
@@ -175,7 +175,7 @@ class PrecisionLimits:
     cut_change: float = 1e3
     """Largest ratio of the allowed error to that of a cut by which it is lengthened: that reaches the whole model."""
     range_shares: tuple[float, ...] = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
-    """Of a value's range, those tried: what is cut off is lost, and what is left is told apart the finer."""
+    """Of a value's range, those tried: what is cut off is lost, and what is left has finer steps."""
     compared_inputs: int = 1
     """Calibration inputs by which layers are compared; a choice is judged by all of them."""
     fine_share: float = 0.37

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from intarsia.spec.aliases import Alias
+from intarsia.spec.containers import MOST_SPECS
 from intarsia.spec.documents import TextError
 from intarsia.spec.json_text import parse_json
 from intarsia.spec.likeness import did_you_mean, tag_near, tags_with
@@ -20,7 +21,7 @@ from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
 from intarsia.spec.syntax import Piece, layer, split_specs, words
 from intarsia.spec.tags import Tag
-from intarsia.spec.types import MOST_SPECS, Bool, Value
+from intarsia.spec.types import Bool, Value
 
 _DEEPEST = 8
 """Specs within specs. Each text layer may double the escapes, so this bounds the size of canonical text too."""
@@ -354,7 +355,7 @@ class SpecReader:
         if name == "features":
             self.problems.add(where, "'features' cannot be stated: they follow from the other options")
         elif name in self.level.elsewhere:
-            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} has no {name!r}"
+            what = f"cannot recognize {name!r}: a {self.level.name} of kind {kind.name!r} has no option {name!r}"
             self.problems.add(where, f"{what}; {self.level.elsewhere[name]}")
         else:
             hint = self.problems.nearest(name, kind.options, f"it has {', '.join(kind.options) or 'no options'}")

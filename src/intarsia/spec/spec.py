@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
 from intarsia.spec.aliases import Alias
+from intarsia.spec.containers import ListOf
 from intarsia.spec.problems import nearest
 from intarsia.spec.schema import Kind, Options
 from intarsia.spec.tags import TagTable
-from intarsia.spec.types import ListOf, Str, Value
+from intarsia.spec.types import Str, Value
 
 K = TypeVar("K", bound=Kind)
 TAGS_TYPE = ListOf(Str())

@@ -10,22 +10,18 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import groupby
 from pathlib import PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 from intarsia.spec.problems import Problems, Where, shown
-from intarsia.spec.syntax import Piece, divide, layer, leaf, print_container, print_leaf, split
+from intarsia.spec.syntax import Piece, leaf, print_leaf, split
 
 Value = Any
 """bool, int, float, str, a tuple or read-only mapping of values, or a spec."""
 
-MOST_SPECS = 200
-"""In one list: far more than a machine has, and few enough for any text to be read in a blink."""
 _MOST_DIGITS = 4000  # Python converts no more than 4300 between int and text
 _TOO_LARGE = 10**_MOST_DIGITS
 _BOOLS = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
@@ -92,9 +88,7 @@ class OptionType(ABC):
 class Bool(OptionType):
     """``true`` or ``false``; in text also ``1``, ``0``, and the bare option for true."""
 
-    @property
-    def label(self) -> str:
-        return "bool"
+    label: ClassVar[str] = "bool"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         word = leaf(piece)
@@ -106,7 +100,7 @@ class Bool(OptionType):
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
         if isinstance(data, bool):
             return data
-        return _mistyped(data, "bool", where, reader)
+        return mistyped(data, "bool", where, reader)
 
     def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
         return "true" if value else "false"
@@ -135,7 +129,7 @@ class Int(OptionType):
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
         if isinstance(data, bool) or not isinstance(data, int):
-            return _mistyped(data, "int", where, reader)
+            return mistyped(data, "int", where, reader)
         if abs(data) >= _TOO_LARGE:
             reader.problems.add(where, "the integer has too many digits")
             return None
@@ -155,9 +149,7 @@ class Int(OptionType):
 class Float(OptionType):
     """A finite number."""
 
-    @property
-    def label(self) -> str:
-        return "float"
+    label: ClassVar[str] = "float"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         word = leaf(piece)
@@ -168,7 +160,7 @@ class Float(OptionType):
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
         if isinstance(data, bool) or not isinstance(data, int | float):
-            return _mistyped(data, "float", where, reader)
+            return mistyped(data, "float", where, reader)
         if isinstance(data, int) and data.bit_length() > 1000:
             return self._finite(math.inf, where, reader)
         return self._finite(float(data), where, reader)
@@ -183,37 +175,43 @@ class Float(OptionType):
         return value + 0.0  # minus zero means zero, and prints as it
 
 
-@dataclass(frozen=True, slots=True)
-class Str(OptionType):
-    """Any string."""
+class Word(OptionType):
+    """A string; which ones are legal is said by ``checked``."""
 
-    @property
-    def label(self) -> str:
-        return "str"
+    __slots__ = ()
+
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
+        """The word, or ``None`` after noting what is wrong with it."""
+        return word
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return leaf(piece)
+        return self.checked(leaf(piece), where.on(piece), reader)
 
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
         if isinstance(data, str):
-            return str(data)
-        return _mistyped(data, "str", where, reader)
+            return self.checked(str(data), where, reader)
+        return mistyped(data, "str", where, reader)
 
     def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
         return print_leaf(value)
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutedPath(OptionType):
+class Str(Word):
+    """Any string."""
+
+    label: ClassVar[str] = "str"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedPath(Word):
     """The absolute path of a library that is loaded, or of a program that is run.
 
     Every option whose value ends as code is declared with this type: by it whoever loads a foreign artifact is asked
     first. A relative path would name another file in each working directory, so there is none.
     """
 
-    @property
-    def label(self) -> str:
-        return "absolute path"
+    label: ClassVar[str] = "absolute path"
 
     @property
     def executes(self) -> bool:
@@ -222,29 +220,17 @@ class ExecutedPath(OptionType):
     def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
         yield option, value
 
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return self._absolute(leaf(piece), where.on(piece), reader)
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        if isinstance(data, str):
-            return self._absolute(str(data), where, reader)
-        return _mistyped(data, "str", where, reader)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        return print_leaf(value)
-
-    def _absolute(self, path: str, where: Where, reader: Reader) -> str | None:
-        is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
-        if is_absolute and "\0" not in path:
-            return path
-        reader.problems.add(
-            where, f"{shown(path)} is not an absolute path; a file that is loaded or run needs its full path"
-        )
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
+        is_absolute = PurePosixPath(word).is_absolute() or PureWindowsPath(word).is_absolute()
+        if is_absolute and "\0" not in word:
+            return word
+        what = f"{shown(word)} is not an absolute path; a file that is loaded or run needs its full path"
+        reader.problems.add(where, what)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Enum(OptionType):
+class Enum(Word):
     """One of a few words."""
 
     choices: tuple[str, ...]
@@ -253,18 +239,7 @@ class Enum(OptionType):
     def label(self) -> str:
         return " | ".join(self.choices)
 
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return self._chosen(leaf(piece), where.on(piece), reader)
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        if isinstance(data, str):
-            return self._chosen(str(data), where, reader)
-        return _mistyped(data, "str", where, reader)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        return print_leaf(value)
-
-    def _chosen(self, word: str, where: Where, reader: Reader) -> str | None:
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
         if word in self.choices:
             return word
         hint = reader.problems.nearest(word, self.choices) + _comma(word)
@@ -272,185 +247,8 @@ class Enum(OptionType):
         return None
 
 
-class Order(StrEnum):
-    """What the order of a list's elements means."""
-
-    KEPT = "ordered"
-    FREE = "unordered"
-    """Printed sorted, each element once."""
-    SIGNED = "by sign"
-    """Elements ``+x`` and ``-x``: the last mention of ``x`` wins, sorted within runs of one sign."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf(OptionType):
-    """Elements of one type."""
-
-    element: OptionType
-    order: Order = Order.KEPT
-
-    @property
-    def label(self) -> str:
-        return f"list of {self.element.label}, {self.order}"
-
-    @property
-    def executes(self) -> bool:
-        return self.element.executes
-
-    def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
-        for item in value:
-            yield from self.element.executed(option, item)
-
-    def _are_too_many(self, count: int, where: Where, reader: Reader) -> bool:
-        most = self.element.most
-        if most is None or count <= most:
-            return False
-        reader.problems.add(where, f"the list has {count} elements; one machine has at most {most}")
-        return True
-
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        inner = layer(piece)
-        if reader.problems.are_quotes_open(where, inner):
-            return None
-        parts = self.element.split(inner, reader)
-        if self._are_too_many(len(parts), where, reader):
-            return None
-        return self._all(self.element.from_text(part, where.item(i).on(part), reader) for i, part in enumerate(parts))
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        if isinstance(data, str | bytes) or not isinstance(data, Sequence):
-            return _mistyped(data, "list", where, reader)
-        if self._are_too_many(len(data), where, reader):
-            return None
-        return self._all(self.element.from_data(item, where.item(i), reader) for i, item in enumerate(data))
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        body = ",".join(self.element.text(item, tags=tags, inside=True) for item in value)
-        return print_container(body, inside=inside)
-
-    def data(self, value: Value) -> Value:
-        return [self.element.data(item) for item in value]
-
-    def _all(self, items: Iterable[Value]) -> tuple[Value, ...] | None:
-        read = list(items)
-        if any(item is None for item in read):
-            return None
-        if self.order is Order.FREE:
-            read = list({self.element.text(item): item for item in read}.values())
-            return tuple(sorted(read, key=self.element.text))
-        return last_signs(read) if self.order is Order.SIGNED else tuple(read)
-
-
-def last_signs(items: Iterable[str]) -> tuple[str, ...]:
-    """The last mention of each feature, in order; sorted within runs of one sign."""
-    last: dict[str, str] = {}
-    for item in items:
-        name = item[1:] if item[:1] in {"+", "-"} else item
-        last.pop(name, None)
-        last[name] = item
-    runs = groupby(last.values(), key=lambda item: item[:1] if item[:1] in {"+", "-"} else "")
-    return tuple(item for _, run in runs for item in sorted(run))
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf(OptionType):
-    """Strings to values of one type; in text ``name=value``, separated by commas. The order means nothing."""
-
-    value: OptionType
-
-    @property
-    def label(self) -> str:
-        return f"map to {self.value.label}"
-
-    @property
-    def executes(self) -> bool:
-        return self.value.executes
-
-    def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
-        for item in value.values():
-            yield from self.value.executed(option, item)
-
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        inner = layer(piece)
-        if reader.problems.are_quotes_open(where, inner):
-            return None
-        entries: list[tuple[str, Value]] = []
-        for part in split(inner, ","):
-            name, value = divide(part, "=")
-            if value is None:
-                reader.problems.add(where.on(part), "write an entry of a map as name=value")
-                entries.append(("", None))
-                continue
-            key = leaf(name)
-            entries.append((key, self.value.from_text(value, where.field(key).on(value), reader)))
-        return self._all(entries, where, reader)
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        if not isinstance(data, Mapping):
-            return _mistyped(data, "map", where, reader)
-        entries: list[tuple[str, Value]] = []
-        for key, value in data.items():
-            if isinstance(key, str):
-                entries.append((str(key), self.value.from_data(value, where.field(key), reader)))
-            else:
-                _mistyped(key, "str", where, reader)
-                entries.append(("", None))
-        return self._all(entries, where, reader)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        entries = (
-            f"{print_leaf(key, shun='=')}={self.value.text(item, tags=tags, inside=True)}"
-            for key, item in value.items()
-        )
-        return print_container(",".join(entries), inside=inside)
-
-    def data(self, value: Value) -> Value:
-        return {key: self.value.data(item) for key, item in value.items()}
-
-    def _all(self, entries: Sequence[tuple[str, Value]], where: Where, reader: Reader) -> Mapping[str, Value] | None:
-        if any(value is None for _, value in entries):
-            return None
-        table = dict(sorted(entries, key=lambda entry: entry[0]))
-        if len(table) < len(entries):
-            reader.problems.add(where, "a name appears more than once")
-            return None
-        return MappingProxyType(table)
-
-
-@dataclass(frozen=True, slots=True)
-class SpecOf(OptionType):
-    """A nested spec of the named level. As an element of a list it may be placed (``opencl:1``)."""
-
-    most: ClassVar[int | None] = MOST_SPECS
-    level: str
-    in_list: bool = False
-
-    @property
-    def label(self) -> str:
-        return self.level
-
-    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        return reader.nested_text(self.level, piece, where.deeper(), in_list=self.in_list)
-
-    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        return reader.nested_data(self.level, data, where.deeper(), in_list=self.in_list)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        return print_container(value.text(tags=tags), inside=inside)
-
-    def data(self, value: Value) -> Value:
-        return value.export()
-
-    def split(self, piece: Piece, reader: Reader) -> list[Piece]:
-        return reader.split_list(self.level, piece) if piece.text else []
-
-
-def list_of_specs(level: str) -> ListOf:
-    """An ordered list of specs of one level, each of which may be placed."""
-    return ListOf(SpecOf(level, in_list=True))
-
-
-def _mistyped(data: object, wanted: str, where: Where, reader: Reader) -> None:
+def mistyped(data: object, wanted: str, where: Where, reader: Reader) -> None:
+    """Note that a value is of another type than the wanted one."""
     article = "an" if wanted == "int" else "a"
     reader.problems.add(where, f"must be {article} {wanted}, found {shown(data)}")
 

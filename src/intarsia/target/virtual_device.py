@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from intarsia.errors import SpecError
 from intarsia.spec import Int, Option, Placed, SpecOf, Str, schema
+from intarsia.spec.containers import NestedType
 from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
 from intarsia.spec.reader import SpecReader, load_json
 from intarsia.spec.statements import read_statements
-from intarsia.spec.syntax import Piece, layer, print_container, words
-from intarsia.spec.types import OptionType, Reader, Value
+from intarsia.spec.syntax import Piece, layer, words
+from intarsia.spec.types import Reader, Value
 from intarsia.target.kinds.catalogue import KINDS
 from intarsia.target.kinds.kind import DEVICE_TYPES
 from intarsia.target.target import LEVEL, Target
@@ -152,13 +153,10 @@ class VirtualDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class VirtualDeviceOf(OptionType):
+class VirtualDeviceOf(NestedType):
     """The type of an option whose values are virtual devices, each in any form that `VirtualDevice.of` takes."""
 
-    @property
-    def label(self) -> str:
-        """The type in words."""
-        return "device"
+    label: ClassVar[str] = "device"
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
         """The device written here, or ``None`` after noting why there is none."""
@@ -214,14 +212,6 @@ class VirtualDeviceOf(OptionType):
             else:
                 stated[name] = _PARTS[name].type.from_data(value, place, reader)
         return _made(stated, where, reader.problems)
-
-    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        """What `from_text` reads as this device; ``inside`` a list or map, commas need quotes."""
-        return print_container(value.text(tags=tags), inside=inside)
-
-    def data(self, value: Value) -> Value:
-        """Pure JSON that `from_data` reads as this device."""
-        return value.export()
 
 
 _TYPE = VirtualDeviceOf()

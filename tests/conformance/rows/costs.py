@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 import onnx
 import pytest
 
-from intarsia.cost import measure
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.store import Store
-from intarsia.cost.worker import lock
+from intarsia.cost.worker import lock, pool
 from intarsia.cost.worker.protocol import Answer, Measured, Request
 from intarsia.cost.worker.repro import Origin
 from intarsia.graph import Graph, load_model
@@ -86,7 +85,7 @@ def run_reuse(row: Row) -> None:
         for model, op_cost in zip(models, row.input["estimators"], strict=True):
             graph = load_model(model)
             compiler = Compiler(op_cost=op_cost, fusion_factor=fusion_factor(row), depth=len(graph.nodes))
-            patch.setattr(measure, "WorkerClient", partial(Estimator, compiler.cost(len(graph.nodes))))
+            patch.setattr(pool, "WorkerClient", partial(Estimator, compiler.cost(len(graph.nodes))))
             with Measurer(graph, Path(folder), store, ["reference"], Origin(model="a row")) as measurer:
                 whole = Partition(target=Target("reference"), nodes=tuple(node.id for node in graph.nodes))
                 costs.append(measurer.cost(whole, SETTINGS).cost_ms)

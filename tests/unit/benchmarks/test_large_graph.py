@@ -19,7 +19,7 @@ SETTINGS = RunSettings(threads=2)
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Table:
-    monkeypatch.setattr("intarsia.cost.measure.run_facts", lambda engines, settings: {})  # no engine need be here
+    monkeypatch.setattr("intarsia.cost.keys.run_facts", lambda engines, settings: {})  # no engine need be here
     graph = load_model(synthetic(3 * BLOCK_NODES))
     return Table(graph, tmp_path, Store(tmp_path / "records.sqlite"), ["mnn", "openvino"], Origin(model=None))
 

@@ -13,7 +13,15 @@ from tests.cli_fakes import COMPARISON, Fakes, invoke
 def test_json_is_the_comparison(fakes: Fakes, folder: Path) -> None:
     done = invoke("compare", "m.onnx", "--threads", "1", "--shape", "N=2", "--max-error", "0.01", "--json")
     assert json.loads(done.stdout) == COMPARISON
-    settings = {"target": None, "threads": 1, "budget": 60.0, "store": None, "shapes": {"N": 2}, "max_memory": None}
+    settings: dict[str, Any] = {
+        "target": None,
+        "threads": 1,
+        "budget": 60.0,
+        "store": None,
+        "shapes": {"N": 2},
+        "max_memory": None,
+    }
+    settings |= {"constraints": None, "custom_ops": (), "seed": 0}
     told = {**settings, "max_error": 0.01, "strict": False, "progress": unwatched, "began": None}
     assert fakes.calls == [(Path("m.onnx"), told)]
 

@@ -16,11 +16,13 @@ from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings, Spin
 from intarsia.cost import measure as module
+from intarsia.cost.keys import measurement_key
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure, Measurement, Outcome
 from intarsia.cost.records.store import Store
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.timetable import NO_TIME
+from intarsia.cost.worker import pool
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, NodeTimes, Timed, Times
@@ -61,7 +63,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> type[FakeClient]:
     class Client(FakeClient):
         pass
 
-    monkeypatch.setattr(module, "WorkerClient", Client)
+    monkeypatch.setattr(pool, "WorkerClient", Client)
     return Client
 
 
@@ -106,7 +108,7 @@ def keys(graph: Graph, tmp_path: Path) -> Iterator[Measurer]:
 def digest(
     costs: Measurer, partitions: Sequence[Partition], settings: RunSettings = SETTINGS, timed: Timed = "last"
 ) -> str:
-    return costs.key(partitions, timed, settings).digest
+    return measurement_key(costs.graph, partitions, timed, settings).digest
 
 
 def test_a_key_moves_with_what_changes_a_time(keys: Measurer) -> None:
@@ -144,7 +146,7 @@ def test_a_key_moves_with_the_devices_that_a_partition_ran_on_and_with_no_others
     keys: Measurer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def digests(*devices: Target) -> tuple[str, str]:
-        monkeypatch.setattr("intarsia.cost.measure.devices_here", lambda type_: devices)
+        monkeypatch.setattr("intarsia.cost.keys.devices_here", lambda type_: devices)
         partitions = [block(keys.graph, 0, target=Target("ncnn -base=vulkan")), block(keys.graph, 0)]
         there, on_the_cpu = (digest(keys, [partition]) for partition in partitions)
         return there, on_the_cpu

@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import intarsia.onnxruntime as ort
+from intarsia.driver import CompileSettings
 from intarsia.errors import ConfigError, FeedError, IntarsiaError, ModelError, NoCoverError, UnsupportedError
 from intarsia.interop import compiled as module
 from intarsia.runtime import CompiledModel
@@ -27,9 +28,9 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The shapes of each compile, none of which measures anything."""
     calls: list[Any] = []
 
-    def noted(source: Any, target: Any, **settings: Any) -> CompiledModel:
-        calls.append(settings["shapes"] and {name: str(size) for name, size in settings["shapes"].items()})
-        return unmeasured(source, target, **settings)
+    def noted(source: Any, target: Any, settings: CompileSettings) -> CompiledModel:
+        calls.append(settings.shapes and {name: str(size) for name, size in settings.shapes.items()})
+        return unmeasured(source, target, settings=settings)
 
     monkeypatch.setattr(module, "compile", noted)
     return calls
@@ -83,11 +84,12 @@ def test_dimensions_without_a_name_get_a_model_for_each_size(compiles: list[Any]
 
 
 def test_where_ranges_do_not_do_each_size_gets_a_model(compiles: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    def exact_only(source: Any, target: Any, **settings: Any) -> CompiledModel:
-        if not all(isinstance(size, int) for size in settings["shapes"].values()):
+    def exact_only(source: Any, target: Any, settings: CompileSettings) -> CompiledModel:
+        assert settings.shapes is not None
+        if not all(isinstance(size, int) for size in settings.shapes.values()):
             raise NoCoverError("ranges are too hard")
-        compiles.append(settings["shapes"])
-        return unmeasured(source, target, **settings)
+        compiles.append(settings.shapes)
+        return unmeasured(source, target, settings=settings)
 
     monkeypatch.setattr(module, "compile", exact_only)
     of = session(lengths(1, "length"))
@@ -128,8 +130,13 @@ def test_an_artifact_is_a_session_too(compiles: list[Any], tmp_path: Path) -> No
     assert np.array_equal(of.run(None, {"x": X})[0], expected)
     assert of.model.save(tmp_path / "copy.intarsia").read_bytes() == path.read_bytes()
     assert compiles == []
-    with pytest.raises(ConfigError, match=r"net\.intarsia is compiled already; leave out shapes"):
-        ort.InferenceSession(path, shapes={"n": 1})
+    for stated, names in (
+        ({"shapes": {"n": 1}}, "shapes"),
+        ({"budget": 60.0, "max_error": 0.01}, "budget, max_error"),
+        ({"target": "reference", "cache": False}, "target or providers, cache"),
+    ):
+        with pytest.raises(ConfigError, match=rf"net\.intarsia is compiled already; leave out {names}, or"):
+            ort.InferenceSession(path, **stated)
 
 
 def test_what_contradicts_or_is_unknown_is_refused() -> None:
@@ -138,6 +145,30 @@ def test_what_contradicts_or_is_unknown_is_refused() -> None:
         ort.InferenceSession(source, target="reference", providers=["CPUExecutionProvider"])
     with pytest.raises(ConfigError, match=r"make it from that module"):
         ort.InferenceSession(source, object())  # type: ignore[arg-type]
+
+
+def test_a_session_takes_every_setting_of_a_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def noted(source: Any, target: Any, settings: CompileSettings) -> CompiledModel:
+        asked.append(settings)
+        return unmeasured(source, target, settings=settings)
+
+    monkeypatch.setattr(module, "compile", noted)
+    stated: dict[str, Any] = {"budget": 5, "max_error": 0.01, "max_memory": "500MB", "seed": 1, "strict": True}
+    session(two_layers(), **stated)
+    session(two_layers(), settings=CompileSettings(**stated))
+    assert asked == [CompileSettings(**stated)] * 2
+
+
+def test_threads_are_stated_once(compiles: list[Any]) -> None:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 2
+    with pytest.raises(ConfigError, match="threads= and intra_op_num_threads say the same; state one of them"):
+        session(two_layers(), sess_options=options, threads=1)
+    with pytest.raises(ConfigError, match="InferenceSession has no setting 'budgett'; did you mean 'budget'"):
+        session(two_layers(), budgett=1)
+    assert compiles == []
 
 
 def test_names_of_a_run_are_checked(compiles: list[Any]) -> None:

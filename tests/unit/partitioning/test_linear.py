@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.partitioning.groups import fused_groups
-from intarsia.partitioning.linear import cut_points, cuts, linear_order, narrow_cuts
+from intarsia.partitioning.linear import cuts, line, linear_order
 from intarsia.partitioning.region import boundaries, is_convex
 from tests.fakes import dags, fake_dag, fake_graph
 
@@ -92,17 +92,17 @@ def test_there_is_no_cut_where_a_value_of_unknown_shape_lives() -> None:
     assert [cut.position for cut in cuts(graph, crossing_ok=lambda value: True)] == [1, 2, 3]
 
 
-def test_cut_points_are_the_narrow_places() -> None:
+def test_the_narrow_cuts_lie_outside_of_a_residual_block() -> None:
     # A residual block between two plain layers: two values cross within it, one at its ends.
     graph = fake_dag([[], [0], [1], [2], [3, 1], [4]])
     assert [len(cut.crossing) for cut in cuts(graph)] == [1, 1, 2, 2, 1]
-    assert cut_points(graph) == (1, 2, 5)
+    assert [cut.position for cut in line(graph)[1]] == [1, 2, 5]
 
 
 @given(dags())
 def test_a_narrow_cut_is_no_wider_than_its_neighbours(graph: Graph) -> None:
     every = cuts(graph)
-    narrow = narrow_cuts(graph)
+    _, narrow = line(graph)
     assert bool(narrow) == bool(every)
     for i, cut in enumerate(every):
         near = every[max(i - 1, 0) : i + 2]

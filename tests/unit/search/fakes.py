@@ -75,7 +75,7 @@ class FakeMeasurer:
         self.store = MemoryStore(Path())
         self.time = Timetable()
         self.provenance: Mapping[str, str] = {}
-        self.measured = 0
+        self.measured = self.cached = 0
         self.asked: list[tuple[str, int]] = []
         self.machine = nullcontext
         self.may_conclude = True

@@ -13,12 +13,11 @@ import pytest
 from intarsia.backends import registry
 from intarsia.backends.contract import Availability
 from intarsia.backends.contract.failures import Cause
-from intarsia.cost import measure
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing import paired_benchmark
 from intarsia.cost.timing.clock_calibration import full_speed
 from intarsia.cost.timing.memory import Memory
-from intarsia.cost.worker import lock
+from intarsia.cost.worker import lock, pool
 from intarsia.cost.worker.protocol import (
     Answer,
     Failed,
@@ -129,7 +128,7 @@ def table_machine(graph: Graph, table: Table, folder: Path, worker: type[TableWo
 
     Worker.graph, Worker.table, Worker.written = graph, table, {}
     with pytest.MonkeyPatch.context() as patch:
-        for module in (measure, paired_benchmark, builder):
+        for module in (pool, paired_benchmark, builder):
             patch.setattr(module, "WorkerClient", Worker)
         patch.setattr(paired_benchmark, "PAIRED", replace(PAIRED, settle_s=0.0))
         patch.setattr(paired_benchmark, "ClockProbe", lambda: full_speed)

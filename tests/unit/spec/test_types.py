@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.spec import Bool, Enum, Float, Int, ListOf, MapOf, Order, SpecOf, Str
-from intarsia.spec.types import last_signs
+from intarsia.spec.containers import last_signs
 
 MENTIONS = st.lists(st.from_regex("[+-]?[abc]", fullmatch=True), max_size=8)
 

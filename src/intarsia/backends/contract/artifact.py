@@ -28,7 +28,7 @@ class EngineArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """Name, dtype (numpy name) and shape of one border value; a shape is ``None`` where only running tells it."""
+    """Name, dtype (numpy name) and shape of one border value; a shape known only after a run is ``None``."""
 
     name: str
     dtype: str

@@ -71,10 +71,10 @@ class Backend(ABC):
 
     @abstractmethod
     def probe(self) -> Availability:
-        """Say whether the engine is usable. Cheap; never raises."""
+        """Whether the engine is usable here. Quick; never raises."""
 
     def probe_loading(self) -> Availability:
-        """As ``probe``, where what was compiled before is only to be loaded: that may need less, as no compiler."""
+        """As ``probe``, for loading an artifact only, which may need less: no compiler, for example."""
         return self.probe()
 
     @abstractmethod
@@ -83,17 +83,17 @@ class Backend(ABC):
 
     @abstractmethod
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
-        """Compile a sub-graph. Slow; no hidden inputs."""
+        """Compiles a sub-graph. May take long. The result depends on the arguments alone."""
 
     @abstractmethod
     def load(
         self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
     ) -> Executable:
-        """Make an artifact runnable. ``weights`` holds at least ``artifact.weights``; they may be mapped files."""
+        """Makes an artifact runnable. ``weights`` holds at least ``artifact.weights``; they may be mapped files."""
 
     @abstractmethod
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
-        """Write the sub-graph as the engine's native files plus the options it ran with; returns the paths."""
+        """Writes the sub-graph in the engine's own format, with the options it ran with; returns the paths."""
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
         """The type of what ``compile`` puts into an artifact's ``meta``, one of `intarsia.backends.contract.metadata`.
@@ -103,7 +103,7 @@ class Backend(ABC):
         return None
 
     def variants(self, target: Target) -> tuple[Target, ...]:
-        """The target with each setting of its options that is worth timing; options the user stated stay."""
+        """The target with each combination of options that is worth measuring. Options that the user stated stay."""
         return (target,)
 
     @property
@@ -112,7 +112,7 @@ class Backend(ABC):
         return type(self).kernel_times is not Backend.kernel_times
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
-        """How it holds partitions of other engines, if it can here; ``loading``: what was compiled before."""
+        """How its session holds partitions of others; ``None`` if it cannot here. ``loading``: only to load them."""
         return None
 
     def follows_blocks(self, target: Target) -> bool:
@@ -120,7 +120,7 @@ class Backend(ABC):
         return False
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]] | None:
-        """Run with the engine's own profiler on; ``None`` if it has none.
+        """The time of each kernel by the engine's own profiler; ``None`` if it has none.
 
         Returns:
             For each run the name and milliseconds of each kernel, in running order. A kernel is named after
@@ -137,14 +137,14 @@ class Backend(ABC):
         target: Target,
         settings: RunSettings,
     ) -> Sequence[np.ndarray] | None:
-        """Run a model once and tell values inside it, of whatever type and shape; ``None`` if it cannot.
+        """The values of these names inside a model, after one run of it; ``None`` if the engine cannot show them.
 
-        For operators that ONNX does not define: nobody but the engine knows what comes out of them.
+        For custom operators: the engine alone knows the types and shapes of their results.
         """
         return None
 
     def openmp_files(self) -> tuple[Path, Path] | None:
-        """The library that computes and its libgomp, where its OpenMP regions may run on threads of others."""
+        """The engine's library and its libgomp, if its OpenMP loops can run on another engine's threads."""
         return None
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
@@ -152,7 +152,7 @@ class Backend(ABC):
         return {}
 
     def capability(self, graph: Graph, target: Target) -> Capability:
-        """Each node's acceptance or refusal with its reason."""
+        """Which nodes of a graph the engine refuses, each with the reason; it takes the others."""
         refusals = {}
         for node in graph.nodes:
             reason = (

@@ -1,6 +1,6 @@
 """The part of the contract for engines that can leave values on a device between two of their steps.
 
-An engine without it is given the host's memory on every device, and brings values there and back inside its calls.
+An engine without it reads and writes host memory on every device, and copies values inside its calls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DeviceValue(Slot):
-    """Stands for a value in the memory of a device: who makes it or brings it there puts the engine's handle in."""
+    """A value in the memory of a device. ``handle`` is the engine's own; who computes or uploads the value sets it."""
 
     __slots__ = ("handle",)
 
@@ -25,15 +25,15 @@ class DeviceValue(Slot):
 
 
 class DeviceMemory(ABC):
-    """How values get into the memory of a device and back. Its calls return when the value is there.
+    """Copies values to the memory of a device and back. A call returns when the copy is complete.
 
     If the engine fails they raise `ExecutionError`, as every bound call does.
     """
 
     @abstractmethod
     def upload(self, source: np.ndarray | Slot, place: DeviceValue) -> BoundCall:
-        """Bring the content that an array, or what a `Port` holds, has at each call."""
+        """A call that copies an array, or what a `Port` holds at that moment, to the device."""
 
     @abstractmethod
     def download(self, place: DeviceValue, destination: np.ndarray | Slot) -> BoundCall:
-        """Fill an array, or what a `Port` holds at each call."""
+        """A call that copies a value from the device into an array, or into what a `Port` holds at that moment."""

@@ -26,7 +26,7 @@ how many elements lie at each of both."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionBlocks:
-    """Which borders of an embedded partition are handed over in blocks of channels.
+    """The inputs and outputs of an embedded partition that are in blocks of channels.
 
     Attributes:
         size: Channels in a block.
@@ -54,14 +54,14 @@ class Embedding(ABC):
         target: Target,
         settings: RunSettings,
     ) -> EngineArtifact:
-        """Compile the model with holes where the partitions are; `takes` has accepted each of them.
+        """Compiles the model with a placeholder for each partition; `takes` has accepted each of them.
 
         ``able`` has the positions of partitions whose engines can read and write blocks (`Backend.follows_blocks`).
         """
 
     @abstractmethod
     def blocks(self, artifact: EngineArtifact) -> Sequence[PartitionBlocks]:
-        """For each partition of what was compiled, which of its borders are handed over in blocks."""
+        """For each partition, in order, which of its inputs and outputs are in blocks."""
 
     @abstractmethod
     def load(
@@ -72,7 +72,7 @@ class Embedding(ABC):
         settings: RunSettings,
         visit: Visit,
     ) -> Executable:
-        """Make it runnable; each run visits every partition once, on the thread that runs, one after the other."""
+        """Makes it runnable. Each run calls ``visit`` once for every partition, in order, on the thread that runs."""
 
     @abstractmethod
     def takes(self, inputs: Sequence[Signature], outputs: Sequence[Signature]) -> bool:
@@ -80,7 +80,7 @@ class Embedding(ABC):
 
     @abstractmethod
     def share_openmp(self, artifact: EngineArtifact, library: Path, libgomp: Path) -> None:
-        """Have a library that is loaded run its OpenMP regions on the session's threads during a visit.
+        """Lets a loaded library run its OpenMP loops on the session's threads while a partition is visited.
 
         ``artifact`` is what will be loaded as that session.
         """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Executable(ABC):
-    """A loaded sub-graph. ``bind`` once, call many times; ``close`` frees the engine's memory.
+    """A loaded sub-graph. ``bind`` it once, call the result many times; ``close`` frees the engine's memory.
 
     Attributes:
         inputs: What it reads.
@@ -29,14 +29,14 @@ class Executable(ABC):
 
     @abstractmethod
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
-        """Fix the buffers.
+        """A call that reads these inputs and writes these outputs.
 
         Arrays, and what a `Port` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
         arrays are page-aligned. Their *contents* change between calls; each call reads the inputs afresh and fills
-        every output. Ports only come to engines with the trait ``follows_ports``, residents to those that have a
+        every output. Ports only come to engines with the trait ``follows_ports``, a `DeviceValue` to those that have a
         ``memory``, which leave what they read as it is, and other slots to those with ``any_shape``. The call raises
         `ExecutionError` if the engine fails (see `guarded`).
         """
 
     def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object
-        """Free what the engine holds. Calling it twice is fine."""
+        """Frees what the engine holds. A second call does nothing."""

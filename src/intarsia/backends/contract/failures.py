@@ -1,7 +1,7 @@
-"""Whose doing a failure is: the engine's, which stays one, or the machine's, which may be gone the next time.
+"""Who caused a failure: the engine, which will fail again, or the machine, which may work the next time.
 
 A failure is kept only if its engine is to blame. What the machine did at that moment (a full disk, a process that was
-killed, a time limit on a busy machine) would else leave the engine out of every compile that follows.
+killed, a time limit on a busy machine) would otherwise keep the engine out of every later compile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """What a failure is normalised to. Whoever makes a record of a failure says which."""
+    """What caused a failure. Every record of a failure names one."""
 
     ENGINE = "engine"
     """It refused, raised, answered wrongly, ended its process twice, or hung on a calm machine."""
@@ -79,7 +79,7 @@ _KILLED_WORDS = re.compile(r"killed signal|killed by SIG([A-Z0-9]+)", re.IGNOREC
 
 
 class CauseError(OSError):
-    """The cause of an error in whose chain it stands, where its words alone would not tell."""
+    """Put into the chain of an error to name its cause, where the error's text would not show it."""
 
     def __init__(self, cause: Cause) -> None:
         super().__init__(f"cause: {cause.value}")
@@ -87,7 +87,7 @@ class CauseError(OSError):
 
 
 def cause_of(error: BaseException) -> Cause:
-    """Whose doing an exception is, by what led to it, else by what it says."""
+    """The cause of an exception: by the exceptions that led to it, else by its text."""
     for each in _chain(error):
         if isinstance(each, CauseError):
             return each.cause
@@ -99,7 +99,7 @@ def cause_of(error: BaseException) -> Cause:
 
 
 def cause_of_words(text: str) -> Cause:
-    """Whose doing it is by what a library said of it: most of them tell the system's errors in its own words."""
+    """The cause that the text of an error shows: most libraries quote the system's own messages."""
     lowered = text.casefold()
     for number, cause in _OF_NUMBER.items():
         if os.strerror(number).casefold() in lowered:
@@ -114,7 +114,7 @@ def cause_of_words(text: str) -> Cause:
 
 
 def cause_of_end(code: int, words: str = "") -> Cause:
-    """Whose doing it is that a process ended.
+    """The cause of a process's end.
 
     Args:
         code: Its status; of one that a signal ended, the signal's number below zero.
@@ -122,8 +122,8 @@ def cause_of_end(code: int, words: str = "") -> Cause:
     """
     if code < 0 and -code not in _FAULTS:
         return Cause.KILLED
-    told = cause_of_words(words)
-    return told if told.is_transient else Cause.CRASH
+    cause = cause_of_words(words)
+    return cause if cause.is_transient else Cause.CRASH
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

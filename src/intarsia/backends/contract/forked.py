@@ -1,4 +1,4 @@
-"""Which engines were loaded before this process was forked, and what that means for loading them here."""
+"""Refuses to load an engine whose threads stayed in the process that this one was forked from."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class LoadedLibraries(Forkable):
         return cls._ours
 
     def after_fork(self) -> None:
-        """What was loaded here was loaded before."""
+        """What was loaded here now counts as loaded earlier."""
         self.earlier, self.here = self.earlier | self.here, frozenset()
 
     def note(self, backend: Backend) -> None:
-        """An engine is about to be loaded.
+        """Records that an engine is about to be loaded.
 
         Raises:
             BackendUnavailableError: It would hang, since its threads stayed in the process that this was forked from.

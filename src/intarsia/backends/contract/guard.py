@@ -1,4 +1,4 @@
-"""The one place where the exception of a foreign library becomes one of ours."""
+"""The one place where an exception of an engine's library becomes one of ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from intarsia.errors import BackendError, ExecutionError, IntarsiaError
 
 @contextmanager
 def guard(error: type[BackendError], backend: str) -> Iterator[None]:
-    """The one place where a foreign exception becomes ours: named by engine and stage, the cause kept."""
+    """Turns what a library raises inside the block into ``error``, which names the engine and keeps the cause."""
     try:
         yield
     except IntarsiaError:

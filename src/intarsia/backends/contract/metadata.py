@@ -1,6 +1,6 @@
-"""What engines keep about what they compiled, as types: checked before anything is loaded by it.
+"""The types of what engines keep in an artifact's ``meta``; it is checked against them before anything is loaded.
 
-Here and not in the engines' files, since these are read whenever engines are listed, and pydantic takes long to import.
+They stand here because the engines' files are imported whenever engines are listed, and pydantic imports slowly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OwnWeights(_Kept):
 
 
 class Borders(_Kept):
-    """What nearly every engine keeps, and nothing more: its borders."""
+    """The inputs and outputs, which is all that most engines keep."""
 
     inputs: tuple[Row, ...]
     outputs: tuple[Row, ...]

@@ -1,4 +1,4 @@
-"""What the engines' refusal rules ask of a node, beyond its attributes."""
+"""Facts about a node that the engines' rules of refusal use."""
 
 from __future__ import annotations
 

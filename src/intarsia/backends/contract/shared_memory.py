@@ -1,4 +1,4 @@
-"""Memory that an engine is given to read, and memory that another process sees as well."""
+"""Memory shared with an engine that only reads it, and with another process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def writable(array: np.ndarray) -> np.ndarray:
-    """The same memory without the read-only mark. Engines that only read share no array that bears it nevertheless."""
+    """The same memory without the read-only mark: some engines refuse an array with it, though they only read."""
     import numpy as np
 
     if array.flags.writeable or not array.nbytes:

@@ -1,4 +1,4 @@
-"""What stands for an array at a border of an executable where the array itself is not known or not fixed."""
+"""What an executable is bound to where an array is not known before a run, or changes between runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BoundCall = Callable[[], None]
 
 
 class Slot:
-    """Stands for a value whose shape only running tells: the call that computes it puts a fresh array into it."""
+    """A value whose shape is known only after a run: the call that computes it puts a new array here."""
 
     __slots__ = ("array",)
 
@@ -23,9 +23,9 @@ class Slot:
 
 
 class Port(Slot):
-    """Stands for an input or output whose array is swapped between calls, for one of the same dtype and shape.
+    """An input or output whose array may be replaced between calls by one of the same dtype and shape.
 
-    So values are read and written where others have them. Who swaps an array in keeps it alive until the next swap.
+    So a value is used where it already lies. Who sets the array keeps it alive until the next one is set.
     """
 
     __slots__ = ("block",)
@@ -48,7 +48,7 @@ def as_port(place: np.ndarray | Slot) -> Port:
 
 
 def following(places: Iterable[tuple[Callable[[Any], object], np.ndarray | Slot]], run: BoundCall) -> BoundCall:
-    """``run``, after binding each place by the function beside it: arrays once, ports whenever they hold another."""
+    """``run``, with each place bound by the function beside it: an array once, a port when its array has changed."""
     ports: list[tuple[Callable[[Any], object], Port]] = []
     for point, place in places:
         if isinstance(place, Port):
@@ -70,7 +70,7 @@ def following(places: Iterable[tuple[Callable[[Any], object], np.ndarray | Slot]
 
 
 def is_late(place: np.ndarray | Slot) -> bool:
-    """Whether only a run tells the array."""
+    """Whether the array is known only after a run."""
     return isinstance(place, Slot) and not isinstance(place, Port)
 
 

@@ -61,11 +61,11 @@ def _lack_of_shape(each: Instruction, reads: Sequence[Instruction]) -> str | Non
         return f"{each.name} of nothing"
     if each.name in ("conv", "take") and (reads[1].name not in LEAVES or reads[1].name == INPUT):
         return f"{each.name} by what is computed"
-    told = each.attributes
+    attributes = each.attributes
     if each.name.startswith("pool"):
-        if set(told["dilations"]) != {1} or not 3 <= len(each.shape) <= _MOST_RANK:
+        if set(attributes["dilations"]) != {1} or not 3 <= len(each.shape) <= _MOST_RANK:
             return f"{each.name} with gaps, or over {counted(len(each.shape) - 2, 'dimension')}"
-        padding = zip(told["before"], told["after"], told["kernel"], strict=True)
+        padding = zip(attributes["before"], attributes["after"], attributes["kernel"], strict=True)
         if any(max(before, after) >= size for before, after, size in padding):
             return f"{each.name} whose padding is as wide as its window"
     return None
@@ -152,8 +152,8 @@ def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 Maker = Callable[[Any, Instruction, Sequence[Instruction]], Kernel]
 
 
-def _interleaved(told: Mapping[str, Any]) -> list[int]:
-    return [number for pair in zip(told["before"], told["after"], strict=True) for number in pair]
+def _interleaved(attributes: Mapping[str, Any]) -> list[int]:
+    return [number for pair in zip(attributes["before"], attributes["after"], strict=True) for number in pair]
 
 
 def _neg(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
@@ -193,11 +193,13 @@ def _expand(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _slice(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
+    attributes = each.attributes
     # A stop of -1 would mean the last element; the mask means: to the end, whichever that is.
-    to_end = [stop < 0 for stop in told["stops"]]
-    stops = [max(stop, 0) for stop in told["stops"]]
-    return lambda x: mb.slice_by_index(x=x, begin=told["starts"], end=stops, stride=told["steps"], end_mask=to_end)
+    to_end = [stop < 0 for stop in attributes["stops"]]
+    stops = [max(stop, 0) for stop in attributes["stops"]]
+    return lambda x: mb.slice_by_index(
+        x=x, begin=attributes["starts"], end=stops, stride=attributes["steps"], end_mask=to_end
+    )
 
 
 def _concat(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
@@ -219,19 +221,19 @@ def _reduce(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _conv(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    window = {"strides": told["strides"], "dilations": told["dilations"], "groups": told["groups"]}
-    run = partial(mb.conv, pad_type="custom", pad=_interleaved(told), **window)
+    attributes = each.attributes
+    window = {"strides": attributes["strides"], "dilations": attributes["dilations"], "groups": attributes["groups"]}
+    run = partial(mb.conv, pad_type="custom", pad=_interleaved(attributes), **window)
     return lambda x, w, bias=None: run(x=x, weight=w) if bias is None else run(x=x, weight=w, bias=bias)
 
 
 def _pool(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    window = {"kernel_sizes": told["kernel"], "strides": told["strides"], "pad": _interleaved(told)}
+    attributes = each.attributes
+    window = {"kernel_sizes": attributes["kernel"], "strides": attributes["strides"], "pad": _interleaved(attributes)}
     if each.name == "pool_max":
         return lambda x: mb.max_pool(x=x, pad_type="custom", **window)
     mean = partial(mb.avg_pool, pad_type="custom", exclude_padding_from_average=False, **window)
-    return lambda x: mb.mul(x=mean(x=x), y=_one_of(each.dtype, prod(told["kernel"])))
+    return lambda x: mb.mul(x=mean(x=x), y=_one_of(each.dtype, prod(attributes["kernel"])))
 
 
 def _softmax(mb: Any, each: Instruction, reads: Sequence[Instruction]) -> Kernel:

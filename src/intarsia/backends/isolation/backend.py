@@ -1,4 +1,4 @@
-"""An engine in another interpreter, as a backend like any other: its rules are read here, the rest happens there."""
+"""An engine in another interpreter, as a backend. Its rules run here, everything else runs there."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def isolated(inner: Backend, name: str, python: str) -> Backend:
 
 
 class _IsolatedBackend(Backend, Forkable):
-    """Its processes, one for each environment that settings ask for, live as long as it does."""
+    """Starts one process for each set of environment variables, and keeps it as long as it lives itself."""
 
     def __init__(self, inner: Backend, python: str) -> None:
         super().__init__()
@@ -238,7 +238,7 @@ def _strings(node: Node, graph: Graph) -> str | None:
 
 
 def _weights(model: SubModel) -> SharedBlock:
-    """What the partition uses of ``weights.bin``, in its places; the rest are holes, which take no memory."""
+    """What the partition uses of ``weights.bin``, at the same offsets; the gaps take no memory."""
     index = [row for row in weight_index(model.graph) if row[0] in model.weights]
     block = SharedBlock.of_size(max((offset + nbytes for _, offset, nbytes in weight_index(model.graph)), default=0))
     for name, offset, nbytes in index:

@@ -1,7 +1,4 @@
-"""Run as a script by another interpreter: makes this very package importable there.
-
-Nothing else of our environment comes along, as it would with a search path.
-"""
+"""The script that another interpreter runs: makes this package importable there, and no other of our environment."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Tell of an engine on standard output, or serve it on the socket that is named behind it."""
+    """Prints what an engine's probe finds, or serves the engine on the socket whose number follows its name."""
     package = Path(__file__).parents[2]
     spec = spec_from_file_location("intarsia", package / "__init__.py", submodule_search_locations=[str(package)])
     assert spec is not None

@@ -1,4 +1,4 @@
-"""What two processes hand to each other: facts as JSON and bulk as arrays, in one block of memory that both map."""
+"""What two processes send each other: JSON and arrays, in one block of memory that both map."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MOST_BLOCKS = 250
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """Facts and bulk.
+    """One request or answer.
 
     Attributes:
-        facts: JSON-able.
-        arrays: Of numbers, each on a page of its own at the other end.
+        facts: What can be written as JSON.
+        arrays: Arrays of numbers; each begins on a page of its own.
     """
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def packed(self) -> SharedBlock:
-        """In a block of its own."""
+        """The message in a new block."""
         places, rows = paged(self.arrays)
         text = json.dumps({"facts": dict(self.facts), "arrays": rows}).encode()
         start = to_page(_LENGTH.size + len(text))
@@ -52,7 +52,7 @@ class Message:
 
     @classmethod
     def of_block(cls, block: SharedBlock) -> Self:
-        """What `packed` made; the arrays lie in the block."""
+        """The message in a block that `packed` made. Its arrays lie in the block."""
         (length,) = _LENGTH.unpack(block[: _LENGTH.size])
         content = json.loads(block[_LENGTH.size : _LENGTH.size + length])
         start = to_page(_LENGTH.size + length)

@@ -1,4 +1,4 @@
-"""The parent's end of the wire: starts the other interpreter, asks it, and turns its end into one of our errors."""
+"""Starts the other interpreter, sends it requests, and raises one of our errors if its process ends."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class EngineProcess(Forkable):
             self._raise(reply)
 
     def drop(self, number: int) -> None:
-        """Have an executable closed with the next request: a finaliser may run anywhere, and so waits for no lock."""
+        """Closes an executable with the next request. Finalisers call this, and so it waits for no lock."""
         self._dropped.append(number)
 
     def clean_up(self) -> None:
-        """Close what was dropped, unless a request is under way, which means that another will see to it."""
+        """Closes what was dropped, unless a request is running; the next one then does it."""
         if self._lock.acquire(blocking=False):
             try:
                 with suppress(BackendError):
@@ -174,12 +174,12 @@ class EngineProcess(Forkable):
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         words = last_words(self._log)
         self.close()
-        told = f"its process in {self._python} {how}" + (f"; it last said: {words}" if words else "")
-        raise error(self.name, told) from CauseError(cause_of_end(code, words))
+        reason = f"its process in {self._python} {how}" + (f"; it last said: {words}" if words else "")
+        raise error(self.name, reason) from CauseError(cause_of_end(code, words))
 
 
 def probed(engine: str, python: str) -> Availability:
-    """What the engine's probe finds in that interpreter."""
+    """The result of the engine's probe in that interpreter."""
     try:
         done = subprocess.run(
             [python, *_FLAGS, engine], capture_output=True, text=True, check=False, timeout=SECONDS_TO_TELL
@@ -191,15 +191,15 @@ def probed(engine: str, python: str) -> Availability:
         lines = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
         fix = f"{python} -m pip install intarsia"
         return Availability(usable=False, reason=f"Intarsia does not import in {python}: {lines[-1]}", fix=fix)
-    told = json.loads(done.stdout.splitlines()[-1])
-    fix = told["fix"]
+    found = json.loads(done.stdout.splitlines()[-1])
+    fix = found["fix"]
     if fix is not None and fix.startswith("pip "):
-        told["fix"] = f"{python} -m {fix}"
-    return Availability(**{**told, "devices": tuple(told["devices"])})
+        found["fix"] = f"{python} -m {fix}"
+    return Availability(**{**found, "devices": tuple(found["devices"])})
 
 
 def last_words(log: IO[bytes]) -> str:
-    """The end of what a process said."""
+    """The last text that a process printed."""
     log.seek(max(0, log.seek(0, os.SEEK_END) - LAST_WORDS))
     return log.read().decode(errors="replace").strip()
 

@@ -129,9 +129,9 @@ class ModelBuilder:
         self.tensors.append(tensor)
         return len(self.tensors) - 1
 
-    def leaf(self, dtype: str, shape: Sequence[int], **told: Any) -> Laid:
+    def leaf(self, dtype: str, shape: Sequence[int], **facts: Any) -> Laid:
         """An input, or a tensor that is known."""
-        number = self.add(Tensor(dtype=dtype, shape=tuple(shape), **told))
+        number = self.add(Tensor(dtype=dtype, shape=tuple(shape), **facts))
         return Laid(number, dtype, tuple(shape), plain(len(shape)))
 
     def constant(self, content: Any, dtype: str = "int32") -> int:
@@ -169,14 +169,14 @@ class ModelBuilder:
 
     def reshaped(self, tensor: int, shape: Sequence[int]) -> int:
         """A tensor with other dimensions in memory."""
-        told = self.tensors[tensor]
-        if told.shape == tuple(shape):
+        source = self.tensors[tensor]
+        if source.shape == tuple(shape):
             return tensor
-        if told.content is not None:
-            return self.constant(told.content.reshape(tuple(shape)), told.dtype)
-        if told.weight is not None:
-            return self.add(replace(told, shape=tuple(shape)))
-        return self.emit("RESHAPE", [tensor, self.constant(list(shape))], told.dtype, shape)
+        if source.content is not None:
+            return self.constant(source.content.reshape(tuple(shape)), source.dtype)
+        if source.weight is not None:
+            return self.add(replace(source, shape=tuple(shape)))
+        return self.emit("RESHAPE", [tensor, self.constant(list(shape))], source.dtype, shape)
 
     def laid(self, value: Laid, order: Order) -> Laid:
         """A value lying in this order; elements are moved if they have to."""

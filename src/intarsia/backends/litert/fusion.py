@@ -61,8 +61,13 @@ class _Fusion:
 
     def vector(self, tensor: int, size: int) -> int | None:
         """A known tensor of so many numbers along the last dimension, as one of one dimension."""
-        told = self.draft.tensors[tensor]
-        if not told.is_known or told.dtype != "float32" or prod(told.shape) != size or told.shape[-1:] != (size,):
+        source = self.draft.tensors[tensor]
+        if (
+            not source.is_known
+            or source.dtype != "float32"
+            or prod(source.shape) != size
+            or source.shape[-1:] != (size,)
+        ):
             return None
         return self.draft.reshaped(tensor, [size])
 

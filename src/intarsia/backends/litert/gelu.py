@@ -19,8 +19,8 @@ Number = Callable[[int], float | None]
 
 def spelled_out(draft: ModelBuilder, each: Operator) -> list[Operator]:
     """An error function from Gelu(z) = z (1 + erf(z / sqrt 2)) / 2, at distances from 0 that can be divided by."""
-    told = draft.tensors[each.reads[0]]
-    x = Laid(each.reads[0], told.dtype, told.shape, plain(len(told.shape)))
+    source = draft.tensors[each.reads[0]]
+    x = Laid(each.reads[0], source.dtype, source.shape, plain(len(source.shape)))
     start = len(draft.operators)
     z = draft.compute("MAXIMUM", draft.compute("MUL", draft.compute("ABS", x), sqrt(2)), 1e-30)
     share = draft.compute("DIV", draft.compute("GELU", z, approximate=False), z)

@@ -27,9 +27,9 @@ def _two(numbers: Sequence[int], fill: int) -> list[int]:
     return [*[fill] * (2 - len(numbers)), *numbers]
 
 
-def _flat_window(told: Mapping[str, Any]) -> dict[str, list[int]]:
+def _flat_window(attributes: Mapping[str, Any]) -> dict[str, list[int]]:
     fills = {"strides": 1, "dilations": 1, "before": 0, "after": 0, "kernel": 1}
-    return {name: _two(told[name], fill) for name, fill in fills.items() if name in told}
+    return {name: _two(attributes[name], fill) for name, fill in fills.items() if name in attributes}
 
 
 def _as_image(d: ModelBuilder, x: Laid) -> Laid:
@@ -82,7 +82,7 @@ def _conv(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     out = _two(each.shape[2:], 1)
     image, padding = _named_padding(d, image, window, kernel.shape[2:], out)
     bias = d.flat(reads[2]) if len(reads) > 2 else d.constant([0] * each.shape[1], each.dtype)
-    told = {
+    attributes = {
         "padding": padding,
         "strideH": window["strides"][0],
         "strideW": window["strides"][1],
@@ -92,25 +92,25 @@ def _conv(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     shape = [each.shape[0], *out, each.shape[1]]
     if groups > 1 and groups == x.shape[1]:
         deep = d.laid(kernel, (1, 2, 3, 0)).tensor
-        told["depthMultiplier"] = each.shape[1] // groups
-        found = d.emit("DEPTHWISE_CONV_2D", [image.tensor, deep, bias], each.dtype, shape, **told)
+        attributes["depthMultiplier"] = each.shape[1] // groups
+        found = d.emit("DEPTHWISE_CONV_2D", [image.tensor, deep, bias], each.dtype, shape, **attributes)
     else:
-        found = d.emit("CONV_2D", [image.tensor, kernel.tensor, bias], each.dtype, shape, **told)
+        found = d.emit("CONV_2D", [image.tensor, kernel.tensor, bias], each.dtype, shape, **attributes)
     return _from_image(d, found, each)
 
 
 def _conv_3d(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     x, w = reads[:2]
-    told = each.attributes
-    if told["groups"] != 1:
+    attributes = each.attributes
+    if attributes["groups"] != 1:
         raise NoKernelError("convolution over 3 dimensions in groups")
     order = _channels_last(5)
-    grown = padded(d, x, [0, 0, *told["before"]], [0, 0, *told["after"]])
+    grown = padded(d, x, [0, 0, *attributes["before"]], [0, 0, *attributes["after"]])
     bias = d.flat(reads[2]) if len(reads) > 2 else d.constant([0] * each.shape[1], each.dtype)
     options = {"padding": VALID}
     for place, letter in enumerate("DHW"):
-        options[f"stride{letter}"] = told["strides"][place]
-        options[f"dilation{letter}Factor"] = told["dilations"][place]
+        options[f"stride{letter}"] = attributes["strides"][place]
+        options[f"dilation{letter}Factor"] = attributes["dilations"][place]
     shape = [each.shape[axis] for axis in order]
     tensors = [d.laid(grown, order).tensor, d.laid(w, (2, 3, 4, 1, 0)).tensor, bias]
     return Laid(d.emit("CONV_3D", tensors, each.dtype, shape, **options), each.dtype, each.shape, order)
@@ -119,12 +119,12 @@ def _conv_3d(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
 def _conv_transpose(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """All that comes of it, then less where something is cut off, and more where a cut is negative."""
     x, w = reads
-    rank, told = x.rank, each.attributes
+    rank, attributes = x.rank, each.attributes
     if not 3 <= rank <= 5 or each.dtype != "float32":
         raise NoKernelError(f"transposed convolution of {each.dtype} over {counted(rank - 2, 'dimension')}")
-    if told["groups"] != 1 or any(apart != 1 for apart in told["dilations"]):
+    if attributes["groups"] != 1 or any(apart != 1 for apart in attributes["dilations"]):
         return _by_convolution(d, each, reads)
-    strides = [*[1] * (4 - rank), *told["strides"]]
+    strides = [*[1] * (4 - rank), *attributes["strides"]]
     options = {f"stride{letter}": stride for letter, stride in zip("DHW"[3 - len(strides) :], strides, strict=True)}
     options["padding"] = VALID
     if rank == 5:
@@ -135,7 +135,7 @@ def _conv_transpose(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -
     spatial = zip(volume.shape[2:], strides, kernel.shape[2:], strict=True)
     stored = [x.shape[0], *((size - 1) * stride + reach for size, stride, reach in spatial), w.shape[1]]
     found = d.emit(name, [d.constant(stored), kernel.tensor, volume.tensor], each.dtype, stored, **options)
-    cuts = [[0, *[0] * (4 - rank), *told[side], 0] for side in ("before", "after")]
+    cuts = [[0, *[0] * (4 - rank), *attributes[side], 0] for side in ("before", "after")]
     whole = Laid(found, each.dtype, tuple(stored), plain(len(stored)))
     return _from_image(d, _cut(d, whole, *cuts).tensor, each)
 
@@ -160,13 +160,19 @@ def _by_convolution(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -
     after = [cut - far + stride - 1 for cut, far, stride in rows]
     grown = _cut(d, image, [0, 0, *before], [0, 0, *after])
     shape = (each.shape[0], each.shape[1], *_two(each.shape[2:], 1))
-    told = {"strides": [1, 1], "dilations": window["dilations"], "before": [0, 0], "after": [0, 0], "groups": groups}
-    found = _conv(d, Instruction("conv", (), told, each.dtype, shape), [grown, turned])
+    attributes = {
+        "strides": [1, 1],
+        "dilations": window["dilations"],
+        "before": [0, 0],
+        "after": [0, 0],
+        "groups": groups,
+    }
+    found = _conv(d, Instruction("conv", (), attributes, each.dtype, shape), [grown, turned])
     return _from_image(d, found.tensor, each)
 
 
-def _moved(d: ModelBuilder, name: str, x: Laid, shape: tuple[int, ...], **told: Any) -> Laid:
-    return MOVES[name](d, Instruction(name, (), told, x.dtype, shape), [x])
+def _moved(d: ModelBuilder, name: str, x: Laid, shape: tuple[int, ...], **attributes: Any) -> Laid:
+    return MOVES[name](d, Instruction(name, (), attributes, x.dtype, shape), [x])
 
 
 def _spread(d: ModelBuilder, image: Laid, strides: Sequence[int]) -> Laid:
@@ -220,7 +226,7 @@ def _pool_image(
         image, padding = _named_padding(d, image, window, window["kernel"], out, fill)
     else:
         image, padding = padded(d, image, [0, 0, *window["before"]], [0, 0, *window["after"]], fill), VALID
-    told = {
+    attributes = {
         "padding": padding,
         "strideH": window["strides"][0],
         "strideW": window["strides"][1],
@@ -228,7 +234,7 @@ def _pool_image(
         "filterWidth": window["kernel"][1],
     }
     n, c = image.shape[:2]
-    found = d.emit(name, [image.tensor], image.dtype, [n, *out, c], **told)
+    found = d.emit(name, [image.tensor], image.dtype, [n, *out, c], **attributes)
     return Laid(found, image.dtype, (n, c, *out), image.order)
 
 
@@ -236,7 +242,9 @@ def _pool_3d(d: ModelBuilder, each: Instruction, x: Laid, name: str, fill: float
     """Over the last two dimensions of each slice, then over the slices."""
     n, c, slices, *size = x.shape
     depth, *out = each.shape[2:]
-    windows = [{key: told[part] for key, told in each.attributes.items()} for part in (slice(1), slice(1, None))]
+    windows = [
+        {key: attributes[part] for key, attributes in each.attributes.items()} for part in (slice(1), slice(1, None))
+    ]
     lying = d.reshaped(d.laid(x, _channels_last(5)).tensor, [n * slices, *size, c])
     image = Laid(lying, x.dtype, (n * slices, c, *size), _channels_last(4))
     flat = _pool_image(d, image, windows[1], out, name, fill)
@@ -248,11 +256,14 @@ def _pool_3d(d: ModelBuilder, each: Instruction, x: Laid, name: str, fill: float
 def _resize_linear(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     coordinates = each.attributes["coordinates"]
-    told = {"alignCorners": coordinates == "align_corners", "halfPixelCenters": coordinates.endswith("half_pixel")}
+    attributes = {
+        "alignCorners": coordinates == "align_corners",
+        "halfPixelCenters": coordinates.endswith("half_pixel"),
+    }
     image = _as_image(d, x)
     shape = [each.shape[axis] for axis in image.order]
     size = d.constant(each.shape[2:])
-    return _from_image(d, d.emit("RESIZE_BILINEAR", [image.tensor, size], each.dtype, shape, **told), each)
+    return _from_image(d, d.emit("RESIZE_BILINEAR", [image.tensor, size], each.dtype, shape, **attributes), each)
 
 
 WRITERS: Mapping[str, Writer] = MappingProxyType(

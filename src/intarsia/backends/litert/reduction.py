@@ -96,14 +96,14 @@ def _scatter_along(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) ->
     places = flat_places(d, indices, x.shape, each.attributes["axis"])
     rows = d.reshaped(places, [indices.size, 1])
     tensors = [d.reshaped(d.flat(x), [x.size]), rows, d.reshaped(d.flat(updates), [updates.size])]
-    told: dict[str, Any] = {
+    options: dict[str, Any] = {
         "insertedWindowDims": [0],
         "scatterDimsToOperandDims": [0],
         "indexVectorDim": 1,
         "updateWindowDims": [],
     }
     combined = each.attributes["reduction"]
-    found = d.emit("STABLEHLO_SCATTER", tensors, x.dtype, [x.size], updateComputationSubgraphIndex=combined, **told)
+    found = d.emit("STABLEHLO_SCATTER", tensors, x.dtype, [x.size], updateComputationSubgraphIndex=combined, **options)
     return Laid(d.reshaped(found, each.shape), x.dtype, each.shape, plain(x.rank))
 
 

@@ -67,8 +67,8 @@ def _expand(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
 
 def _slice(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
-    told = each.attributes
-    starts, stops, steps = ([told[name][axis] for axis in x.order] for name in ("starts", "stops", "steps"))
+    attributes = each.attributes
+    starts, stops, steps = ([attributes[name][axis] for axis in x.order] for name in ("starts", "stops", "steps"))
     shape = [each.shape[axis] for axis in x.order]
     if all(step == 1 for step in steps):
         found = d.emit("SLICE", [x.tensor, d.constant(starts), d.constant(shape)], x.dtype, shape)
@@ -102,8 +102,8 @@ def padded(d: ModelBuilder, x: Laid, before: Sequence[int], after: Sequence[int]
 
 
 def _pad(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    told = each.attributes
-    return padded(d, reads[0], told["before"], told["after"], told["value"])
+    attributes = each.attributes
+    return padded(d, reads[0], attributes["before"], attributes["after"], attributes["value"])
 
 
 def _take(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:

@@ -103,12 +103,12 @@ def _attention(ctx: NodeContext) -> list[Term | None]:
     mask = _mask(ctx, q, k.shape[2], past)
     biased = products if mask is None else b.binary("add", products, mask)
     weights = _weights(ctx, biased, mask)
-    told = (products, products, biased, weights)[ctx.get("qk_matmul_output_mode", 0)]
+    products_wanted = (products, products, biased, weights)[ctx.get("qk_matmul_output_mode", 0)]
     found = b.matmul(weights, values)
     if ctx.operand(0).rank == 3:
         n, heads, length, size = found.shape
         found = b.reshape(b.transpose(found, (0, 2, 1, 3)), (n, length, heads * size))
-    return [found, k, v, told]
+    return [found, k, v, products_wanted]
 
 
 def _weights(ctx: NodeContext, biased: Term, mask: Term | None) -> Term:

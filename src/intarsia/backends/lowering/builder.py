@@ -37,9 +37,9 @@ class Builder:
     def emit(self, name: str, reads: Sequence[Term], dtype: str, shape: Sequence[int], /, **attributes: Any) -> Term:
         """Append an instruction whose result is known to be of this type and shape."""
         place = len(self.instructions)
-        told = Instruction(name, tuple(term.number for term in reads), attributes, dtype, tuple(map(int, shape)))
-        self.instructions.append(told)
-        return Term(place, dtype, told.shape)
+        made = Instruction(name, tuple(term.number for term in reads), attributes, dtype, tuple(map(int, shape)))
+        self.instructions.append(made)
+        return Term(place, dtype, made.shape)
 
     # Leaves
 
@@ -122,8 +122,8 @@ class Builder:
         shape = [len(range(*each)) for each in zip(starts, stops, steps, strict=True)]
         if tuple(shape) == x.shape and all(step == 1 for step in steps):
             return x
-        told = {"starts": list(starts), "stops": list(stops), "steps": steps}
-        return self.emit("slice", (x,), x.dtype, shape, **told)
+        attributes = {"starts": list(starts), "stops": list(stops), "steps": steps}
+        return self.emit("slice", (x,), x.dtype, shape, **attributes)
 
     def part(self, x: Term, axis: int, start: int, stop: int, step: int = 1) -> Term:
         """A range of one dimension."""
@@ -150,8 +150,8 @@ class Builder:
         if not any(before) and not any(after):
             return x
         shape = [size + a + b for size, a, b in zip(x.shape, before, after, strict=True)]
-        told = {"before": list(before), "after": list(after), "value": value}
-        return self.emit("pad", (x,), x.dtype, shape, **told)
+        attributes = {"before": list(before), "after": list(after), "value": value}
+        return self.emit("pad", (x,), x.dtype, shape, **attributes)
 
     # By index; every index is int64 and lies within the dimension
 

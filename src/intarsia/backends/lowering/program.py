@@ -57,7 +57,7 @@ class Instruction:
     Attributes:
         name: The primitive.
         reads: Places of the instructions whose results it takes.
-        attributes: What else it is told.
+        attributes: What else decides over the result, e.g. strides.
         dtype: Of its result.
         shape: Of its result.
     """
@@ -69,9 +69,9 @@ class Instruction:
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
-        told = "".join(f", {name}={value}" for name, value in self.attributes.items())
+        attributes = "".join(f", {name}={value}" for name, value in self.attributes.items())
         operands = ", ".join(f"%{number}" for number in self.reads)
-        return f"{self.name}({operands}{told}) : {self.dtype}{list(self.shape)}"
+        return f"{self.name}({operands}{attributes}) : {self.dtype}{list(self.shape)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -168,11 +168,11 @@ class MnnBackend(Backend):
         with guard(CompileError, self.name):
             native, weights = _convert(model, folder, external=sum(w.nbytes for w in model.weights.values()) > 2**30)
             options = folder / "options.json"
-            told = {
+            calls = {
                 "createSession": _options(target, settings),
                 "setSessionHint": [WINOGRAD_MEMORY_LEVEL, WINOGRAD_LEVELS[target["memory"]]],
             }
-            options.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+            options.write_text(json.dumps(calls, indent=2) + "\n", encoding="utf-8")
         return tuple(path for path in (native, weights, options) if path.exists())
 
 

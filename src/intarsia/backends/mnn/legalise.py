@@ -1,6 +1,6 @@
 """Which nodes MNN is given in other words (`graph.legalise`), since it computes only those rightly.
 
-Found as `mnn_support` was: each was wrong in some case as it stands, and right in every one in other words.
+Found as `rules` was: each was wrong in some case as it stands, and right in every one in other words.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ class NcnnBackend(Backend):
             weights=tuple(dict.fromkeys(recipe["weight"] for recipe in recipes if "weight" in recipe)),
             meta={
                 "blocks": recipes,
-                "inputs": [asdict(border) for border in network.inputs],
-                "outputs": [asdict(border) for border in network.outputs],
+                "inputs": [_row(border) for border in network.inputs],
+                "outputs": [_row(border) for border in network.outputs],
             },
         )
 
@@ -379,3 +379,8 @@ def _options(target: Target, settings: RunSettings) -> dict[str, bool | int]:
 def _check(code: int, what: str) -> None:
     if code != 0:
         raise RuntimeError(f"{what}: code {code}")
+
+
+def _row(border: Border) -> dict[str, Any]:
+    """A border as it stands in the artifact's meta; `NcnnBorder` reads it."""
+    return {**asdict(border), "shape": list(border.shape), "blob_shape": list(border.blob_shape)}

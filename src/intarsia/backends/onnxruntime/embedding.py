@@ -65,7 +65,7 @@ def embedding(*, replaces: bool = False, loading: bool = False) -> Embedding | N
 
 
 class OnnxRuntimeEmbedding(Embedding):
-    """Through the operator ``intarsia::Piece`` of the native library."""
+    """Through the operator ``intarsia::Partition`` of the native library."""
 
     def __init__(self, *, replaces: bool) -> None:
         self._replaces = replaces
@@ -198,7 +198,7 @@ def _called_by_new_kernels(path: Path, pointer: Any) -> Iterator[None]:
 
 
 def _unexpected(partition: int, inputs: Any, outputs: Any, reads: int, writes: int, elements: Any) -> int:
-    """In a session that is only saved: it fails the partition."""
+    """The callback of a session that is only saved and never runs."""
     return 1
 
 

@@ -1,7 +1,7 @@
-"""Has holes take and give ONNX Runtime's blocks of channels as they are, where it would unpack them for the hole alone.
+"""Lets placeholders read and write ONNX Runtime's blocks of channels, instead of unpacking those for them alone.
 
-In an optimised model a hole (`graph.placeholder_ops`) stands behind a ``ReorderOutput`` and before a ``ReorderInput``
-wherever its neighbours compute in blocks. An engine that computes in the same blocks needs neither.
+In an optimised model a placeholder (`graph.placeholder_ops`) stands behind a ``ReorderOutput`` and before a
+``ReorderInput`` wherever its neighbours compute in blocks. An engine that computes in the same blocks needs neither.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class HandedOver:
 
     Attributes:
         content: The ONNX file.
-        borders: By hole the positions of its inputs and of its outputs that are handed over in blocks.
+        borders: By placeholder the positions of its inputs and of its outputs that are handed over in blocks.
     """
 
     content: bytes
@@ -34,12 +34,12 @@ class HandedOver:
 
 
 def hand_over(content: bytes, block: int, able: Collection[int]) -> HandedOver:
-    """Take out the reordering around holes.
+    """The model without the reordering around placeholders.
 
     Args:
-        content: A model with holes as ONNX Runtime saves its optimised graph.
+        content: A model with placeholders as ONNX Runtime saves its optimised graph.
         block: Channels in a block.
-        able: Numbers of the holes whose engines can read and write blocks.
+        able: Numbers of the placeholders whose engines can read and write blocks.
 
     Raises:
         ModelError: The file is not ONNX.
@@ -70,7 +70,7 @@ class _Wires:
         self._results = {value.name for value in graph.output}
 
     def takes_blocks(self, placeholder: onnx.NodeProto, at: int, name: str, block: int) -> bool:
-        """Let an input be read before it is unpacked, if it is unpacked right before the hole."""
+        """Let an input be read before it is unpacked, if it is unpacked right before the placeholder."""
         maker = self._makers.get(name)
         if maker is None or not _reorders(maker, _UNPACK) or _integer(maker, "channels") % block:
             return False
@@ -96,7 +96,7 @@ class _Wires:
         return True
 
     def drop_unread(self) -> None:
-        """Take out what unpacked values for holes alone."""
+        """Take out what unpacked values for placeholders alone."""
         for node in tuple(self._graph.node):
             name = node.output[0]
             if _reorders(node, _UNPACK) and not self._readers[name] and name not in self._results:
@@ -116,7 +116,7 @@ def _integer(node: onnx.NodeProto, name: str) -> int:
 
 
 def _dims(placeholder: onnx.NodeProto) -> list[tuple[int, ...]]:
-    """The shape of each output of a hole."""
+    """The shape of each output of a placeholder."""
     numbers = next(tuple(attribute.ints) for attribute in placeholder.attribute if attribute.name == "dims")
     found = []
     while numbers:

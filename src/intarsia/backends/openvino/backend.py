@@ -58,7 +58,7 @@ _SHAREABLE = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 
 
 
 class OpenVinoBackend(Backend):
-    """Weights become constants over the arrays they are mapped to; tensors are set once, over the plan's buffers.
+    """Weights become constants over the arrays they lie in; tensors are set once, over the plan's buffers.
 
     After a call its worker looks for more work for about a millisecond (a constant of oneTBB, which no property or
     variable changes), then sleeps; so the spin policy has nothing to set.

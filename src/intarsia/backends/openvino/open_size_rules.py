@@ -1,4 +1,4 @@
-"""Graphs with open dimensions: which nodes OpenVINO is given, at sizes that only a call tells.
+"""Which nodes OpenVINO takes of a graph with open dimensions, whose sizes are known only at a call.
 
 Their shapes may follow from the sizes of the inputs, by whatever arithmetic; not from what values hold. A partition is
 compiled once, with its dimensions open (see `open_sizes`), so the rank of every value must be known.

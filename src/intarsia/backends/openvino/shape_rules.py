@@ -1,4 +1,4 @@
-"""Shapes that depend on what values hold: which nodes OpenVINO is given then, and which inputs decide.
+"""Which nodes OpenVINO takes where a shape depends on the content of a value, and which inputs decide over it.
 
 The CPU plug-in takes no open ranks. So a model is compiled for each content of the inputs that decide over shapes, and
 these had better change seldom: they come from small inputs of the whole model, not from its data. Where sizes of the

@@ -170,7 +170,7 @@ class TensorCall(Executable):
         self.memory = memory
 
     def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
-        """Tensors over the buffers; results are copied to theirs, or left where they are for a resident."""
+        """Tensors over the buffers; results are copied to theirs, or left on the device for a `DeviceValue`."""
         import torch
 
         given: list[Tensor] = [None] * len(self.inputs)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TensorMemory(DeviceMemory):
-    """The handle of a resident is a tensor on the device, another one after each call."""
+    """The handle of a `DeviceValue` is a tensor on the device, another one after each call."""
 
     def __init__(self, engine: str, device: str) -> None:
         self._engine = engine

@@ -1,7 +1,7 @@
 """What a record of each kind says, as it lies in the store: what is not so is no record.
 
 Records come from files of others, from hands, and from disks that failed, so nothing of them is believed by its looks.
-Whether a record fits the graph that it is asked for is seen to by whoever asks.
+Whether a record fits the graph that it is asked for, the caller checks.
 """
 
 from __future__ import annotations
@@ -252,6 +252,11 @@ class _Provenance(BaseModel):
 
 
 _MADE_AT = TypeAdapter(Annotated[_Number, Field(ge=0, le=2.5e11, allow_inf_nan=False)])  # years that a calendar has
+
+
+def value_of(kind: Kind, outcome: Mapping[str, Any]) -> Any:
+    """The value that an outcome from `checked_outcome` stands for."""
+    return _ADAPTERS[kind].validate_python(outcome)
 
 
 def checked_outcome(kind: Kind, text: str | bytes) -> Mapping[str, Any]:

@@ -52,7 +52,7 @@ class BenchmarkEffort:
         rounds: Rounds in each set.
         seconds: Rounds end early after this time in each set, but not before ``min_rounds``.
         min_rounds: Rounds of each set in any case.
-        repeats: Sets that may be added while the control is out, or who is faster in doubt.
+        repeats: Sets that may be added while the A/A control does not hold, or it is in doubt who is faster.
         max_memory: Bytes that a contender may need at most; it fails if it needs more.
     """
 
@@ -145,7 +145,7 @@ def _verdict(
     names = running if sets else {}
     benchmarked = [name for name in sets[0].rounds if name != CONTROL_NAME] if sets else []
     rounds = {name: _joined(done.rounds.get(name, ()) for done in sets) for name in (*benchmarked, CONTROL_NAME)}
-    fought = Verdict(
+    found = Verdict(
         rounds_ms={name: rounds[name] for name in names},
         left_ms={name: rounds[name] for name in benchmarked if name not in names},
         set_sizes=tuple(len(next(iter(done.rounds.values()))) for done in sets),
@@ -157,7 +157,7 @@ def _verdict(
         failed=failed,
         is_void=len(sets) < _sets_wanted(running, effort),
     )
-    return fought if fought.is_void else replace(fought, is_void=not fought.control_holds)
+    return found if found.is_void else replace(found, is_void=not found.control_holds)
 
 
 def _joined(several: Iterable[Sequence[float]]) -> tuple[float, ...]:
@@ -294,8 +294,8 @@ def _open_in_turn(
     for name, worker in workers.items():
         before = slowdown()
         opened = _opened(name, worker.ask(_open(running[name]), PATIENCE.contender_s))
-        pace = (before + slowdown()) / 2
-        told = {"load_s": opened.load_s / pace, "first_run_s": opened.first_run_s / pace}
+        factor = (before + slowdown()) / 2
+        told = {"load_s": opened.load_s / factor, "first_run_s": opened.first_run_s / factor}
         yield name, opened.model_copy(update=told)
 
 
@@ -392,11 +392,11 @@ def _profile(
         return (median(rounds_ms),), ()
     before = slowdown()
     found = _times(name, worker, Profile(runs=PAIRED.profile_runs))
-    pace = (before + slowdown()) / 2
-    return tuple(ms / pace for ms in found.ms), tuple(ms / pace for ms in found.transfers_ms)
+    factor = (before + slowdown()) / 2
+    return tuple(ms / factor for ms in found.ms), tuple(ms / factor for ms in found.transfers_ms)
 
 
-def _still_standing(running: Mapping[str, Contender], fought: Verdict, keep: str | None) -> dict[str, Contender]:
+def _still_standing(running: Mapping[str, Contender], found: Verdict, keep: str | None) -> dict[str, Contender]:
     """Without those that the first one beats beyond doubt, over all sets."""
     stay = (next(iter(running)), CONTROL_NAME, keep)
-    return {name: contender for name, contender in running.items() if name in stay or not fought.may_leave(name)}
+    return {name: contender for name, contender in running.items() if name in stay or not found.may_leave(name)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 Z95 = 1.96
 
@@ -40,6 +41,17 @@ def percentile_interval(samples: Sequence[float], share: float) -> Interval:
     """A percentile with its 95 % interval in the same way; the most that was seen bounds it from above."""
     low, high = _ends(samples, share)
     return Interval(median=percentile(samples, share), low=low, high=high)
+
+
+def paired_ratios(over: Sequence[float], under: Sequence[float]) -> list[float]:
+    """The ratio of two contenders' times in each round that both ran; one that left ran the first rounds alone."""
+    return [a / b for a, b in zip(over, under, strict=False)]
+
+
+def set_medians(figures: Sequence[float], sizes: Sequence[int]) -> tuple[float, ...]:
+    """The median of each set of rounds that the figures reach, where the sets have these sizes."""
+    sets = (figures[start:end] for start, end in pairwise((0, *accumulate(sizes))))
+    return tuple(median(each) for each in sets if each)
 
 
 def _ends(samples: Sequence[float], share: float) -> tuple[float, float]:

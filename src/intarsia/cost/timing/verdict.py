@@ -11,15 +11,14 @@ Milliseconds and ratios are one set of figures: each plan's rate against the fir
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import accumulate
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.footprint import Footprint, Tail
-from intarsia.cost.timing.statistics import Interval, hull, median, median_interval
+from intarsia.cost.timing.statistics import Interval, hull, median, median_interval, paired_ratios, set_medians
 
 CONTROL_NAME = "control"
 MEMORY_STAGE = "memory"
@@ -117,7 +116,7 @@ class Verdict:
             first_ms = self.expected_ms(self.first)
             return Interval(median=ms, low=first_ms / gain.high, high=first_ms / gain.low)
         times = self.rounds_ms[name]
-        return hull(replace(median_interval(times), median=ms), [ms, *self._set_medians(times)])
+        return hull(replace(median_interval(times), median=ms), [ms, *set_medians(times, self.set_sizes)])
 
     def parts_ms(self, name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Milliseconds of a plan's steps and of its transfers, which come to those of the plan.
@@ -144,7 +143,7 @@ class Verdict:
 
         Of four sets or five it may lose one: a neighbour may meet one plan more than another.
         """
-        ratios = self._set_medians(self._ratios(name, baseline))
+        ratios = set_medians(self._ratios(name, baseline), self.set_sizes)
         return sum(ratio <= 1.0 for ratio in ratios) <= len(ratios) // 4
 
     @property
@@ -200,13 +199,6 @@ class Verdict:
         """How many times as fast as the first: the median over the rounds that both ran."""
         return median(self._ratios(name, self.first))
 
-    def _set_medians(self, figures: Sequence[float]) -> list[float]:
-        """Of each set that the figures reach."""
-        ends = accumulate(self.set_sizes)
-        sets = (figures[end - size : end] for size, end in zip(self.set_sizes, ends, strict=True))
-        return [median(each) for each in sets if each]
-
     def _ratios(self, name: str, baseline: str) -> list[float]:
         rounds = {**self.rounds_ms, **self.left_ms}
-        is_strict = not self.left_ms.keys() & {name, baseline}
-        return [theirs / mine for theirs, mine in zip(rounds[baseline], rounds[name], strict=is_strict)]
+        return paired_ratios(rounds[baseline], rounds[name])

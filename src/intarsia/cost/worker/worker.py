@@ -315,7 +315,7 @@ class Worker:
         return Times(ms=_medians(runs), transfers_ms=_medians(moved))
 
     def _judged(self, plan: Plan) -> Collection[str] | None:
-        """What of a workload is compared: in less than fp32 outputs of the model, since what is lost may be found."""
+        """The values that are compared; in reduced precision only the outputs, as errors inside may cancel out."""
         return None if plan.settings.max_error is None else self._graph.outputs
 
     def _check(self, executor: Executor, judged: Collection[str] | None = None) -> Judgement | None:

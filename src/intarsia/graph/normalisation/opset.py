@@ -9,6 +9,7 @@ import onnx
 from onnx import defs
 
 from intarsia.errors import ModelError
+from intarsia.graph.build import all_nodes
 from intarsia.graph.dtypes import elem_type_of
 
 if TYPE_CHECKING:
@@ -88,9 +89,4 @@ def _allows(schema: defs.OpSchema, formal: defs.OpSchema.FormalParameter, dtype:
 
 def own_operators(node: onnx.NodeProto) -> Iterator[str]:
     """The types of ONNX's own operators that a node has in it, itself included."""
-    if node.domain == "":
-        yield node.op_type
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            for inner in graph.node:
-                yield from own_operators(inner)
+    return (inner.op_type for inner in all_nodes([node]) if inner.domain == "")

@@ -12,7 +12,7 @@ from onnx import helper
 from intarsia.graph.build import build
 from intarsia.graph.dtypes import elem_type_of
 from intarsia.graph.graph import Graph
-from intarsia.graph.parts import ArrayTensor, Node, Value, Weight
+from intarsia.graph.parts import Node, Value, Weight
 
 Shape = tuple[int, ...]
 
@@ -58,14 +58,7 @@ class GraphDraft:
     def weight(self, name: str, array: np.ndarray) -> str:
         """A new constant; one that is there under this name stays."""
         if name not in self._weights:
-            content = np.ascontiguousarray(array).reshape(array.shape)
-            self._weights[name] = Weight(
-                name=name,
-                dtype=content.dtype.name,
-                shape=content.shape,
-                nbytes=content.nbytes,
-                source=ArrayTensor(content=content),
-            )
+            self._weights[name] = Weight.of(name, np.ascontiguousarray(array).reshape(array.shape))
         return name
 
     def new_input(self, name: str, shape: Shape) -> str:

@@ -16,7 +16,7 @@ _TINY = float(np.finfo(np.float32).tiny)
 def quantised_weight(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
     """A weight as ``int8``, and the scale of each channel along ``axis``.
 
-    A channel that is zero throughout gets the scale 1. No element differs by more than half its channel's scale.
+    A channel that is zero throughout gets the scale 1. The error of an element is at most half its channel's scale.
     """
     others = tuple(dim for dim in range(weight.ndim) if dim != axis)
     largest = np.abs(weight).max(axis=others, keepdims=True, initial=0.0).astype(np.float64)

@@ -26,7 +26,7 @@ def quantised(model: SubModel, precision: Precision) -> SubModel:
     """The partition with these nodes in 8 bits; its inputs and outputs keep their names and types.
 
     Raises:
-        PlanError: A node that is named cannot compute so, or the range of something that it reads is not told.
+        PlanError: A node that is named cannot compute so, or something that it reads has no range.
     """
     layers = {layer.node.id: layer for layer in layers_of(model.graph, model.nodes)}
     chosen, ranges = dict(precision.schemes), dict(precision.ranges)

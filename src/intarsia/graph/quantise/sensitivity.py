@@ -1,4 +1,4 @@
-"""Graphs to learn by: one tells the ranges of values, the other what each layer in 8 bits does to the outputs."""
+"""Graphs that measure: the ranges of values, and how much each layer in 8 bits changes the outputs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def trimmed(
 ) -> tuple[Graph, Mapping[str, tuple[str, ...]]]:
     """A graph that gives the mean squared error of values that keep to these shares of their ranges in 8 bits.
 
-    What is beyond is cut off, and what is within is told apart the finer; the outputs' names are in the shares' order.
+    What lies beyond is clipped, and steps within are finer. The outputs' names come in the order of the shares.
     """
     draft = GraphDraft(graph)
     for node in graph.nodes:
         draft.keep(node)
-    told: dict[str, tuple[str, ...]] = {}
+    names: dict[str, tuple[str, ...]] = {}
     for name, (low, high) in ranges.items():
         ends = []
         for number, share in enumerate(shares):
@@ -52,9 +52,9 @@ def trimmed(
             end = f"{name}/trim/{number}/error"
             draft.add_several("ReduceMean", [square], [(end, "float32", ())], keepdims=0)
             ends.append(end)
-        told[name] = tuple(ends)
-    outputs = [end for several in told.values() for end in several]
-    return draft.finish([graph.values[name] for name in graph.inputs], outputs), told
+        names[name] = tuple(ends)
+    outputs = [end for several in names.values() for end in several]
+    return draft.finish([graph.values[name] for name in graph.inputs], outputs), names
 
 
 def gated(graph: Graph, layers: Sequence[tuple[Layer, Scheme]], ranges: Mapping[str, Range]) -> Graph:

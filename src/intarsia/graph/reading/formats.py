@@ -1,4 +1,4 @@
-"""What a file is that is no ONNX model: told by how it begins, so that the message names the cure."""
+"""Recognises files that are no ONNX model by how they begin, so that the message can say what to do."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _TFLITE = b"TFL3"
 """At byte 4 of a file."""
 
 
-def told(content: bytes) -> str | None:
-    """What a content is, for ``… is …``; ``None`` where its begin says nothing."""
+def recognised(content: bytes) -> str | None:
+    """What a file with this content is, to follow the word ``is`` in a message; ``None`` if unknown."""
     for start, what in _STARTS:
         if content.startswith(start):
             return what

@@ -11,6 +11,7 @@ import onnx
 import xxhash
 
 from intarsia.errors import ModelError
+from intarsia.graph.build import all_graphs
 from intarsia.graph.dtypes import dtype_name
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.reading.external import external_file, model_folders
@@ -169,12 +170,9 @@ def _dims(type_: onnx.TypeProto) -> tuple[int | str | None, ...] | None:
 
 def _external(graph: onnx.GraphProto) -> Iterator[str]:
     """The files that hold weights, of nested graphs too."""
-    tensors = [*graph.initializer]
-    for node in graph.node:
-        for attribute in node.attribute:
-            tensors += [attribute.t, *attribute.tensors]
-            for nested in (attribute.g, *attribute.graphs):
-                yield from _external(nested)
-    for tensor in tensors:
+    graphs = list(all_graphs(graph))
+    attributes = [attribute for each in graphs for node in each.node for attribute in node.attribute]
+    held = (tensor for attribute in attributes for tensor in (attribute.t, *attribute.tensors))
+    for tensor in (*(tensor for each in graphs for tensor in each.initializer), *held):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             yield from (entry.value for entry in tensor.external_data if entry.key == "location")

@@ -16,7 +16,7 @@ from intarsia.graph.build import all_graphs
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.reading.external import settle_external
-from intarsia.graph.reading.formats import told
+from intarsia.graph.reading.formats import recognised
 from intarsia.graph.sound import check_model
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
@@ -28,11 +28,15 @@ def read_model(source: ModelSource) -> ir.Model:
     Raises:
         ModelError: No such file, not ONNX, cut short, or external data missing or cut short.
     """
-    proto, where, folder = _proto(source)
-    if proto is None:
-        assert isinstance(source, ir.Model)
+    where, folder = "the model", None
+    if isinstance(source, ir.Model):
         model = source.clone()
     else:
+        if isinstance(source, onnx.ModelProto):
+            proto = source
+        else:
+            content, where, folder = _located(source)
+            proto = _parse(content, where)
         _check(proto, where)
         try:
             model = ir.from_proto(_without_sparse_weights(proto))
@@ -49,24 +53,18 @@ def parsed_model(source: str | os.PathLike[str] | bytes) -> tuple[onnx.ModelProt
     Raises:
         ModelError: No such file, not ONNX, cut short, or not sound.
     """
-    where, content, folder = "the model", source, None
-    if not isinstance(content, bytes):
-        path = Path(content)
-        where, content, folder = str(path), _content(path), path.parent
+    content, where, folder = _located(source)
     proto = _parse(content, where)
     _check(proto, where)
     return proto, content, folder
 
 
-def _proto(source: ModelSource) -> tuple[onnx.ModelProto | None, str, Path | None]:
-    if isinstance(source, ir.Model):
-        return None, "the model", None
-    if isinstance(source, onnx.ModelProto):
-        return source, "the model", None
+def _located(source: str | os.PathLike[str] | bytes) -> tuple[bytes, str, Path | None]:
+    """A file's content, what messages call it, and its folder."""
     if isinstance(source, bytes):
-        return _parse(source, "the model"), "the model", None
+        return source, "the model", None
     path = Path(source)
-    return _parse(_content(path), str(path)), str(path), path.parent
+    return _content(path), str(path), path.parent
 
 
 def _content(path: Path) -> bytes:
@@ -99,11 +97,11 @@ def _parse(content: bytes, where: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(content)
     except DecodeError as error:
-        what = told(content)
+        what = recognised(content)
         if what is not None:
             raise ModelError(f"{where} is {what}") from error
         raise ModelError(f"{where} is not an ONNX model, or is cut short: it does not parse") from error
-    if not proto.HasField("graph") and (what := told(content)) is not None:
+    if not proto.HasField("graph") and (what := recognised(content)) is not None:
         raise ModelError(f"{where} is {what}")
     return proto
 

@@ -61,19 +61,19 @@ class _Contrib(OpRun):
 class QLinearAdd(_Contrib):
     """Sum of two quantised tensors."""
 
+    _computed: np.ufunc = np.add
+
     def _run(
         self, a: _Array, sa: _Array, za: _Maybe, b: _Array, sb: _Array, zb: _Maybe, *to: _Array, **_: Any
     ) -> tuple[_Array]:
-        return (_steps(_real(a, sa, za) + _real(b, sb, zb), to[0], to[1] if len(to) > 1 else None, a.dtype),)
+        real = self._computed(_real(a, sa, za), _real(b, sb, zb))
+        return (_steps(real, to[0], to[1] if len(to) > 1 else None, a.dtype),)
 
 
-class QLinearMul(_Contrib):
+class QLinearMul(QLinearAdd):
     """Product of two quantised tensors, element by element."""
 
-    def _run(
-        self, a: _Array, sa: _Array, za: _Maybe, b: _Array, sb: _Array, zb: _Maybe, *to: _Array, **_: Any
-    ) -> tuple[_Array]:
-        return (_steps(_real(a, sa, za) * _real(b, sb, zb), to[0], to[1] if len(to) > 1 else None, a.dtype),)
+    _computed = np.multiply
 
 
 class _Unary(_Contrib):

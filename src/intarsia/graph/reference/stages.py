@@ -145,7 +145,7 @@ def _of_steps(
     with np.errstate(all="ignore"):
         wanted = feeds[node.inputs[0]].astype(np.float64) / sizes + zero
     if made.shape != wanted.shape:
-        return Fault(node=node.id, op_type=node.op_type, error="its shape is another", share=1.0)
+        return _fault(node, "its shape is another")
     finite = np.isfinite(wanted)
     if made.dtype.kind in "iu":
         ends = np.iinfo(made.dtype)
@@ -154,14 +154,13 @@ def _of_steps(
         bits = int(made.dtype.name.lstrip("uint") or 0)
         if not bits:  # quantised to floats of 8 bits: their steps are not even
             return None
-        low, high = (
-            (0.0, 2.0**bits - 1) if made.dtype.name.startswith("u") else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1)
-        )
+        low = 0.0 if made.dtype.name.startswith("u") else -(2.0 ** (bits - 1))
+        high = low + 2.0**bits - 1
     right = np.clip(wanted, low, high)[finite]
     off = np.abs(right - made.astype(np.float64)[finite])
     allowed = possible + SLACK + FP32_NOISE * float(np.abs(right).max(initial=0.0))
     narrow = _unit(feeds[node.inputs[0]].dtype) * np.abs(wanted - zero)[finite]
-    return _told(node, off, off > allowed + NARROW_ULPS * narrow, allowed)
+    return _judged(node, off, off > allowed + NARROW_ULPS * narrow, allowed)
 
 
 def _unit(dtype: np.dtype[Any]) -> float:
@@ -173,32 +172,30 @@ def _of_dynamic(node: Node, feeds: Feeds, made: Sequence[np.ndarray], right: Seq
     """One whose scale follows from the data: the scale is the same, and results agree with the engine's own scale."""
     scale, zero = float(made[1]), float(made[2])
     if abs(scale - float(right[1])) > SAME_SCALE * abs(float(right[1])):
-        return Fault(
-            node=node.id, op_type=node.op_type, error=f"its scale is {scale:.4g}, not {right[1]:.4g}", share=1.0
-        )
+        return _fault(node, f"its scale is {scale:.4g}, not {right[1]:.4g}")
     if abs(zero - float(right[2])) > 1.0:
-        return Fault(node=node.id, op_type=node.op_type, error=f"its zero point is {zero:g}, not {right[2]}", share=1.0)
+        return _fault(node, f"its zero point is {zero:g}, not {right[2]}")
     wanted = np.clip(feeds[node.inputs[0]].astype(np.float64) / (scale or 1.0) + zero, 0.0, 255.0)
     off = np.abs(wanted - made[0].astype(np.float64))
     allowed = 0.5 + SLACK + FP32_NOISE * 255.0
-    return _told(node, off, off > allowed, allowed)
+    return _judged(node, off, off > allowed, allowed)
 
 
 def _of_whole(node: Node, made: np.ndarray, right: np.ndarray) -> Fault | None:
     """An operator that rounds inside: no result is more than a step off, and few are."""
     if made.shape != right.shape:
-        return Fault(node=node.id, op_type=node.op_type, error="its shape is another", share=1.0)
+        return _fault(node, "its shape is another")
     off = np.abs(made.astype(np.float64) - right.astype(np.float64))
     wrong = off > 1.0
     if not wrong.any() and float(np.mean(off > 0.0)) <= FEW + 2.0 / max(1, off.size):
         return None
-    return _told(node, off, off > 0.0, 1.0)
+    return _judged(node, off, off > 0.0, 1.0)
 
 
 def _of_noise(node: Node, made: np.ndarray, right: np.ndarray, others: Sequence[np.ndarray]) -> Fault | None:
     """A product with weights of few bits: no further off than 8 bits in the other factor explain."""
     if made.shape != right.shape:
-        return Fault(node=node.id, op_type=node.op_type, error="its shape is another", share=1.0)
+        return _fault(node, "its shape is another")
     wide = right.astype(np.float64)
     length = float(np.linalg.norm(wide)) or 1.0
     explained = max(float(np.linalg.norm(other.astype(np.float64) - wide)) for other in others) / length
@@ -206,12 +203,15 @@ def _of_noise(node: Node, made: np.ndarray, right: np.ndarray, others: Sequence[
     allowed = max(NOISES * explained, 1e-3)
     if error <= allowed:
         return None
-    told = f"its error is {error:.2g} of its length, 8 bits explain {allowed:.2g}"
-    return Fault(node=node.id, op_type=node.op_type, error=told, share=1.0)
+    return _fault(node, f"its error is {error:.2g} of its length, 8 bits explain {allowed:.2g}")
 
 
-def _told(node: Node, off: np.ndarray, wrong: np.ndarray, allowed: float) -> Fault | None:
+def _judged(node: Node, off: np.ndarray, wrong: np.ndarray, allowed: float) -> Fault | None:
     if not wrong.any():
         return None
-    told = f"up to {float(off.max()):.2g} steps from what it was given, {allowed:.2g} are possible"
-    return Fault(node=node.id, op_type=node.op_type, error=told, share=float(np.mean(wrong)))
+    error = f"up to {float(off.max()):.2g} steps from what it was given, {allowed:.2g} are possible"
+    return _fault(node, error, float(np.mean(wrong)))
+
+
+def _fault(node: Node, error: str, share: float = 1.0) -> Fault:
+    return Fault(node=node.id, op_type=node.op_type, error=error, share=share)

@@ -8,10 +8,11 @@ import onnx
 from onnx import defs
 
 from intarsia.errors import ModelError
+from intarsia.graph.build import all_nodes
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.functions import check_expansion, function_text, functions_of
 from intarsia.graph.sound.nodes import ONNX_DOMAIN, Key, Rules, plain_domain
-from intarsia.graph.sound.scopes import all_nodes, check_body, check_graph
+from intarsia.graph.sound.scopes import check_body, check_graph
 from intarsia.graph.sound.text import check_text
 
 _DOMAINS = (ONNX_DOMAIN, "ai.onnx.ml")

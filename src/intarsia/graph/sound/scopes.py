@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from difflib import get_close_matches
 
 import onnx
 
@@ -13,6 +12,7 @@ from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.sparse import check_sparse
 from intarsia.graph.sound.tensors import check_tensor
 from intarsia.graph.sound.text import check_text
+from intarsia.spec.problems import nearest
 
 _UNTYPED = frozenset({onnx.TensorProto.UNDEFINED})
 _Scopes = tuple[Set[str], ...]
@@ -77,15 +77,6 @@ def check_body(function: onnx.FunctionProto, where: str) -> None:
     for name in function.output:
         if name not in own:
             raise ModelError(f"{where}: nothing makes its output {name!r}{_near(name, own)}")
-
-
-def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """The nodes and those of graphs inside of them."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for inner in nested_graphs(attribute):
-                yield from all_nodes(inner.node)
 
 
 def _check_weights(graph: onnx.GraphProto, where: str) -> int:
@@ -261,5 +252,4 @@ def _unmade(graph: onnx.GraphProto, name: str, where: str, around: _Scopes) -> s
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known)[:10_000], n=1)
-    return f"; did you mean {near[0]!r}?" if near else "; export the model again"
+    return nearest(name, known, "export the model again")

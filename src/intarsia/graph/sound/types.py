@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 import onnx
 import onnx_ir as ir
 
 from intarsia.errors import ModelError
-from intarsia.graph.build import nested_graphs
+from intarsia.graph.build import all_graphs
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.normalisation.detached import detached
 
@@ -29,7 +28,7 @@ def check_types(model: ir.Model) -> None:
         ModelError: An operator cannot take what it is given, or a value is not of the type that is declared.
     """
     with detached(model) as proto:
-        _forget_shapes(proto.graph, is_main=True)
+        _forget_shapes(proto.graph)
         faults = _faults(proto, check_type=True)
         # What is declared wrongly is told where it is made, rather than where it is read.
         faults = (faults and _faults(proto, check_type=False)) or faults
@@ -48,16 +47,13 @@ def _faults(proto: onnx.ModelProto, *, check_type: bool) -> list[str]:
     return []
 
 
-def _forget_shapes(graph: onnx.GraphProto, *, is_main: bool) -> None:
-    weights = {tensor.name for tensor in graph.initializer}
-    declared: Iterable[onnx.ValueInfoProto] = (*graph.value_info, *graph.output, *(() if is_main else graph.input))
-    for value in declared:
-        if value.type.HasField("tensor_type") and value.name not in weights:
-            value.type.tensor_type.ClearField("shape")
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in nested_graphs(attribute):
-                _forget_shapes(inner, is_main=False)
+def _forget_shapes(main: onnx.GraphProto) -> None:
+    """Drop every declared shape but those of the main graph's inputs and of weights."""
+    for graph in all_graphs(main):
+        weights = {tensor.name for tensor in graph.initializer}
+        for value in (*graph.value_info, *graph.output, *(() if graph is main else graph.input)):
+            if value.type.HasField("tensor_type") and value.name not in weights:
+                value.type.tensor_type.ClearField("shape")
 
 
 def _type_text(number: str) -> str:

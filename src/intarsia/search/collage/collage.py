@@ -1,7 +1,7 @@
 """The measured optimum over the ways to cut the model into runs of segments, from coarse to fine.
 
 The best path on what is known of the partitions is built and measured as a whole, in each way it can be run. That
-corrects what the sum of the partitions promised, and the search goes again; and again on smaller cells, while time is
+corrects what the sum of the partitions promised, and the search goes again; and again on smaller regions, while time is
 left.
 """
 
@@ -110,7 +110,7 @@ class CollageSearch:
         self._transitions: set[int] = set()
 
     def run(self, deadline: Deadline) -> CollageResult:
-        """Search until no cell is worth splitting and the best mix is measured throughout, or the time is over."""
+        """Search until no region is worth splitting and the best mix is measured throughout, or the time is over."""
         while True:
             # First on what engines tell themselves, before anything is measured of the others.
             self._solve_all(deadline.part(COLLAGE.before_regions * deadline.left))
@@ -122,7 +122,7 @@ class CollageSearch:
             self._stops = stops
 
     def _measure_regions(self, deadline: Deadline) -> bool:
-        """Measure cells alone that were not yet, the most costly first, while there is time; whether any was."""
+        """Measure regions alone that were not yet, the most costly first, while there is time; whether any was."""
         before = self._costs.regions
         bounds = list(pairwise((*self._stops, len(self._problem.segments))))
         bounds.sort(key=lambda region: (-min(self._costs.shares_ms(*region), default=0.0), region))
@@ -234,7 +234,7 @@ def _names() -> Iterator[str]:
 
 
 def _levels(problem: Problem) -> tuple[tuple[int, ...], ...]:
-    """Segments at which cells may begin, from coarse to fine."""
+    """Segments at which regions may begin, from coarse to fine."""
     weights = partial(work, problem.graph)
     coarse = coarser(problem.graph, problem.segments, COLLAGE.levels, weights)
     seams = _seams(problem)

@@ -47,7 +47,7 @@ class EdgeCosts:
     """Costs of runs of segments, in milliseconds; infinite where an engine refuses or fails.
 
     Each segment has a share of what its engine needs for the whole model: by the engine's own profile of a run, or else
-    by measuring cells (short runs of segments) alone. An estimate is the sum of the shares, plus the median of what
+    by measuring regions (short runs of segments) alone. An estimate is the sum of the shares, plus the median of what
     partitions of this engine were seen to cost beyond theirs, since a border ends layouts and fusions, plus the median
     of what a transition between the two engines (or, at first, between any two) was seen to cost.
     """
@@ -74,9 +74,9 @@ class EdgeCosts:
             wholes: What the whole model costs on each target.
             settings: How partitions run.
             places: The device of each node, where devices were planned.
-            weights: Work of each segment, by which a cell's cost is normalised to its segments; equal if left out.
+            weights: Work of each segment, by which a region's cost is normalised to its segments; equal if left out.
             profiles: Milliseconds of nodes by id, for targets whose engine told; scaled to the whole model's cost.
-            hopeless: A cell is given up at so many times the best that is known of it; ``None`` for never.
+            hopeless: A region is given up at so many times the best that is known of it; ``None`` for never.
         """
         self.segments = tuple(segments)
         self._measurer = measurer
@@ -101,7 +101,7 @@ class EdgeCosts:
 
     @property
     def profiled(self) -> frozenset[Target]:
-        """Targets whose shares are known without measuring cells."""
+        """Targets whose shares are known without measuring regions."""
         return self._profiled
 
     @property
@@ -159,7 +159,7 @@ class EdgeCosts:
             best = min(best, outcome.cost_ms)
 
     def calibrate(self, stops: Sequence[int]) -> None:
-        """Learn shares from the cells between these segments, and from them what borders cost."""
+        """Learn shares from the regions between these segments, and from them what borders cost."""
         bounds = list(pairwise((*stops, len(self.segments))))
         for target in self._runs.keys() - self._profiled:
             regions = [self._alone.get((*region, target), _NEVER).median for region in bounds]

@@ -1,4 +1,4 @@
-"""From coarse to fine: which cells of the line are worth cutting into smaller ones."""
+"""From coarse to fine: which regions of the line are worth cutting into smaller ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def finer(
     transitions: Collection[int],
     best_ms: float,
 ) -> tuple[int, ...]:
-    """The stops with those added that part the cells of most promise; the same stops if none has any.
+    """The stops with those added that part the regions of most promise; the same stops if none has any.
 
-    A cell's promise is what its segments would save if each were on the engine that is fastest on it, instead of all on
-    the one that is fastest on the cell.
+    A region's promise is what its segments would save if each were on the engine that is fastest on it, instead of all
+    on the one that is fastest on the region.
 
     Args:
-        stops: Segments at which cells begin now.
-        levels: Segments at which cells may begin, from coarse to fine.
+        stops: Segments at which regions begin now.
+        levels: Segments at which regions may begin, from coarse to fine.
         segments: How many there are.
         share_ms: What a run of segments costs on each engine.
         transitions: Segments at which one engine hands over to another in the best plans so far.
@@ -48,6 +48,6 @@ def _promise(
 
 
 def _split(region: tuple[int, int], levels: Sequence[Collection[int]]) -> list[int]:
-    """The stops of the first level that has some inside the cell."""
+    """The stops of the first level that has some inside the region."""
     inside = ([stop for stop in level if region[0] < stop < region[1]] for level in levels)
     return next((found for found in inside if found), [])

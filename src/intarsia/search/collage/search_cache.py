@@ -7,13 +7,16 @@ with a larger budget is another question, and starts from those partitions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends import registry
 from intarsia.config.settings import RunSettings, Spin
-from intarsia.cost.measure import judging_facts, run_facts
+from intarsia.cost.keys import judging_facts, run_facts
+from intarsia.cost.records.recall import Entry
 from intarsia.cost.records.record import Key
 from intarsia.graph import Graph, Node
 from intarsia.graph.fingerprint import fingerprint_of
@@ -40,6 +43,16 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
             **judging_facts(problem.graph),
             **run_facts(targets, settings),
         }
+    )
+
+
+def search_entry(problem: Problem, targets: Sequence[Target], settings: RunSettings) -> Entry[CollageResult]:
+    """Where the outcome of a search is kept; one that is read says so."""
+    return Entry(
+        kind="search",
+        key=search_key(problem, targets, settings),
+        read=lambda stored: replace(from_json(problem, stored), is_replayed=True),
+        write=partial(to_json, problem),
     )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from intarsia.backends.contract.failures import Cause
+from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.timing.footprint import megabytes
 from intarsia.cost.timing.verdict import MEMORY_STAGE, Verdict
 from intarsia.errors import MemoryLimitError
-from intarsia.planning.problem import Candidate
+from intarsia.graph.reference.stages import has_stages
+from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.conclusion import Benchmark, Conclusion
 from intarsia.search.decision.prediction import failure_error
+from intarsia.search.precision.validation_set import Accuracy
 
 
 def fastest(candidates: Sequence[Candidate], verdict: Verdict) -> Candidate | None:
@@ -119,3 +122,18 @@ def _without_singles(
     if any(stage == MEMORY_STAGE for stage, _ in verdict.failed.values()):
         return best, "no engine alone gets by with so little memory"
     return best, "no engine alone can run the whole model"
+
+
+def too_inexact(plan: Candidate, accuracy: Accuracy) -> str:
+    """How a plan misses the accuracy budget, in a sentence."""
+    error = max(accuracy.worst.values())
+    return f"{plan.label} has an error of {error:.2g} on validation inputs; {accuracy.max_error:g} is allowed"
+
+
+def stage_fault(problem: Problem, measurer: Measurer, singles: Sequence[Candidate], plan: Candidate) -> str | None:
+    """The first stage of the model that a plan rounds wrongly; ``None`` also for a single engine, which was checked."""
+    settings = plan.settings
+    if plan in singles or not settings.verified or settings.max_error is not None or not has_stages(problem.graph):
+        return None
+    alike = replace(settings, embed=False, parallel=False, pipeline=None)
+    return measurer.stages(plan.partitions, alike).fault

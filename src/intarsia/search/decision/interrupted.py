@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from intarsia.cost.measure import Measurer
-from intarsia.cost.timing.verdict import Verdict
 from intarsia.cost.worker.progress import Watcher
 from intarsia.errors import BackendError, MismatchError
 from intarsia.planning.problem import Candidate
 from intarsia.search.decision.builder import Builder
 from intarsia.search.decision.conclusion import Conclusion
-from intarsia.search.decision.decision import Decision
+from intarsia.search.decision.decision import NO_BENCHMARK, Decision
 
 
 def decide_early(
@@ -33,7 +32,7 @@ def decide_early(
                 chosen=candidate,
                 artifact=artifact,
                 best_single=candidate,
-                verdict=Verdict(rounds_ms={}, set_sizes=(), profile_ms={}, errors={}, failed={}, is_void=False),
+                verdict=NO_BENCHMARK,
                 error=opened.error,
                 allowed=opened.allowed,
                 reason="interrupted: the fastest engine alone of those measured until then",

@@ -1,1 +1,1 @@
-"""Plans that compute in less than fp32, within the error that a user allows."""
+"""Plans that compute in reduced precision, within the error that a user allows."""

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 
 from intarsia.backends import registry
 from intarsia.cost.measure import Measurer
+from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.worker.progress import Progress, Watcher
-from intarsia.errors import IntarsiaError
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.search_cache import fits
 from intarsia.search.decision.prediction import failure_error
@@ -26,8 +26,6 @@ from intarsia.search.precision.reduced_precision import (
 )
 from intarsia.search.precision.validation_set import Accuracy, Samples, measured
 from intarsia.search.thresholds import DECISION, PRECISION
-
-_ACCURACY = TypeAdapter(Accuracy)
 
 
 class AccuracyBudget:
@@ -48,40 +46,38 @@ class AccuracyBudget:
         self._watch = watch
 
     def plans(self) -> ReducedPrecisionPlans:
-        """Plans in less than fp32 that keep to the error on the inputs that decide."""
+        """Plans in reduced precision that keep to the error on the inputs that decide."""
         problem, measurer = self._problem, self._measurer
         if problem.settings.max_error is None or not self._exact:
             return NO_REDUCED_PRECISION
-        key = reduced_key(problem, self._exact)
-        stored = measurer.store.get(key, "reduced_precision")
-        kept = None if stored is None else self._kept(stored)
-        if stored is not None and kept is None:
-            measurer.store.discard(key, "it does not fit the model")
-        if kept is not None:
-            measurer.cached += 1
-            return kept
-        time = measurer.time
-        time.keep(self._judging_s(self._exact[0], PRECISION.validation_least) + self._racing_s())
-        plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch).run(self._exact)
-        time.keep(self._judging_s(self._exact[0], PRECISION.validation_least) if plans.found else 0.0)
-        measurer.measured += 1
-        if measurer.may_conclude:
-            measurer.store.put("reduced_precision", key, to_json(plans), measurer.provenance)
+        entry: Entry[ReducedPrecisionPlans] = Entry(
+            kind="reduced_precision", key=reduced_key(problem, self._exact), read=self._read, write=to_json
+        )
+
+        def searched() -> ReducedPrecisionPlans:
+            time, fewest = measurer.time, PRECISION.validation_least
+            time.keep(self._judging_s(self._exact[0], fewest) + self._benchmark_s())
+            plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch).run(self._exact)
+            time.keep(self._judging_s(self._exact[0], fewest) if plans.found else 0.0)
+            return plans
+
+        plans = recalled(measurer, entry) or computed(
+            measurer, entry, searched, is_kept=lambda _: measurer.may_conclude
+        )
+        assert plans is not None
         return plans
 
-    def _kept(self, stored: Mapping[str, Any]) -> ReducedPrecisionPlans | None:
-        """What is on record; ``None`` if it does not fit the model, whoever wrote it."""
-        try:
-            found = from_json(stored, self._problem.threads, self._problem.settings.max_error)
-        except (IntarsiaError, ValueError):
-            return None
-        return found if all(fits(self._problem, each.candidate) for each in found.found) else None
+    def _read(self, stored: Mapping[str, Any]) -> ReducedPrecisionPlans:
+        found = from_json(stored, self._problem.threads, self._problem.settings.max_error)
+        if not all(fits(self._problem, each.candidate) for each in found.found):
+            raise ValueError("it does not fit the model")
+        return found
 
     def judge(self, plan: Candidate) -> Accuracy | None:
         """The error of a plan on the validation set; ``None`` where no error is allowed.
 
         Where the time does not do for all inputs, they are fewer; for a plan in fp32 ``None`` where it does for none,
-        and for one in less than fp32, which must not ship unjudged, an error that does not hold.
+        and for one in reduced precision, which must not ship unjudged, an error that does not hold.
 
         Raises:
             BackendError: An engine failed.
@@ -90,23 +86,31 @@ class AccuracyBudget:
         if allowed is None or not self._exact:
             return None
         measurer, exact = self._measurer, self._exact[0]
-        key = accuracy_key(self._problem, plan, exact, allowed)
-        stored = measurer.store.get(key, "accuracy")
-        if stored is not None and stored["worst"].keys() == set(measurer.graph.outputs):
-            measurer.cached += 1
-            return _ACCURACY.validate_python(stored)
-        if stored is not None:
-            measurer.store.discard(key, "it is of other outputs")
+        entry: Entry[Accuracy] = Entry(
+            kind="accuracy",
+            key=accuracy_key(self._problem, plan, exact, allowed),
+            read=self._read_accuracy,
+            write=asdict,
+        )
+        if (known := recalled(measurer, entry)) is not None:
+            return known
         count = self._inputs(plan)
         if count < PRECISION.validation_least:
             return Accuracy(max_error=allowed, inputs=0, worst={}, mean={}) if plan.precisions else None
-        self._watch(Progress(stage="validation inputs", note=plan.label))
-        found = measured(measurer, self._samples, plan, exact, allowed, count)
-        if isinstance(found, Failure):
-            raise failure_error(plan.partitions[0], found)
-        measurer.measured += 1
-        measurer.store.put("accuracy", key, asdict(found), measurer.provenance)
-        return found
+
+        def judged() -> Accuracy:
+            self._watch(Progress(stage="validation inputs", note=plan.label))
+            found = measured(measurer, self._samples, plan, exact, allowed, count)
+            if isinstance(found, Failure):
+                raise failure_error(plan.partitions[0], found)
+            return found
+
+        return computed(measurer, entry, judged)
+
+    def _read_accuracy(self, stored: Mapping[str, Any]) -> Accuracy:
+        if stored["worst"].keys() != set(self._measurer.graph.outputs):
+            raise ValueError("it is of other outputs")
+        return TypeAdapter(Accuracy).validate_python(stored)
 
     def _inputs(self, plan: Candidate) -> int:
         """On how many inputs there is time to judge a plan."""
@@ -125,7 +129,7 @@ class AccuracyBudget:
         runs_ms = sum(each.total_ms or 0.0 for each in several) + 2 * PRECISION.input_ms
         return sum(map(self._measurer.time.whole_s, engines)) + count * runs_ms / 1e3
 
-    def _racing_s(self) -> float:
+    def _benchmark_s(self) -> float:
         """Seconds of a benchmark between the best plan in fp32 and one in less."""
         best = self._exact[0]
         engines = {registry.engine_of(part.target) for part in best.partitions}

@@ -1,4 +1,4 @@
-"""Engines told to compute in a type of less than fp32: a whole plan, or one end of the model where that is too much."""
+"""Engines that compute in a reduced type: a whole plan, or one end of the model where that is too much."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from intarsia.target.reduced_precision import reduced_targets
 
 
 def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partition, ...]]:
-    """The plan with each engine in less than fp32 that has such a type here; with several types, in each of them."""
+    """The plan with each engine in reduced precision that has such a type here; with several types, in each of them."""
     isa = this_machine().isa
     choices = [reduced_targets(partition.target, isa) for partition in partitions]
     for place in range(max(map(len, choices), default=0)):
@@ -30,7 +30,7 @@ def in_reduced_types(partitions: Sequence[Partition]) -> Iterator[tuple[Partitio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A model of which one end computes in less than fp32."""
+    """A model of which one end computes in reduced precision."""
 
     graph: Graph
     segments: Sequence[Sequence[str]]
@@ -38,7 +38,7 @@ class Cut:
     reduced: Target
 
     def parts(self, count: int, *, is_head: bool) -> tuple[Partition, ...]:
-        """So many segments from the beginning, or from the end, in less than fp32."""
+        """So many segments from the beginning, or from the end, in reduced precision."""
         at = count if is_head else len(self.segments) - count
         targets = (self.reduced, self.exact) if is_head else (self.exact, self.reduced)
         ends = zip(targets, (self.segments[:at], self.segments[at:]), strict=True)
@@ -55,14 +55,14 @@ class Cut:
 def most_that_fits(
     cut: Cut, error: float, allowed: float, error_of: Callable[[tuple[Partition, ...]], float | Failure]
 ) -> tuple[Partition, ...] | Failure | None:
-    """The plan with the longest end in less than fp32 that stays within an error.
+    """The plan with the longest end in reduced precision that stays within an error.
 
     Errors of layers are about independent, so the square of the error goes with the share of the work; both ends are
     tried there, and the one with the smaller error is cut again.
 
     Args:
         cut: The model.
-        error: Of all of it in less than fp32.
+        error: Of all of it in reduced precision.
         allowed: The error that an end may have.
         error_of: Measures a plan.
 

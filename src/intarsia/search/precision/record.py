@@ -1,4 +1,4 @@
-"""Plans in less than fp32 and their errors, kept with the records: learning which layers can be so takes minutes."""
+"""Plans in reduced precision and their errors, kept with the records: learning which layers can be so takes minutes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from intarsia.config.precision import Precision, Scheme
 from intarsia.config.settings import RunSettings, Spin
-from intarsia.cost.measure import run_facts
+from intarsia.cost.keys import run_facts
 from intarsia.cost.records.record import Key
 from intarsia.graph.fingerprint import content_hash
 from intarsia.partitioning import Partition

@@ -1,4 +1,4 @@
-"""Plans in less than fp32 that keep the whole within a stated error, made from the best plans in fp32.
+"""Plans in reduced precision that keep the whole within a stated error, made from the best plans in fp32.
 
 What decides (ranges, which layers, which plans) is measured on calibration inputs; what ships is checked on others.
 """
@@ -34,7 +34,7 @@ _KINDS = {False: "ranges from calibration", True: "ranges found while it runs"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReducedPrecision:
-    """A plan in less than fp32, and its error on the calibration inputs."""
+    """A plan in reduced precision, and its error on the calibration inputs."""
 
     candidate: Candidate
     error: float
@@ -42,7 +42,7 @@ class ReducedPrecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReducedPrecisionPlans:
-    """What came of looking for plans in less than fp32.
+    """What came of looking for plans in reduced precision.
 
     Attributes:
         found: The fastest first.
@@ -65,7 +65,7 @@ NO_REDUCED_PRECISION = ReducedPrecisionPlans()
 
 
 class ReducedPrecisionSearch:
-    """Makes plans in less than fp32 of plans in fp32."""
+    """Makes plans in reduced precision of plans in fp32."""
 
     def __init__(self, problem: Problem, measurer: Measurer, samples: Samples, watch: Watcher) -> None:
         self._problem = problem
@@ -148,7 +148,7 @@ class ReducedPrecisionSearch:
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
     def _try_types(self, plan: Candidate, chooser: Chooser) -> None:
-        """With its engines in less than fp32; then also layers in 8 bits, or only one end of the model in that type."""
+        """With its engines in reduced precision; then with layers in 8 bits too, or only one end of the model."""
         for partitions in in_reduced_types(plan.partitions):
             error = self._error(partitions, self._settings(plan), chooser)
             if isinstance(error, Failure):
@@ -193,7 +193,7 @@ class ReducedPrecisionSearch:
         self._dropped.append((f"{plan.label}, {kind}", "its error stayed too large with fewer layers"))
 
     def _plan_s(self, plan: Candidate) -> float:
-        """Seconds that a plan in less than fp32 takes until it is known."""
+        """Seconds that a plan in reduced precision takes until it is known."""
         return 2 * self._whole_s(part.target for part in plan.partitions)
 
     def _fits(self, error: float) -> bool:
@@ -237,7 +237,7 @@ class ReducedPrecisionSearch:
         return self._errors[key]
 
     def _reduced(self, plan: Candidate, partitions: tuple[Partition, ...], chooser: Chooser) -> ReducedPrecision | str:
-        """A plan in less than fp32 with its error, or why it is none."""
+        """A plan in reduced precision with its error, or why it is none."""
         refusal = next(filter(None, (self._refusal(part) for part in partitions)), None)
         if refusal is not None:
             return refusal

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict
-
-from pydantic import TypeAdapter
+from functools import partial
 
 from intarsia.backends import registry
-from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.keys import run_facts
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.outcomes import value_of
+from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure, Key
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.worker.progress import Progress, Watcher
@@ -20,7 +23,6 @@ from intarsia.search.single.single_engine import Single
 
 FOOTPRINTS = 1
 """Part of every key: raised when what is recorded changes."""
-_FOOTPRINT = TypeAdapter(Footprint)
 
 
 def measure_footprints(
@@ -44,21 +46,16 @@ def measure_footprints(
     due = [single.candidates[0] for single in singles if _is_due(single, known)]
     for number, candidate in enumerate(due):
         watch(Progress(stage="footprint", done=number, total=len(due), note=candidate.label))
-        key = _key(problem, candidate)
-        stored = measurer.store.get(key, "footprint")
-        if stored is not None:
-            measurer.cached += 1
-            found[candidate.name] = _FOOTPRINT.validate_python(stored)
-            continue
-        if not measurer.time.may_benchmark({"footprint": candidate.name}, _expected_s(measurer, candidate)):
-            continue
-        with measurer.machine():
-            try:
-                found[candidate.name] = _weighed(builder, candidate)
-            except (BackendError, MismatchError):
-                continue
-            measurer.measured += 1
-            measurer.store.put("footprint", key, asdict(found[candidate.name]), measurer.provenance)
+        entry: Entry[Footprint] = Entry(
+            kind="footprint", key=_key(problem, candidate), read=partial(value_of, "footprint"), write=asdict
+        )
+        weighed = recalled(measurer, entry)
+        question = {"footprint": candidate.name}
+        if weighed is None and measurer.time.may_benchmark(question, _expected_s(measurer, candidate)):
+            with suppress(BackendError, MismatchError):
+                weighed = computed(measurer, entry, partial(_weighed, builder, candidate), alone=True)
+        if weighed is not None:
+            found[candidate.name] = weighed
     return found
 
 

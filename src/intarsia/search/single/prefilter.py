@@ -1,4 +1,4 @@
-"""A first look at engines that take seconds to compile anything: on the model's heaviest part, beside the best so far.
+"""A short first timing of engines that compile slowly: on the model's heaviest segment, beside the best engine so far.
 
 What is far behind there is not measured further, so that more engines do not make planning longer.
 """
@@ -13,7 +13,9 @@ from typing import Final
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import RunSettings
-from intarsia.cost.measure import Measurer, run_facts
+from intarsia.cost.keys import run_facts
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.graph.fingerprint import fingerprint_of
@@ -72,24 +74,26 @@ class Prefilter:
         """Why there is no time for a target. It is kept: the same question, asked again, has the same answer."""
         if math.isinf(self.deadline.seconds):
             return None
-        key = Key(
-            facts={
-                "prefilter": 1,
-                "graph": fingerprint_of(self.problem.graph),
-                "target": target.key,
-                "budget_s": self.deadline.seconds,
-                **run_facts([target], RunSettings(threads=self.problem.threads)),
-            }
+        facts = {
+            "prefilter": 1,
+            "graph": fingerprint_of(self.problem.graph),
+            "target": target.key,
+            "budget_s": self.deadline.seconds,
+            **run_facts([target], RunSettings(threads=self.problem.threads)),
+        }
+        entry: Entry[str] = Entry(
+            kind=STAGE,
+            key=Key(facts=facts),
+            read=lambda stored: str(stored["reason"]),
+            write=lambda reason: {"reason": reason},
         )
-        stored = self.measurer.store.get(key, STAGE)
-        if stored is not None:
-            return str(stored["reason"])
+        return recalled(self.measurer, entry) or computed(self.measurer, entry, self._out_of_time)
+
+    def _out_of_time(self) -> str | None:
         if self.deadline.spent <= SHARES.prefilter_end * self.deadline.seconds:
             return None
         spent = f"measuring the others took {self.deadline.spent:.0f} s of the {self.deadline.seconds:.0f} s"
-        reason = f"not measured: {spent} of the budget; name it as a target to have it"
-        self.measurer.store.put(STAGE, key, {"reason": reason}, self.measurer.provenance)
-        return reason
+        return f"not measured: {spent} of the budget; name it as a target to have it"
 
     def _heaviest(self, target: Target) -> Sequence[str]:
         """Of the parts that the search never cuts, the one with the most work that the target takes whole."""

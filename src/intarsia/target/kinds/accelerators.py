@@ -14,7 +14,9 @@ from intarsia.target.kinds.devices import MATTR, MCPU
 from intarsia.target.kinds.kind import TargetKind
 
 _CPUS = ("llvm", "c")
-_described = partial(engine_kind, runs_on=())
+_accelerator = partial(engine_kind, partial=True, runs_on=())
+_on_cuda = partial(_accelerator, device_type="cuda", keys=("cuda", "gpu"))
+_processor = partial(_accelerator, brings_device=True)
 
 
 def _flag(name: str, meaning: str, *, default: bool = False) -> Option:
@@ -108,89 +110,33 @@ _COREML = (
 )
 
 ACCELERATORS: tuple[TargetKind, ...] = (
-    _described(
-        "tensorrt",
-        "NVIDIA's TensorRT",
-        _TENSORRT,
-        device_type="cuda",
-        keys=("cuda", "gpu"),
-        serves=("cuda",),
-        partial=True,
-    ),
-    _described(
-        "cutlass",
-        "matrix products and convolutions from NVIDIA's templates",
-        _CUTLASS,
-        device_type="cuda",
-        keys=("cuda", "gpu"),
-        serves=("cuda",),
-        partial=True,
-    ),
-    _described(
-        "cudnn", "NVIDIA's cuDNN", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "nvptx"), partial=True
-    ),
-    _described(
-        "cublas", "NVIDIA's cuBLAS", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "nvptx"), partial=True
-    ),
-    _described("dnnl", "oneDNN", keys=("cpu",), serves=("llvm",), partial=True),
-    _described(
-        "arm_acl",
-        "Arm Compute Library, on CPU or GPU",
-        keys=("arm_cpu", "cpu"),
-        serves=("llvm", "opencl"),
-        partial=True,
-    ),
-    _described("bnns", "Apple's BNNS", keys=("cpu",), serves=("llvm",), partial=True),
-    _described(
-        "coreml", "Apple's Core ML", _COREML, keys=("cpu",), serves=("llvm", "metal"), partial=True, brings_device=True
-    ),
-    _described(
+    _on_cuda("tensorrt", "NVIDIA's TensorRT", _TENSORRT, serves=("cuda",)),
+    _on_cuda("cutlass", "matrix products and convolutions from NVIDIA's templates", _CUTLASS, serves=("cuda",)),
+    _on_cuda("cudnn", "NVIDIA's cuDNN", serves=("cuda", "nvptx")),
+    _on_cuda("cublas", "NVIDIA's cuBLAS", serves=("cuda", "nvptx")),
+    _accelerator("dnnl", "oneDNN", keys=("cpu",), serves=("llvm",)),
+    _accelerator("arm_acl", "Arm Compute Library, on CPU or GPU", keys=("arm_cpu", "cpu"), serves=("llvm", "opencl")),
+    _accelerator("bnns", "Apple's BNNS", keys=("cpu",), serves=("llvm",)),
+    _processor("coreml", "Apple's Core ML", _COREML, keys=("cpu",), serves=("llvm", "metal")),
+    _accelerator(
         "clml",
         "OpenCL ML of Qualcomm's GPUs",
         (_number("clml_version", "version of the extension", minimum=1),),
         device_type="opencl",
         keys=("adreno", "opencl", "gpu"),
         serves=("opencl",),
-        partial=True,
     ),
-    _described(
-        "ethos-n",
-        "Arm's Ethos-N processors",
-        _ETHOS_N,
-        keys=("ethos-n",),
-        serves=_CPUS,
-        partial=True,
-        brings_device=True,
-    ),
-    _described(
-        "ethos-u",
-        "Arm's Ethos-U processors",
-        _ETHOS_U,
-        keys=("ethos-u",),
-        serves=("c", "llvm"),
-        partial=True,
-        brings_device=True,
-    ),
-    _described(
+    _processor("ethos-n", "Arm's Ethos-N processors", _ETHOS_N, keys=("ethos-n",), serves=_CPUS),
+    _processor("ethos-u", "Arm's Ethos-U processors", _ETHOS_U, keys=("ethos-u",), serves=("c", "llvm")),
+    _accelerator(
         "cmsis-nn",
         "Arm's kernels for Cortex-M",
         (MCPU, MATTR, _flag("debug_last_error", "keep the last error, for debugging")),
         keys=("cpu",),
         sure_keys=arm_keys,
         serves=("c", "llvm"),
-        partial=True,
     ),
-    _described(
-        "vitis-ai", "AMD's Vitis AI", _VITIS_AI, keys=("vitis-ai",), serves=("llvm",), partial=True, brings_device=True
-    ),
-    _described(
-        "mrvl",
-        "Marvell's inference processor",
-        _MRVL,
-        keys=("mrvl",),
-        serves=("llvm",),
-        partial=True,
-        brings_device=True,
-    ),
+    _processor("vitis-ai", "AMD's Vitis AI", _VITIS_AI, keys=("vitis-ai",), serves=("llvm",)),
+    _processor("mrvl", "Marvell's inference processor", _MRVL, keys=("mrvl",), serves=("llvm",)),
 )
 """Engine kinds that take part of a graph, by the devices they run on."""

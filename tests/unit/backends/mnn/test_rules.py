@@ -32,7 +32,7 @@ class Case:
         """What the table says."""
         return refusal(*self.parts())  # type: ignore[arg-type]
 
-    def is_respelled(self) -> bool:
+    def is_legalised(self) -> bool:
         """Whether MNN is given other operators for it."""
         node, graph = self.parts()
         return bool(legalised([node], graph))  # type: ignore[list-item, arg-type]
@@ -220,8 +220,8 @@ def test_what_was_found_wrong_is_refused(case: Case, reason: str) -> None:
         (Case(op="Conv", inputs=((FLOATS, (1, 6, 8)), (FLOATS, (6, 6, 3)))), True),
     ],
 )
-def test_what_is_right_only_in_other_words_is_respelled(case: Case, expected: bool) -> None:
-    assert case.is_respelled() is expected
+def test_what_is_right_only_in_other_words_is_legalised(case: Case, expected: bool) -> None:
+    assert case.is_legalised() is expected
 
 
 def test_no_operator_of_a_declared_gap_is_in_the_table() -> None:

@@ -16,8 +16,10 @@ from intarsia.cost.timing.statistics import (
     hull,
     median,
     median_interval,
+    paired_ratios,
     percentile,
     percentile_interval,
+    set_medians,
 )
 
 samples = st.lists(st.floats(0.001, 1000), min_size=1, max_size=60)
@@ -92,3 +94,12 @@ def test_too_few_calls_have_no_p99(count: int) -> None:
 def test_the_p99_of_many_calls() -> None:
     tail = Tail.of([float(ms) for ms in range(1, 301)])
     assert (tail.calls, tail.p99) == (300, Interval(median=297.0, low=293.0, high=300.0))
+
+
+def test_ratios_are_of_the_rounds_that_both_ran() -> None:
+    assert paired_ratios([2.0, 3.0, 4.0], [1.0, 2.0]) == [2.0, 1.5]
+
+
+def test_each_set_has_a_median_of_its_own() -> None:
+    assert set_medians([1.0, 2.0, 3.0, 10.0, 12.0], (3, 2)) == (2.0, 11.0)
+    assert set_medians([1.0, 2.0, 3.0], (3, 2)) == (2.0,)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.errors import ModelError
-from intarsia.graph.reading.formats import told
+from intarsia.graph.reading.formats import recognised
 from intarsia.graph.reading.read import read_model
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
@@ -35,7 +35,7 @@ def test_a_file_of_another_kind_is_called_by_its_name(tmp_path: Path, content: b
 
 
 def test_of_others_nothing_is_said() -> None:
-    assert told(b"hello") is None
+    assert recognised(b"hello") is None
 
 
 def test_a_device_is_no_model() -> None:

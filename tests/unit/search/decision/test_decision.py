@@ -21,10 +21,13 @@ from intarsia.cost.worker.progress import unwatched
 from intarsia.errors import BackendCrashError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
-from intarsia.search.decision import decision
+from intarsia.search.decision import decide as module
+from intarsia.search.decision import final_benchmark
 from intarsia.search.decision.choice import choose
 from intarsia.search.decision.conclusion import Conclusion
-from intarsia.search.decision.decision import finalists, side_by_side
+from intarsia.search.decision.contenders import finalists, side_by_side
+from intarsia.search.decision.decide import decide
+from intarsia.search.decision.final_benchmark import decides
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, chain_problem
 
@@ -194,15 +197,15 @@ class Races:
         self.fields: list[list[str]] = []
         self.is_slow_at_first = False
         self.measurer = FakeMeasurer({})
-        monkeypatch.setattr(decision, "paired_benchmark", self.paired_benchmark)
-        monkeypatch.setattr(decision, "plan_of", lambda *_: None)
+        monkeypatch.setattr(final_benchmark, "paired_benchmark", self.paired_benchmark)
+        monkeypatch.setattr(final_benchmark, "plan_of", lambda *_: None)
         opened = SimpleNamespace(error=0.0, allowed=1e-3, memory=footprint(100).memory[0])
         builder = SimpleNamespace(
             build=lambda candidate: SimpleNamespace(path=Path(), compile_s=0.5),
             checked=lambda chosen: None,
             opened=lambda chosen: (Path(), opened),
         )
-        monkeypatch.setattr(decision, "Builder", lambda *_: builder)
+        monkeypatch.setattr(module, "Builder", lambda *_: builder)
 
     def paired_benchmark(self, folder: Path, contenders: Sequence[Contender], *_: object) -> Verdict:
         names = [each.name for each in contenders]
@@ -221,7 +224,7 @@ class Races:
         measurer: Any = self.measurer
         measurer.folder = Path()
         measurer.cached = 0
-        return decision.decide(problem, measurer, [SINGLE, *late], [MIX], None, deadline, unwatched).verdict
+        return decide(problem, measurer, [SINGLE, *late], [MIX], None, deadline, unwatched).verdict
 
 
 def test_a_race_that_decided_is_replayed_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +244,9 @@ def test_a_void_race_decides_nothing_and_is_run_again_by_each_compile(monkeypatc
 def test_a_race_that_time_cut_short_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     races = Races(monkeypatch, False)
     paired_benchmark = races.paired_benchmark
-    monkeypatch.setattr(decision, "paired_benchmark", lambda *asked: replace(paired_benchmark(*asked), is_void=True))
+    monkeypatch.setattr(
+        final_benchmark, "paired_benchmark", lambda *asked: replace(paired_benchmark(*asked), is_void=True)
+    )
     first, second = races.compiled(), races.compiled()
     assert (first.is_void, second.is_void, second.is_replayed) == (True, True, True)
 
@@ -278,7 +283,7 @@ def test_a_race_that_the_machine_kept_somebody_out_of_is_run_again(
         rounds = {name: ms for name, ms in found.rounds_ms.items() if name != "collage"}
         return replace(found, rounds_ms=rounds, failed=out, causes={"collage": cause})
 
-    monkeypatch.setattr(decision, "paired_benchmark", without_the_mix)
+    monkeypatch.setattr(final_benchmark, "paired_benchmark", without_the_mix)
     first, second = races.compiled(), races.compiled()
     assert (first.failed, second.failed) == (out, out)
     assert second.is_replayed is is_replayed
@@ -293,3 +298,11 @@ def test_a_race_of_other_plans_is_run_again(monkeypatch: pytest.MonkeyPatch) -> 
     for key, text in records.items():
         records[key] = text.replace("collage", "nobody")
     assert not races.compiled().is_replayed
+
+
+@pytest.mark.parametrize(
+    ("is_void", "control", "expected"), [(False, 10.0, True), (True, 15.0, False), (True, 10.0, True)]
+)
+def test_a_verdict_is_final_unless_noise_made_it_void(is_void: bool, control: float, expected: bool) -> None:
+    found = verdict([8.0] * 30, [10.0] * 30, is_void=is_void, control=[control] * 30)
+    assert decides(found) is expected

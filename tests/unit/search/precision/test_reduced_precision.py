@@ -18,7 +18,8 @@ from intarsia.cost.worker.progress import unwatched
 from intarsia.errors import MismatchError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
-from intarsia.search.decision import decision
+from intarsia.search.decision import decide as module
+from intarsia.search.decision.final_benchmark import FinalBenchmark
 from intarsia.search.precision.reduced_precision import ReducedPrecision, ReducedPrecisionPlans, starting_points
 from intarsia.search.precision.validation_set import Accuracy
 from intarsia.search.thresholds import PRECISION
@@ -61,8 +62,8 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
         checked=lambda _: None,
         opened=lambda chosen: (Path(chosen.name), SimpleNamespace(error=0.0, allowed=1e-3, memory=small.memory[0])),
     )
-    monkeypatch.setattr(decision, "Builder", lambda *_: built)
-    monkeypatch.setattr(decision, "_verdict", lambda *_, again: verdict)
+    monkeypatch.setattr(module, "Builder", lambda *_: built)
+    monkeypatch.setattr(FinalBenchmark, "run", lambda *_, again: verdict)
 
     def judge(chosen: Candidate) -> Accuracy:
         worst = {"y": errors.get(chosen.name, 0.0)}
@@ -73,7 +74,7 @@ def decided(monkeypatch: pytest.MonkeyPatch, errors: dict[str, float], wanted: C
     )
     measurer: Any = SimpleNamespace(time=Timetable())
     problem = chain_problem(1, [Target("reference")])
-    return decision.decide(problem, measurer, [single], [], wanted, NO_END, unwatched, reduced, judge)
+    return module.decide(problem, measurer, [single], [], wanted, NO_END, unwatched, reduced, judge)
 
 
 @pytest.mark.parametrize(

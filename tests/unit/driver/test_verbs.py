@@ -1,7 +1,8 @@
-"""Arguments of `compile` that contradict each other or make no sense are refused before anything is measured."""
+"""What is refused is refused before anything is measured; models that are tuned share the budget."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from intarsia import driver
 from intarsia.cost.thresholds import PATIENCE
 from intarsia.devices import Constraint
+from intarsia.driver import CompileSettings, verbs
 from intarsia.errors import ConfigError, Interrupted, MissingStageError, ModelError, PlanError
 from intarsia.partitioning import Partitioning, parse_plan
 from intarsia.target import Target
@@ -28,19 +30,8 @@ def _no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     def measurer(*_: object) -> None:
         raise AssertionError("something was about to be measured")
 
-    monkeypatch.setattr(driver, "Measurer", measurer)
+    monkeypatch.setattr("intarsia.driver.stages.Measurer", measurer)
     monkeypatch.setattr("intarsia.cost.worker.lock.PATIENCE", replace(PATIENCE, lock_s=0.05))
-
-
-def test_an_unknown_partitioning(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"'best'; there are single, greedy, collage, manual"):
-        refused(tmp_path, partition="best")
-
-
-def test_a_plan_without_manual_and_manual_without_a_plan(tmp_path: Path) -> None:
-    for settings in ({"plan": "p.yaml"}, {"partition": "greedy", "plan": "p.yaml"}, {"partition": "manual"}):
-        with pytest.raises(ConfigError, match="go together"):
-            refused(tmp_path, **settings)
 
 
 def test_a_plan_that_cannot_be_read(tmp_path: Path) -> None:
@@ -94,13 +85,15 @@ def test_models_that_are_tuned_share_the_budget_and_one_that_fails_stops_no_othe
 ) -> None:
     asked = []
 
-    def compile_(model: str, target: object, *, budget: float, **_: object) -> AbstractContextManager[SimpleNamespace]:
-        asked.append((model, target, budget))
+    def compile_(
+        model: str, target: object, *, settings: CompileSettings, **_: object
+    ) -> AbstractContextManager[SimpleNamespace]:
+        asked.append((model, target, settings.budget))
         if model == "b":
             raise ModelError("b is no ONNX model")
         return nullcontext(SimpleNamespace(report={"model": model}))
 
-    monkeypatch.setattr(driver, "compile", compile_)
+    monkeypatch.setattr(verbs, "compile", compile_)
     first, second, third = driver.tune(["a", "b", "c"], "mnn", budget=30.0)
     assert (first, third) == ({"model": "a"}, {"model": "c"})
     assert isinstance(second, ModelError)
@@ -113,7 +106,34 @@ def test_the_best_so_far_of_what_is_not_kept_is_closed(monkeypatch: pytest.Monke
     def compile_(*_: object, **__: object) -> None:
         raise Interrupted(best=SimpleNamespace(close=lambda: closed.append(True)))
 
-    monkeypatch.setattr(driver, "compile", compile_)
+    monkeypatch.setattr(verbs, "compile", compile_)
     with pytest.raises(Interrupted) as caught:
         next(driver.tune(["a"]))
     assert (closed, caught.value.best) == ([True], None)
+
+
+VERBS: dict[str, Callable[..., object]] = {
+    "partition": lambda **stated: driver.partition(two_layers(), "reference", **stated),
+    "build": lambda **stated: driver.build(two_layers(), Partitioning(partitions=()), **stated),
+    "compare": lambda **stated: driver.compare(two_layers(), **stated),
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "stated", "reason"),
+    [
+        ("partition", {"budget": 3.0}, "budget: nothing is searched or measured"),
+        ("partition", {"strict": True}, "strict: nothing is searched or measured"),
+        ("build", {"partition": "single"}, "partition: the partitioning says it"),
+        ("compare", {"footprints": True}, "footprints: those of every engine are measured"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(verb: str, stated: Any, reason: str) -> None:
+    for arguments in (stated, {"settings": CompileSettings(**stated)}):
+        with pytest.raises(ConfigError, match=rf"{verb}\(\) takes no {reason}"):
+            VERBS[verb](**arguments)
+
+
+def test_a_partitioning_is_built_by_no_plan_file() -> None:
+    with pytest.raises(ConfigError, match=r"build\(\) takes no plan: the partitioning says it"):
+        VERBS["build"](plan="p.yaml")

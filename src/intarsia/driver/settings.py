@@ -1,0 +1,251 @@
+"""The settings of a compile: one type, which `compile` and all its relatives take, and its keyword form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypedDict, get_args
+
+from intarsia import numbers
+from intarsia.config import CompilationConfig, SearchSettings
+from intarsia.config.amounts import memory_bytes
+from intarsia.config.consent import refuse_unstated
+from intarsia.devices import Constraint, read_constraints
+from intarsia.errors import ConfigError, PlanError
+from intarsia.graph.bind import Shapes, stated_shapes
+from intarsia.numbers import shown
+from intarsia.partitioning import PlanFile, parse_plan
+from intarsia.planning.request import Request
+from intarsia.spec.documents import read_text
+from intarsia.spec.problems import nearest
+
+Strategy = Literal["single", "greedy", "collage", "manual"]
+AnyPath = str | os.PathLike[str]
+Constraints = AnyPath | Iterable[Constraint]
+"""The path of a file of constraints, or constraints."""
+
+
+class ModelOptions(TypedDict, total=False):
+    """The settings that say what the model is, as keywords. `CompileSettings` explains each."""
+
+    constraints: Constraints | None
+    shapes: Shapes | None
+    custom_ops: Iterable[AnyPath]
+
+
+class CompileOptions(ModelOptions, total=False):
+    """Every setting of `CompileSettings`, as keywords."""
+
+    partition: Strategy
+    plan: AnyPath | PlanFile | None
+    threads: int | None
+    budget: float
+    store: AnyPath | None
+    seed: int
+    prune: bool
+    max_memory: int | str | None
+    footprints: bool
+    max_error: float | None
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileSettings:
+    """How a model is compiled. Each setting is checked when the object is made; a wrong one is a `ConfigError`.
+
+    Attributes:
+        partition: How the model is divided: ``single`` (one engine), ``greedy`` (by priority), ``collage`` (the fastest
+            mix, by measuring) or ``manual`` (by ``plan``).
+        plan: The plan for ``manual``: the path of a file, or what was read from one.
+        constraints: Which nodes, values, inputs and outputs are on which device, beside what the model itself says: the
+            path of a file, or constraints.
+        threads: Threads that compute at one time; what affinity and CPU quota allow if left out.
+        budget: Seconds that all of it may take, from the call to the artifact. Where reading the model, computing its
+            reference and compiling it with one engine take longer, ``progress`` is told at once how long it will be,
+            at the stage ``time``. Time that another compile is waited for does not count.
+        store: The file of the record store; one in the user's cache folder if left out.
+        shapes: Values for symbolic dimensions, by dimension name, or whole shapes by input name. A range of values,
+            as ``"1..512"``, leaves the dimension open: it implies the executor ``vm``, and each bucket of the range
+            gets a plan of its own and its share of the budget.
+        seed: Of the inputs that are measured and checked with.
+        prune: Leave out what cannot win by what is known so far. Without, the search is a check on that, and takes
+            many times longer.
+        max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
+            weights counted. Left out, a mix may need 1.3 times what the best single engine does.
+        footprints: Measure the memory and cold start of the engines that were not benchmarked too, as `compare` does.
+        max_error: The largest error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32. What
+            makes the model faster then computes in reduced precision. Left out, all of it computes as the model says.
+        strict: Refuse a model that no engine could be shown to answer rightly. Without, the best engine ships, and
+            ``report["verified"]`` is false.
+        custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
+            model is planned. The artifact names the libraries; it does not hold them.
+        search: What of this steers the search, checked and in its units; made from the others.
+    """
+
+    partition: Strategy = "collage"
+    plan: AnyPath | PlanFile | None = None
+    constraints: Constraints | None = None
+    threads: int | None = None
+    budget: float = 60.0
+    store: AnyPath | None = None
+    shapes: Shapes | None = None
+    seed: int = 0
+    prune: bool = True
+    max_memory: int | str | None = None
+    footprints: bool = False
+    max_error: float | None = None
+    strict: bool = False
+    custom_ops: Iterable[AnyPath] = ()
+    search: SearchSettings = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("prune", "footprints", "strict"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}={shown(getattr(self, name))}: give True or False")
+        for name, others in (("store", ()), ("plan", (PlanFile,)), ("constraints", (Iterable,))):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, (str, os.PathLike, *others)):
+                raise ConfigError(f"{name}={shown(value)}: give the path of a file")
+        checked: dict[str, object] = {
+            "budget": numbers.seconds(self.budget),
+            "seed": numbers.seed(self.seed),
+            "threads": None if self.threads is None else numbers.threads(self.threads),
+            "max_memory": None if self.max_memory is None else _bytes(self.max_memory),
+            "max_error": None if self.max_error is None else numbers.share(self.max_error),
+            "shapes": stated_shapes(self.shapes or {}) or None,
+            "custom_ops": _libraries(self.custom_ops),
+        }
+        if not isinstance(self.constraints, str | os.PathLike | None):
+            checked["constraints"] = tuple(self.constraints)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        search = SearchSettings(
+            partition=_strategy(self.partition, self.plan),
+            budget_s=self.budget,
+            seed=self.seed,
+            prune=self.prune,
+            max_memory=None if self.max_memory is None else _bytes(self.max_memory),
+            footprints=self.footprints,
+            max_error=self.max_error,
+            strict=self.strict,
+        )
+        object.__setattr__(self, "search", search)
+
+    def request(self, model: Any, target: Any = None) -> Request:
+        """What is planned by these settings, with the files that they name read.
+
+        Raises:
+            InputError: A file cannot be read, or the plan file runs what the target does not name.
+        """
+        request = Request(
+            model=model,
+            target=target,
+            search=self.search,
+            constraints=_constraints(self.constraints),
+            plan=_read_plan(self.plan),
+            threads=self.threads,
+            shapes=self.shapes,
+            custom_ops=tuple(map(str, self.custom_ops)),
+        )
+        if not isinstance(self.plan, PlanFile):
+            _check_plan(request, self.plan)
+        return request
+
+
+def _libraries(stated: Iterable[AnyPath]) -> tuple[str, ...]:
+    if isinstance(stated, str | os.PathLike) or not isinstance(stated, Iterable):
+        raise ConfigError(f"custom_ops={shown(stated)}: give a list of paths")
+    paths = tuple(str(Path(path).resolve()) for path in stated)
+    if absent := [path for path in paths if not Path(path).is_file()]:
+        raise ConfigError(f"the library of custom operators {absent[0]} is not there")
+    return paths
+
+
+def _bytes(amount: int | str) -> int:
+    try:
+        return memory_bytes(amount)
+    except ConfigError as error:
+        raise ConfigError(f"max_memory: {error}") from None
+
+
+def _strategy(partition: Strategy, plan: object) -> Strategy:
+    if partition not in get_args(Strategy):
+        raise ConfigError(f"partition={shown(partition)}: give one of {', '.join(get_args(Strategy))}")
+    if (partition == "manual") != (plan is not None):
+        raise ConfigError("--partition manual and --plan FILE go together: give both or neither")
+    return partition
+
+
+def _constraints(stated: Constraints | None) -> tuple[Constraint, ...]:
+    if isinstance(stated, str | os.PathLike):
+        return read_constraints(Path(stated))
+    return tuple(stated or ())
+
+
+def _read_plan(plan: AnyPath | PlanFile | None) -> PlanFile | None:
+    if plan is None or isinstance(plan, PlanFile):
+        return plan
+    try:
+        text = read_text(plan)
+    except (OSError, ValueError) as error:
+        raise PlanError(f"{plan}: cannot be read as a plan file ({error})") from error
+    return parse_plan(text, source=str(plan))
+
+
+def _check_plan(request: Request, source: object) -> None:
+    """A plan file may come from anywhere: the code that it names must be named by the target too."""
+    if request.plan is None:
+        return
+    stated = [] if request.target is None else list(CompilationConfig.of(request.target).executed())
+    stated += [("custom-ops", path) for path in request.custom_ops]
+    for partition in request.plan.partitions:
+        refuse_unstated(partition.target.executed(), stated, f"{source}: a partition")
+
+
+DEFAULTS: Final = CompileSettings()
+SETTINGS: Final = tuple(each.name for each in fields(CompileSettings) if each.init)
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def settings_of(
+    caller: str,
+    settings: CompileSettings | None,
+    options: ModelOptions,
+    *,
+    refused: Mapping[str, str] = _NONE,
+    defaults: CompileSettings = DEFAULTS,
+    beside: Iterable[str] = (),
+) -> CompileSettings:
+    """The settings of a call: those of the object, with those that are stated as keywords in their place.
+
+    Args:
+        caller: What is called, for messages.
+        settings: The object, if one was handed over.
+        options: The keywords.
+        refused: The settings without effect in this call, each with the reason.
+        defaults: What holds where nothing is stated.
+        beside: Keywords of the call that are no settings, for messages.
+
+    Raises:
+        ConfigError: A keyword is no setting, a setting has no effect here, or its value is wrong.
+    """
+    base = defaults if settings is None else settings
+    if not isinstance(base, CompileSettings):
+        raise ConfigError(f"settings={shown(base)}: give an intarsia.CompileSettings")
+    known = [*beside, *(name for name in SETTINGS if name not in refused)]
+    for name in options:
+        if name not in SETTINGS:
+            hint = nearest(name, known, f"there are {', '.join(known)}")
+            raise ConfigError(f"{caller} has no setting {name!r}{hint}")
+    for name, reason in refused.items():
+        if name in options or name in stated_of(base, defaults):
+            raise ConfigError(f"{caller} takes no {name}: {reason}")
+    return replace(base, **options)
+
+
+def stated_of(settings: CompileSettings, defaults: CompileSettings = DEFAULTS) -> tuple[str, ...]:
+    """The names of the settings that differ from the defaults."""
+    return tuple(name for name in SETTINGS if getattr(settings, name) != getattr(defaults, name))

@@ -1,0 +1,113 @@
+"""The stages of a compile in order: plan, measure the engines, search, decide, report, artifact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from intarsia.backends import registry
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.store import Store
+from intarsia.cost.reference.reference_io import VALUES, recorded_values
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import Counting, Progress, Watcher
+from intarsia.cost.worker.workspace import Workspace
+from intarsia.errors import Interrupted, MissingStageError
+from intarsia.graph.memory_check import check_fits
+from intarsia.graph.sizes import estimated
+from intarsia.partitioning import boundaries
+from intarsia.planning.request import Compilation, Request, plan_compilation
+from intarsia.report.record import compile_report
+from intarsia.runtime import Artifact, CompiledModel, attach_report
+from intarsia.runtime.artifact.trust import OWN
+from intarsia.runtime.tolerance import remark
+from intarsia.search.search import Found, search
+from intarsia.search.single.footprints import held_against, measure_footprints
+from intarsia.search.single.single_engine import first_settings
+from intarsia.target.cores import memory_bytes as memory_here
+
+
+def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadline) -> CompiledModel:
+    """Plan, measure, search and build. The model's dimensions are known, or planned at the middle of their ranges.
+
+    Raises:
+        MissingStageError: Nothing here compiles what was planned.
+        Interrupted: By Ctrl-C; it holds the best plan so far.
+        IntarsiaError: As `intarsia.compile`.
+    """
+    progress = Counting(watch, deadline)
+    work = Workspace(records)
+    with ExitStack() as undo:
+        undo.callback(work.remove)
+        progress(Progress(stage="load"))
+        job = plan_compilation(request)
+        if job.missing:
+            raise MissingStageError(job.plan_text, job.missing)
+        check_fits(estimated(job.graph), memory_here())
+        work.save(job.graph)
+        engines = {registry.engine_of(target) for target in job.problem.targets}
+        with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline) as measurer:
+            _prepare(job, measurer, work, progress)
+            found = search(job, measurer, deadline, progress)
+            report = _report(job, found, measurer, work, progress)
+        artifact = found.decision.artifact
+        attach_report(artifact, report)
+        work.keep_only(artifact)
+        compiled = CompiledModel(Artifact(artifact, OWN), on_close=work.remove)
+        undo.pop_all()
+    if found.decision.is_interrupted:
+        raise Interrupted(best=compiled)
+    return compiled
+
+
+def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Watcher) -> None:
+    """Put the reference's answers beside the saved graph, while the processes that measure start."""
+    unknown = first_settings(job.problem, measurer)
+    measurer.start(unknown)
+    progress(Progress(stage="reference"))
+    seed = job.problem.settings.seed
+    work.compute_reference(job.graph, _borders(job), seed, job.type_oracle, progress, measurer.machine)
+    if not unknown:
+        return
+    spent = measurer.time.deadline.spent
+    measurer.wait_for_start()
+    because = f"starting, reading the model and computing its reference took {spent:.0f} s"
+    measurer.time.announce(because, measurer.time.whole_s())
+
+
+def _borders(job: Compilation) -> set[str]:
+    """The values at which the search may cut the model."""
+    partitions = [*job.problem.segments, *(part.nodes for part in job.given.partitioning.partitions)]
+    return {name for partition in partitions for name in boundaries(job.graph, partition).outputs}
+
+
+def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace, progress: Watcher) -> dict[str, Any]:
+    """The report, for which the engines' footprints are measured that are not known yet."""
+    decision, deadline = found.decision, measurer.time.deadline
+    due = found.singles if job.problem.settings.footprints else held_against(decision.chosen, found.singles)
+    others = (
+        {}
+        if decision.is_interrupted
+        else measure_footprints(job.problem, measurer, due, decision.verdict.footprints, progress)
+    )
+    return compile_report(
+        job=job,
+        singles=found.singles,
+        collage=found.collage,
+        decision=decision,
+        seconds=deadline.spent,
+        announced=(deadline.seconds, deadline.because) if deadline.because else None,
+        measured=measurer.measured,
+        cached=measurer.cached,
+        others=others,
+        left_out=measurer.left_out,
+        remarks=_remarks(work.folder / VALUES, job.graph.outputs),
+    )
+
+
+def _remarks(values: Path, outputs: Iterable[str]) -> list[str]:
+    """Outputs whose comparison with the reference shows little, each with the reason."""
+    remarks = (remark(name, array) for name, array in recorded_values(values, outputs).items())
+    return [each for each in remarks if each is not None]

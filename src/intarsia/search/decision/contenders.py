@@ -1,0 +1,77 @@
+"""Which plans take part in the paired benchmark that decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from intarsia.cost.timing.verdict import Verdict
+from intarsia.planning.problem import Candidate
+from intarsia.search.decision.choice import fastest
+from intarsia.search.decision.decision import NO_BENCHMARK
+from intarsia.search.thresholds import DECISION
+
+
+def finalists(singles: Sequence[Candidate], mixes: Sequence[Candidate]) -> list[Candidate]:
+    """The best engines alone, fastest first, then the best mixes.
+
+    Of the best engine several settings take part, of each other only its best.
+    """
+    if not singles:
+        return [*mixes[: DECISION.mixes]]
+    best, *others = best_of_each(singles)
+    alternatives = [each for each in others if tuned_ms(each) <= DECISION.engines_behind * tuned_ms(best)]
+    alternatives = alternatives[: DECISION.other_engines]
+    own = [s for s in singles if s.label == best.label and tuned_ms(s) <= DECISION.settings_behind * tuned_ms(best)]
+    own = sorted(own, key=tuned_ms)[: DECISION.singles - len(alternatives)]
+    return [*sorted([*own, *alternatives], key=tuned_ms), *mixes[: DECISION.mixes]]
+
+
+def best_of_each(singles: Sequence[Candidate]) -> list[Candidate]:
+    """Each engine with its best settings, the best engine first."""
+    found: dict[str, Candidate] = {}
+    for single in sorted(singles, key=tuned_ms):
+        found.setdefault(single.label, single)
+    return list(found.values())
+
+
+def tuned_ms(single: Candidate) -> float:
+    """What a plan took when it was tuned, by itself; 0 where that is not known."""
+    return single.total_ms or 0.0
+
+
+def side_by_side(
+    singles: Sequence[Candidate],
+    mixes: Sequence[Candidate],
+    compare: Callable[[Sequence[Candidate]], Verdict],
+    reduced: Sequence[Candidate] = (),
+) -> Verdict:
+    """Compare the finalists, and once more with each engine outside them whose figure is better than the best single's.
+
+    Figures of tuning are of other moments, so no engine ships while another one's is lower; and where the finalists
+    failed or were too big, the next engines take part. Each benchmark has at least one engine more, so this ends.
+    """
+    field = [*finalists(singles, mixes), *reduced]
+    verdict = compare(field)
+    known: set[str] = set()
+    while True:
+        known |= {each.label for each in field}
+        best = fastest(singles, verdict)
+        beat_ms = math.inf if best is None else verdict.expected_ms(best.name)
+        others = best_of_each([each for each in singles if each.label not in known])
+        late = [each for each in others if tuned_ms(each) < beat_ms][: DECISION.other_engines]
+        if not late:
+            return verdict
+        again = [each for each in field if each.name in verdict.benchmarked]
+        field = [*([best] if best else []), *late, *(each for each in again if each is not best)]
+        before, verdict = verdict, compare(field)
+        if verdict is NO_BENCHMARK:
+            return before
+        verdict = replace(
+            verdict,
+            failed={**before.failed, **verdict.failed},
+            causes={**before.causes, **verdict.causes},
+            footprints={**before.footprints, **verdict.footprints},
+            compile_s={**before.compile_s, **verdict.compile_s},
+        )

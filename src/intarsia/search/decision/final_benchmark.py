@@ -1,0 +1,184 @@
+"""The paired benchmark that decides between finished artifacts, read from the store where it was run before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from intarsia.backends import registry
+from intarsia.backends.contract.failures import Cause
+from intarsia.cost.keys import judging_facts, run_facts
+from intarsia.cost.measure import Measurer
+from intarsia.cost.records.outcomes import value_of
+from intarsia.cost.records.recall import Entry, computed, recalled
+from intarsia.cost.records.record import Failure, Key
+from intarsia.cost.thresholds import DURATIONS, PAIRED
+from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
+from intarsia.cost.timing.verdict import Verdict
+from intarsia.cost.worker.deadline import Deadline
+from intarsia.cost.worker.progress import Watcher
+from intarsia.graph.fingerprint import fingerprint_of
+from intarsia.planning.problem import Candidate, Problem
+from intarsia.runtime import plan_of
+from intarsia.runtime.artifact.trust import OWN
+from intarsia.search.decision.builder import Builder, plan_facts
+from intarsia.search.decision.contenders import tuned_ms
+from intarsia.search.decision.decision import NO_BENCHMARK
+from intarsia.search.thresholds import DECISION, SHARES
+
+PAIRED_BENCHMARK = 3
+"""Part of every key: raised when a paired benchmark is run or judged in another way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalBenchmark:
+    """Compares plans side by side, the first of each field being the one to beat.
+
+    Attributes:
+        problem: What is planned.
+        measurer: Whose store keeps the verdicts, and whose folder holds the saved graph.
+        builder: Writes the artifacts.
+        keep: Name of a plan that stays to the end, however slow it is.
+        deadline: When it should be over; a benchmark that is close takes longer.
+        watch: Told of each step.
+    """
+
+    problem: Problem
+    measurer: Measurer
+    builder: Builder
+    keep: str | None
+    deadline: Deadline
+    watch: Watcher
+
+    def fitting(self, field: Sequence[Candidate]) -> Sequence[Candidate]:
+        """As many of the field as there is time for, the first in any case.
+
+        The least promising are left out first: engines alone that are not the best one, then mixes, the slowest first.
+        """
+        time = self.measurer.time
+        if time.is_endless:
+            return field
+        single = {each.name for each in field if len(each.partitions) == 1 and not each.precisions}
+        ranked = sorted(field[1:], key=lambda each: (each.name != self.keep, each.name in single, tuned_ms(each)))
+        chosen = [*field[:1], *ranked]
+        while len(chosen) > 1:
+            fitting = [each for each in field if each in chosen]
+            if self.measurer.store.get(self._entry(fitting, 0).key, "paired_benchmark") is not None:
+                return fitting
+            question = {**_question(fitting), "sets": PAIRED.settled_sets}
+            if time.may_benchmark(question, self._seconds(fitting, PAIRED.settled_sets)):
+                return fitting
+            if len(chosen) == DECISION.fewest:
+                break
+            chosen.pop()
+        return [each for each in field if each in chosen]
+
+    def run(self, field: Sequence[Candidate], *, again: bool = False) -> Verdict:
+        """The verdict on a field, from the store if there is one; with ``again`` a void one is not enough."""
+        entry, stored = self._stored(field)
+        if stored is not None and (decides(stored) or not again):
+            self.measurer.cached += 1
+            return stored
+        question = _question(field, again=stored is not None)
+        if not field or not self.measurer.time.may_benchmark(question, self._seconds(field, 1)):
+            return NO_BENCHMARK
+        with self.measurer.machine():
+            found = computed(
+                self.measurer, entry, lambda: self._compared(field), is_kept=lambda each: not each.has_transient_failure
+            )
+        if found is None:
+            return NO_BENCHMARK
+        for candidate in field:
+            if candidate.name in found.failed:
+                stage, reason = found.failed[candidate.name]
+                failure = Failure(stage=stage, reason=reason, cause=found.causes[candidate.name])
+                self.measurer.noted(candidate.partitions, failure)
+        return found
+
+    def _compared(self, field: Sequence[Candidate]) -> Verdict | None:
+        """Build the artifacts and compare them; ``None`` where the time ended before anything was found."""
+        contenders: list[Contender] = []
+        failed: dict[str, tuple[str, str]] = {}
+        causes: dict[str, Cause] = {}
+        compile_s: dict[str, float] = {}
+        for candidate in field:
+            built = self.builder.build(candidate)
+            if isinstance(built, Failure):
+                failed[candidate.name] = (built.stage, built.reason)
+                causes[candidate.name] = built.cause
+            else:
+                plan = plan_of(self.problem.graph, candidate.partitions, candidate.settings)
+                contenders.append(Contender(name=candidate.name, path=built.path, plan=plan, trust=OWN))
+                compile_s[candidate.name] = built.compile_s
+        self.measurer.measured += 1
+        time, seed = self.measurer.time, self.problem.settings.seed
+        end = self.deadline if time.is_endless else self.deadline.part(time.left_to_benchmark)
+        found = paired_benchmark(self.measurer.folder, contenders, self._effort, seed, self.watch, self.keep, end)
+        if not found.rounds_ms and not failed and not found.failed:
+            return None
+        return replace(found, failed={**failed, **found.failed}, causes={**causes, **found.causes}, compile_s=compile_s)
+
+    def _stored(self, field: Sequence[Candidate]) -> tuple[Entry[Verdict], Verdict | None]:
+        """The first verdict in the store that decides, else the last one; and where the next one is kept."""
+        attempt, found = 0, None
+        while (told := recalled(self.measurer, self._entry(field, attempt))) is not None:
+            found = told
+            if decides(found):
+                break
+            attempt += 1
+        return self._entry(field, attempt), found
+
+    def _entry(self, field: Sequence[Candidate], attempt: int) -> Entry[Verdict]:
+        graph, effort = self.problem.graph, self._effort
+        facts: dict[str, Any] = {
+            "paired_benchmark": [PAIRED_BENCHMARK, effort.processes, effort.rounds, effort.seconds],
+            **({"attempt": attempt} if attempt else {}),
+            **({} if effort.max_memory is None else {"max_memory": effort.max_memory}),
+            "keep": self.keep,
+            "graph": fingerprint_of(graph),
+            "plans": [plan_facts(graph, candidate) for candidate in field],
+            **judging_facts(graph),
+            **run_facts((partition.target for c in field for partition in c.partitions), field[0].settings),
+        }
+
+        def read(stored: Mapping[str, Any]) -> Verdict:
+            verdict: Verdict = value_of("paired_benchmark", stored)
+            if not _is_of(verdict, field):
+                raise ValueError("it is of other plans")
+            return replace(verdict, is_replayed=True)
+
+        return Entry(kind="paired_benchmark", key=Key(facts=facts), read=read, write=asdict)
+
+    @property
+    def _effort(self) -> BenchmarkEffort:
+        return replace(_effort(self.problem.settings.budget_s), max_memory=self.problem.settings.max_memory)
+
+    def _seconds(self, field: Sequence[Candidate], sets: int) -> float:
+        """Seconds that so many sets take, with the artifacts that are written for them."""
+        several = [*field, field[0]]
+        engines = [{registry.engine_of(part.target) for part in each.partitions} for each in several]
+        own = self.measurer.time.set_s(engines, list(map(tuned_ms, several)), self._effort.seconds)
+        return DURATIONS.write_s * len(field) + sets * own
+
+
+def decides(verdict: Verdict) -> bool:
+    """Whether it need not be run again: a noisy machine may be calm the next time, a short budget stays short."""
+    return not verdict.is_void or not verdict.rounds_ms or verdict.control_holds
+
+
+def _effort(budget_s: float) -> BenchmarkEffort:
+    effort = BenchmarkEffort(seconds=SHARES.benchmark_set * budget_s)
+    return effort if budget_s >= DECISION.full_budget_s else replace(effort, processes=2, repeats=0)
+
+
+def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:
+    """Whether a verdict from a record is of these plans, whoever wrote it."""
+    parts = {candidate.name: len(candidate.partitions) for candidate in field}
+    if not verdict.benchmarked | verdict.failed.keys() | verdict.footprints.keys() <= parts.keys():
+        return False
+    return all(len(ms) == parts.get(name, len(ms)) for name, ms in verdict.profile_ms.items() if ms)
+
+
+def _question(field: Sequence[Candidate], *, again: bool = False) -> Mapping[str, object]:
+    return {"benchmark": [each.name for each in field], **({"again": True} if again else {})}
