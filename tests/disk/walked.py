@@ -48,7 +48,7 @@ from intarsia.runtime import (
     random_feeds,
     write_artifact,
 )
-from intarsia.runtime.compiled_parts import CompiledPartitions
+from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.target import Target
 from tests.disk.library import DISK_FULL, KILLS, Fault
 from tests.unit.graph.models import two_layers

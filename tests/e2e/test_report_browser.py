@@ -262,7 +262,7 @@ def test_tables_on_a_phone_stand_in_rows_with_the_names_of_their_columns(show: O
         """[...document.querySelectorAll('.parts td[data-name]')]
         .map(each => getComputedStyle(each, '::before').content)"""
     )
-    assert {'"Share"', '"Switch"', '"Nodes"'} <= set(names)
+    assert {'"Share"', '"Transition"', '"Nodes"'} <= set(names)
     assert page.locator(".parts thead").is_hidden()
     assert not show(mixed, width=1280).page.locator(".parts thead").is_hidden()
 
@@ -304,8 +304,8 @@ def test_a_click_on_a_node_tells_which_engine_and_why(show: Opener, mixed: str) 
     opened.page.locator("#canvas").click(position=opened.place(3))  # type: ignore[arg-type]
     told = opened.details()
     for said in (
-        "gru_1", "GRU", "onnxruntime", "2 of 2", "Part 2 (1 node) took 4.10 ms here, 26 % of a run",
-        "Runner-up: mnn, ~8.30 ms for this part: the plan would be 3.90 ms slower.",
+        "gru_1", "GRU", "onnxruntime", "2 of 2", "Partition 2 (1 node) took 4.10 ms here, 26 % of a run",
+        "Runner-up: mnn, ~8.30 ms for this partition: the plan would be 3.90 ms slower.",
         "ncnn: refused: no GRU (gru_1)", "Its segment, 2, on each engine", "3.64 ms",
     ):  # fmt: skip
         assert said in told
@@ -428,7 +428,7 @@ def test_parts_are_found_from_their_table(show: Opener, mixed: str) -> None:
     opened = show(mixed)
     opened.page.click("#parts button[data-part='2']")
     assert opened.graph("part") == 1
-    assert opened.details().startswith("Part 2")
+    assert opened.details().startswith("Partition 2")
     opened.page.locator("#timeline i[data-part='1']").click()
     assert opened.graph("part") == 0
 

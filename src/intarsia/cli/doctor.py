@@ -5,17 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.backends.contract import Availability
 from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import BackendUnavailableError
 from intarsia.target import Target
 from intarsia.wording import counted
+
+if TYPE_CHECKING:
+    from intarsia.backends.contract import Availability
 
 
 @click.command(short_help="Show which engines are usable.")
@@ -59,6 +61,7 @@ def doctor(context: click.Context, target: str | None, as_json: bool) -> None:
 
 def _serving(text: str) -> Iterator[tuple[str, Availability]]:
     """The engines that targets name or that serve the devices they name, and whether each compiles for them here."""
+    from intarsia.backends.contract import Availability
     from intarsia.backends.registry import engine_of, names, probe, unsupported_names
     from intarsia.config import CompilationConfig, engines
     from intarsia.planning.engine_set import absence, no_backend_there

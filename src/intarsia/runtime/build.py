@@ -14,7 +14,7 @@ from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, SubModel, extract
-from intarsia.runtime.compiled_parts import CompiledPartitions
+from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.branches import BranchExecutor
 from intarsia.runtime.executors.embedded import EmbeddedExecutor, EmbeddedPartition, Visits
@@ -41,7 +41,7 @@ class Build:
 
 
 def build(graph: Graph, plan: Plan, partitions: CompiledPartitions | None = None) -> Build:
-    """Compile every step, or take it from ``pieces`` if it was compiled before.
+    """Compile every step, or take it from ``partitions`` if it was compiled before.
 
     Raises:
         BackendUnavailableError: An engine of the plan is not installed.

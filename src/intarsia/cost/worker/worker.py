@@ -77,7 +77,7 @@ from intarsia.runtime import (
     weights_of,
     write_artifact,
 )
-from intarsia.runtime.compiled_parts import CompiledPartitions
+from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.embedded import EmbeddedExecutor
 from intarsia.runtime.executors.feeds import graph_feeds

@@ -120,5 +120,5 @@ def _segment(number: int, part: Json, engines: Engines, start: float, spent: flo
         "left": 100 * start / whole,
         "width": 100 * spent / whole,
         "transition": 100 * transition / spent if spent else 0,
-        "title": f"part {number}: {label}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_transition}",
+        "title": f"partition {number}: {label}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_transition}",
     }

@@ -57,11 +57,11 @@
     const time = part.ms !== "-" ? `took ${part.ms} ms here` : part.predicted !== "-" ? `is predicted to take ${part.predicted} ms here` : "was not timed";
     const share = part.share === "-" ? "" : `, ${part.share} of a run`;
     const turn = part.transition === null ? "" : `; ${part.transition} ms of what was predicted is the transition from the engine before it`;
-    shown.append(make("h3", {}, "Why this engine"), make("p", {}, `Part ${number + 1} (${counted(part.nodes)}) ${time}${share}${turn}.`));
+    shown.append(make("h3", {}, "Why this engine"), make("p", {}, `Partition ${number + 1} (${counted(part.nodes)}) ${time}${share}${turn}.`));
     if (part.alternatives.length) {
       const [first] = part.alternatives;
       const change = first.plan === null ? "" : first.plan.startsWith("-") ? `: by these figures the plan would be ${first.plan.slice(1)} ms faster` : `: the plan would be ${first.plan.slice(1)} ms slower`;
-      shown.append(make("p", {}, `Runner-up: ${first.target}, ${first.ms} ms for this part${change}.`));
+      shown.append(make("p", {}, `Runner-up: ${first.target}, ${first.ms} ms for this partition${change}.`));
     }
     if (part.alternatives.length > 1) {
       shown.append(make("h3", {}, "This partition on the others"), make("ul", { class: "costs" }, ...part.alternatives.map((each) => make("li", {}, make("span", {}, dot(each.engine), " ", each.target), make("span", {}, `${each.ms} ms${each.plan === null ? "" : ` (${each.plan})`}`)))));
