@@ -58,7 +58,7 @@ def _decision(
     if (fault := stage_fault(problem, measurer, singles, plan)) is not None:
         raise MismatchError(f"{plan.label} answers wrongly: {fault}")
     known = _as_measured(measurer, plan) if limit is None else None
-    if known is not None and not measurer.time.may_benchmark({"opened": plan.name}, _opening_s(measurer, plan)):
+    if known is not None and not measurer.time.may_benchmark({"opened": plan.name}, _open_s(measurer, plan)):
         artifact, error, allowed = builder.written(plan), known.error, known.allowed
         reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
     else:
@@ -87,6 +87,6 @@ def _as_measured(measurer: Measurer, plan: Candidate) -> Measurement | None:
     return known if isinstance(known, Measurement) and known.error is not None else None
 
 
-def _opening_s(measurer: Measurer, plan: Candidate) -> float:
+def _open_s(measurer: Measurer, plan: Candidate) -> float:
     """Seconds in which a fresh process opens a plan's artifact."""
     return measurer.time.process_s + measurer.time.open_s({registry.engine_of(part.target) for part in plan.partitions})
