@@ -39,7 +39,6 @@ ALLOWED = {
     ("piece", "src/intarsia/target/*.py"): "the same",
     ("piece", "src/intarsia/report/limits.py"): "the same",
     ("switch", "src/intarsia/report/page/assets/page.js"): "to another theme",
-    ("duel", "docs/decisions/0018-rooms-and-words.md"): "tells of the word that it retires",
 }
 """Where a retired word stands in another sense: the word and the files, and the reason."""
 
