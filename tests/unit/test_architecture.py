@@ -24,7 +24,6 @@ ORDER = (
     "forks",
     "version",
     "numbers",
-    "version",
     "disjoint_sets",
     "wording",
     "spec",
