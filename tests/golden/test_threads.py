@@ -168,7 +168,10 @@ def test_a_tag_of_a_whole_platform_is_all_that_it_names() -> None:
     assert read("platform-tag").tags == ("my-hetro-exec-platform0",)
 
 
-def test_a_machine_that_no_installed_engine_compiles_for_ends_with_exit_3(tmp_path: Path) -> None:
+def test_a_machine_that_no_installed_engine_compiles_for_ends_with_exit_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     model = tmp_path / "model.onnx"
     model.write_bytes(two_layers().SerializeToString())
     done = CliRunner().invoke(cli, ["compile", str(model), "--target", json.dumps(MICRO)])
