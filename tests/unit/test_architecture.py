@@ -80,7 +80,7 @@ REWRITERS = frozenset(
 
 UNSUPPORTED = Path("backends", "unsupported.py")
 """A table too: of the kinds that have no file, and what each would take."""
-LONGEST_FILE = 600
+LONGEST_FILE = 420
 BANNED_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
 
 
@@ -364,7 +364,7 @@ PLANTED = {
     "'utils' says nothing about what it holds": ("spec/utils.py", ""),
     "'common' says nothing about what it holds": ("graph/common/passes.py", ""),
     "'extras' has no place in the order of folders": ("extras/thing.py", ""),
-    "601 lines; 600 is the limit": ("spec/long.py", "\n" * 599),
+    "421 lines; 420 is the limit": ("spec/long.py", "\n" * 419),
 }
 
 
