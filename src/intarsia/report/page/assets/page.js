@@ -76,7 +76,7 @@
   }
 
   function showPart(number) {
-    panel.replaceChildren(make("h3", { class: "title" }, `Part ${number + 1}`), engineLine(number), why(number), back());
+    panel.replaceChildren(make("h3", { class: "title" }, `Partition ${number + 1}`), engineLine(number), why(number), back());
   }
 
   function back() { return make("p", {}, make("button", { type: "button", onclick: () => choose(-1, -1) }, "All partitions")); }
@@ -90,7 +90,7 @@
       nodes.reads[node].forEach((text, at) => say(at ? "" : "Reads", nodes.texts[text]));
       nodes.makes[node].forEach((text, at) => say(at ? "" : "Makes", nodes.texts[text]));
     }
-    say("Part", make("button", { type: "button", class: "link", onclick: () => choose(-1, number, true) }, `${number + 1} of ${parts.length}`));
+    say("Partition", make("button", { type: "button", class: "link", onclick: () => choose(-1, number, true) }, `${number + 1} of ${parts.length}`));
     panel.replaceChildren(make("h3", { class: "title" }, nodes.id[node]), engineLine(number), facts, why(number), segmentOf(node), back());
   }
 
