@@ -97,4 +97,4 @@ def test_whether_branches_run_at_one_time_is_measured_if_nobody_says(path: Path,
             measured = compiled.report["search"]["measured"]
             voids.append(compiled.report["search"]["control_void"])
     assert settings[0] == settings[1]
-    assert measured <= voids[0]  # a benchmark that was void is run again
+    assert voids[0] or measured == 0  # what a void benchmark left open is measured again
