@@ -12,7 +12,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 
-.PHONY: help demo test more large check lint types unit docs engines bench vulkan browser clean
+.PHONY: help demo test more large check lint types unit docs engines bench vulkan browser boards clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -21,7 +21,7 @@ help: ## list the targets
 demo: $(STAMP) ## compile a real network over all engines and print the table (at most 5 minutes)
 	$(BIN)/python -m benchmarks.demo
 
-test: $(STAMP) vulkan browser ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
+test: $(STAMP) vulkan browser boards ## run every test: unit, conformance on the real engines, whole networks (at most 15 minutes)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(MAKE) more
 
@@ -79,6 +79,19 @@ browser:
 		timeout 600 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
 			--no-install-recommends chromium' </dev/null >/dev/null 2>&1 || \
 		echo "it cannot be installed here; the tests that want it skip"; }
+
+# Compilers for other processors and their emulators, for the tests that run C on boards: as root on Debian or Ubuntu,
+# where one of them is not there yet. Elsewhere those tests skip, and say what to install.
+boards:
+	@{ command -v cc && command -v arm-none-eabi-gcc && command -v qemu-system-arm && command -v qemu-aarch64 && \
+		command -v aarch64-linux-gnu-gcc && command -v riscv64-linux-gnu-gcc; } >/dev/null || \
+		[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+		echo "installing compilers for microcontrollers and other processors, and their emulators"; \
+		timeout 900 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+			--no-install-recommends gcc libc6-dev gcc-arm-none-eabi libnewlib-arm-none-eabi libnewlib-dev \
+			qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu \
+			libc6-dev-riscv64-cross' </dev/null >/dev/null 2>&1 || \
+		echo "they cannot be installed here; the tests that want them skip"; }
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) $(MORE) build dist .hypothesis .mypy_cache .ruff_cache .pytest_cache .demo

@@ -19,7 +19,7 @@ from typing import Any
 import networks
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.timing.paired_benchmark import BenchmarkEffort, Contender, paired_benchmark
-from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict
+from intarsia.cost.timing.verdict import CONTROL_NAME, Shown, Verdict
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition, Partitioning, linear_order
@@ -72,7 +72,7 @@ def trial(folder: Path, artifact: Path, planned: Plan, seed: int) -> dict[str, A
 def _difference(verdict: Verdict) -> str | None:
     """What is said to be faster, if anything is; the plan to beat may lose and may win."""
     pairs = ((SECOND, FIRST), (FIRST, SECOND))
-    return next((name for name, other in pairs if verdict.is_faster(name, other)), None)
+    return next((name for name, other in pairs if verdict.compared(name, other) is Shown.FASTER), None)
 
 
 def summary(trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -22,12 +22,12 @@ from intarsia.cost.records.store import Store
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.progress import unwatched
 from intarsia.cost.worker.workspace import Workspace
-from intarsia.graph import Graph
+from intarsia.graph import Graph, save_graph
 from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.graph.work import work
 from intarsia.partitioning import Partition, boundaries, coarser
 from intarsia.planning.request import Compilation, Request, plan_compilation
-from intarsia.search import Single, tune_singles
+from intarsia.search.single.single_engine import Single, tune_singles
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "block_times.json"
@@ -47,7 +47,7 @@ def measure(name: str, folder: Path) -> Json:
     space = Workspace(records)
     try:
         borders = {value for segment in job.problem.segments for value in boundaries(job.graph, segment).outputs}
-        space.save(job.graph)
+        save_graph(job.graph, space.folder)
         space.compute_reference(job.graph, borders, seed=0)
         engines = {target.kind.name for target in job.problem.targets}
         with Measurer(job.graph, space.folder, records, engines, job.origin) as measurer:

@@ -27,10 +27,11 @@ from intarsia.cost.worker.protocol import Answer, Failed, Inspect, Measure, Meas
 from intarsia.cost.worker.repro import Origin
 from intarsia.graph import Graph, load_model
 from intarsia.graph.work import work
-from intarsia.partitioning import character
+from intarsia.partitioning.segments import character
 from intarsia.planning import request as planning
 from intarsia.planning.request import Request, plan_compilation
-from intarsia.search import CollageSearch, tune_singles
+from intarsia.search.collage.collage import CollageSearch
+from intarsia.search.single.single_engine import tune_singles
 from networks.assembly import Assembly
 
 NODES = 10_000

@@ -17,7 +17,7 @@ from typing import Any
 
 import intarsia
 from benchmarks.competitors import save_network
-from intarsia.report.ranking import ranked
+from intarsia.report.reasons import ranked
 
 RESULTS = Path(__file__).parent / "results" / "placement.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "placement.svg"

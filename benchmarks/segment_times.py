@@ -23,7 +23,7 @@ from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.worker.progress import unwatched
 from intarsia.cost.worker.repro import Origin
 from intarsia.cost.worker.workspace import Workspace
-from intarsia.graph import load_model
+from intarsia.graph import load_model, save_graph
 from intarsia.partitioning import Partition, boundaries
 from intarsia.planning.request import segments_of
 from intarsia.runtime import thread_budget
@@ -40,7 +40,7 @@ def parts(name: str, folder: Path) -> dict[str, Any]:
     segments = segments_of(graph)
     store = Store(folder / "records.sqlite")
     work = Workspace(store)
-    work.save(graph)
+    save_graph(graph, work.folder)
     work.compute_reference(
         graph, {value for segment in segments for value in boundaries(graph, segment).outputs}, seed=0
     )

@@ -27,9 +27,8 @@ from intarsia.cost.timing.statistics import median_interval, paired_ratios
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition
 from intarsia.planning.request import segments_of
-from intarsia.runtime import Plan, build, load_build, plan_of, this_machine, thread_budget, weights_of
+from intarsia.runtime import Executor, Plan, build, load_build, plan_of, this_machine, thread_budget, weights_of
 from intarsia.runtime.executors.pipeline import PipelineExecutor, load_streams
-from intarsia.runtime.executors.stream import InTurn
 from intarsia.search.streams import balanced, pipelines
 from intarsia.target import Target
 
@@ -58,7 +57,7 @@ def _engine(graph: Graph, feeds: Feeds, target: Target) -> dict[str, Any]:
         for name, plan in _plans(graph, feeds, target).items():
             ways[name] = _loaded(graph, plan)
             stack.callback(ways[name].close)
-        expected = ways[SERIAL].first.run(feeds)
+        expected = next(ways[SERIAL].stream([feeds]))
         for name, way in ways.items():
             with way.stream(repeat(feeds)) as stream:
                 for output, value in next(stream).items():
@@ -107,12 +106,12 @@ def _step_ms(graph: Graph, feeds: Feeds, plan: Plan, runs: int = 5) -> list[floa
     return [float(ns) / 1e6 for ns in spent]
 
 
-def _loaded(graph: Graph, plan: Plan) -> PipelineExecutor | InTurn:
+def _loaded(graph: Graph, plan: Plan) -> PipelineExecutor | Executor:
     built = build(graph, plan)
     return load_streams(plan, built.artifacts, weights_of(graph, built))
 
 
-def _rate(way: PipelineExecutor | InTurn, feeds: Feeds, warm: int = 4) -> float:
+def _rate(way: PipelineExecutor | Executor, feeds: Feeds, warm: int = 4) -> float:
     with way.stream(repeat(feeds)) as stream:
         for _ in range(warm):
             next(stream)

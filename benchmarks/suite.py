@@ -17,7 +17,7 @@ from typing import Any
 import intarsia
 from benchmarks import competitors, goals, results_file
 from benchmarks.paired_benchmark import Contender, Effort, Result, footprints, race
-from intarsia.report.ranking import ranked, was_benchmarked
+from intarsia.report.reasons import ranked, was_benchmarked
 from intarsia.runtime import thread_budget
 
 RESULTS = Path(__file__).parent / "results" / "suite.json"

@@ -16,11 +16,14 @@ from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
 from benchmarks.exported import RESULTS as EXPORTED
 from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
+from benchmarks.microcontroller_session import RESULTS as MICROCONTROLLER_SESSION
+from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
+from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
 from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = (README, ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "accuracy.md")
+PAGES = (README, *(ROOT / "docs" / name for name in ("benchmarks.md", "accuracy.md", "microcontrollers.md")))
 """Those with figures."""
 ELSEWHERE = SUITE.with_name("suite-xeon.json")
 """The suite on another machine."""
@@ -50,7 +53,9 @@ class Figures:
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
         exported: By `benchmarks.exported`.
+        microcontrollers: By `benchmarks.microcontrollers`.
         demo: What the demo printed.
+        microcontroller_session: What `benchmarks.microcontroller_session` typed, and what came back.
     """
 
     suite: Json
@@ -58,18 +63,26 @@ class Figures:
     fixed_plans: Json
     accuracy: Json
     exported: Json
+    microcontrollers: Json
     demo: str
+    microcontroller_session: str
 
     @staticmethod
     def read() -> Figures:
         """Those that are committed."""
-        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED)
-        suite, elsewhere, fixed_plans, accuracy, exported = (
+        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, MICROCONTROLLERS)
+        suite, elsewhere, fixed_plans, accuracy, exported, microcontrollers = (
             json.loads(file.read_text(encoding="utf-8")) for file in files
         )
-        demo = DEMO.read_text(encoding="utf-8")
         return Figures(
-            suite=suite, elsewhere=elsewhere, fixed_plans=fixed_plans, accuracy=accuracy, exported=exported, demo=demo
+            suite=suite,
+            elsewhere=elsewhere,
+            fixed_plans=fixed_plans,
+            accuracy=accuracy,
+            exported=exported,
+            microcontrollers=microcontrollers,
+            demo=DEMO.read_text(encoding="utf-8"),
+            microcontroller_session=MICROCONTROLLER_SESSION.read_text(encoding="utf-8"),
         )
 
     @property
@@ -88,6 +101,10 @@ class Figures:
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
             "exported": _table(_exported(self.exported)),
+            "microcontroller session": f"```text\n{self.microcontroller_session.strip()}\n```",
+            "microcontroller memory": _numbers(memory(self.microcontrollers)),
+            "microcontroller instructions": _numbers(instructions(self.microcontrollers)),
+            "microcontroller bytes": _numbers(bytes_beside(self.microcontrollers)),
         }
 
 
@@ -145,6 +162,12 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
     header, *others = rows
     rule = ("---", *("---:",) * (len(header) - 2), "---")
     return "\n".join(map(_row, (header, rule, *others)))
+
+
+def _numbers(rows: Iterable[Sequence[str]]) -> str:
+    """A table of figures behind a first column of words."""
+    header, *others = rows
+    return "\n".join(map(_row, (header, ("---", *("---:",) * (len(header) - 1)), *others)))
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """The networks we test, demonstrate and measure with, made from seeds: nothing is downloaded.
 
 `light` redraws the weights of nine known architectures; `unlike` holds networks of our own, whose parts are unlike;
-the others are torch modules, written by torch's exporter, and need the `bench` extra.
+`micro` holds networks for microcontrollers; the others are torch modules, written by torch's exporter, and need the
+`bench` extra.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from networks import light, unlike
+from networks import light, micro, unlike
 from networks.probe import feeds, intermediate_of, swap_channels
 
 if TYPE_CHECKING:
@@ -55,9 +56,13 @@ def build(name: str, seed: int = 0) -> onnx.ModelProto:
         return light.build(name, seed)
     if name in unlike.BUILDERS:
         return unlike.build(name, seed)
+    if name in micro.BUILDERS:
+        return micro.build(name, seed)
     if name in EXPORTED:
         return _export(name, seed)
-    raise ValueError(f"no network {name!r}; there are {', '.join((*light.NAMES, *unlike.BUILDERS, *EXPORTED))}")
+    raise ValueError(
+        f"no network {name!r}; there are {', '.join((*light.NAMES, *unlike.BUILDERS, *micro.NAMES, *EXPORTED))}"
+    )
 
 
 def _export(name: str, seed: int) -> onnx.ModelProto:

@@ -294,6 +294,7 @@ STEPS = (
 
 @dataclass
 class FakeArtifact:
+    is_source = False
     path: Path
     trust: Any = None
     signer: str | None = None
@@ -305,7 +306,6 @@ class FakeArtifact:
         if not self.path.exists():
             raise ArtifactError(f"{self.path}: no such file")
 
-    machine = SimpleNamespace(cpu="A CPU")
     plan = SimpleNamespace(settings=SimpleNamespace(threads=2, verified=True))
 
     def changed_engines(self) -> list[str]:
@@ -314,7 +314,10 @@ class FakeArtifact:
     def check_machine(self) -> list[str]:
         return ["cores: measured on 4, here 2"]
 
-    manifest = SimpleNamespace(engines={"mnn": SimpleNamespace(version="3.6.1", licence="BSD-3-Clause")})
+    manifest = SimpleNamespace(
+        machine=SimpleNamespace(cpu="A CPU"),
+        engines={"mnn": SimpleNamespace(version="3.6.1", licence="BSD-3-Clause")},
+    )
 
     def report(self) -> dict[str, Any]:
         return dict(STORED.get(self.path.stem, REPORT))
@@ -429,8 +432,12 @@ class Fakes:
             raise self.failure
         return self.model
 
-    def export(self, model: Any, folder: Path) -> Any:
-        return self._answer((folder / "model.mnn", folder / "options.json"), model, {"folder": folder})
+    def export(self, model: Any, folder: Path, *, has_test: bool = False) -> Any:
+        return self._answer(
+            (folder / "model.mnn", folder / "options.json"),
+            model,
+            {"folder": folder} | ({"has_test": True} if has_test else {}),
+        )
 
     def verify_artifact(self, artifact: Any, records: Any, seeds: Any, given: Any, watch: Any) -> Any:
         return self._answer(self.checks, artifact, {"seeds": seeds, "given": dict(given)})

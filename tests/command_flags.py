@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from intarsia.cli.machine import KindCommand, machine_options, rewrites_of
-from intarsia.config.cli_overrides import Rewrites
+from intarsia.config.cli_overrides import Rewrites, merge_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +40,15 @@ def read_line(words: Iterable[str]) -> Line:
         param.callback = None  # which reads the file of --config
     context = command.make_context("verb", list(words), ignore_unknown_options=True, allow_extra_args=True)
     return Line(rewrites=rewrites_of(context), config=context.params["config"], rest=tuple(context.args))
+
+
+def merge(
+    *,
+    builtin: Mapping[str, Any] | None = None,
+    default_file: Mapping[str, Any] | None = None,
+    file: Mapping[str, Any] | None = None,
+    rewrites: Rewrites | None = None,
+) -> dict[str, Any]:
+    """As `merge_all`: the fields of a configuration and the settings, in one dict."""
+    merged = merge_all(builtin=builtin, file=default_file if file is None else file, rewrites=rewrites)
+    return {**merged.settings, **merged.form}

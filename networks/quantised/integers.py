@@ -119,11 +119,17 @@ def weights_in_4_bits(
 def _samples(model: onnx.ModelProto) -> Any:
     from onnxruntime.quantization import CalibrationDataReader
 
-    value = model.graph.input[0]
-    shape = [dim.dim_value or 1 for dim in value.type.tensor_type.shape.dim]
     rng = np.random.default_rng(11)
-    drawn = (rng.standard_normal(shape).astype(np.float32) * np.float32(_NARROW) for _ in range(_SAMPLES))
-    feeds = iter([{value.name: sample} for sample in drawn])
+    shapes = {each.name: [dim.dim_value or 1 for dim in each.type.tensor_type.shape.dim] for each in model.graph.input}
+    feeds = iter(
+        [
+            {
+                name: rng.standard_normal(shape).astype(np.float32) * np.float32(_NARROW)
+                for name, shape in shapes.items()
+            }
+            for _ in range(_SAMPLES)
+        ]
+    )
 
     class Samples(CalibrationDataReader):
         def get_next(self) -> dict[str, np.ndarray] | None:

@@ -35,7 +35,7 @@ from intarsia.cost.records.store import Store
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.errors import ArtifactError, IntarsiaError
 from intarsia.files import disk_errors, replace_file, save_array
-from intarsia.graph import load_model
+from intarsia.graph import load_model, save_graph
 from intarsia.partitioning import Partition
 from intarsia.runtime import (
     Artifact,
@@ -67,7 +67,7 @@ def parts(folder: Path) -> None:
     work = Workspace(store)
     try:
         with disk_errors(folder):
-            work.save(graph)
+            save_graph(graph, work.folder)
             work.compute_reference(graph, set(), seed=0)
             store.put("partition", Key(facts={"of": "a piece"}), {"samples_ms": [1.0]}, {})
             partition = Partition(target=Target(ENGINE), nodes=tuple(node.id for node in graph.nodes))

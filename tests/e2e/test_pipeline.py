@@ -115,7 +115,7 @@ def test_the_executor_pipeline_is_chosen_by_measuring(
     path: Path, store: Path, requests: list[Arrays], record_property: Callable[[str, object], None]
 ) -> None:
     config = {"targets": ["onnxruntime", "openvino"], "executor": {"kind": "pipeline", "depth": 3}}
-    with intarsia.compile(path, config, partition="single", budget=30, store=store, threads=2) as compiled:
+    with intarsia.compile(path, config, partition="single", budget=120, store=store, threads=2) as compiled:
         pipeline = compiled.plan.settings.pipeline
         assert ("one request after another" in compiled.report["reason"]) == (pipeline is None)
         if pipeline is not None:

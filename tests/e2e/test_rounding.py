@@ -27,7 +27,7 @@ def test_the_best_engine_ships_and_says_its_difference(name: str, tmp_path: Path
     path = tmp_path / "m.onnx"
     onnx.save(NETWORKS[name](), path)
     targets = "onnxruntime, openvino"
-    with intarsia.compile(path, targets, budget=2, store=tmp_path / "r.sqlite", strict=True) as compiled:
+    with intarsia.compile(path, targets, budget=60, store=tmp_path / "r.sqlite", strict=True) as compiled:
         report = compiled.report
     assert report["verified"]
     assert report["max_rel_error"] <= report["allowed_error"]

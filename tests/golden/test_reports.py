@@ -19,8 +19,7 @@ from intarsia.cli.comparison import print_comparison
 from intarsia.cli.tables import print_outcome
 from intarsia.report.comparison import Comparison
 from intarsia.report.page.page import render
-from intarsia.report.ranking import ranked, was_benchmarked
-from intarsia.report.reasons import ms
+from intarsia.report.reasons import ms, ranked, was_benchmarked
 
 RECORDED = sorted((Path(__file__).parent / "reports").glob("*.json"))
 PLAN_CELLS = 6

@@ -7,6 +7,7 @@ read the diff.
 from __future__ import annotations
 
 import json
+import subprocess
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from click.testing import CliRunner
 from intarsia.cli.main import cli
 from intarsia.config import CompilationConfig, Deployment
 from intarsia.target import KINDS, TAGS, Target, register_kind, register_tag
+from tests.unit.codegen.tools import CC
 from tests.unit.graph.models import two_layers
 
 TRANSCRIPTS = Path(__file__).parent / "threads"
@@ -174,6 +176,41 @@ def test_a_machine_that_no_installed_engine_compiles_for_ends_with_exit_3(
     monkeypatch.chdir(tmp_path)
     model = tmp_path / "model.onnx"
     model.write_bytes(two_layers().SerializeToString())
+    done = CliRunner().invoke(cli, ["compile", str(model), "--target", json.dumps({**MICRO, "runtime": "cpp"})])
+    assert done.exit_code == 3
+    assert "runtime crt" in done.stderr
+    assert (tmp_path / "model.plan.yaml").exists()
+
+
+@CC
+def test_the_core_api_of_the_discussions_compiles_to_a_folder_of_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = tmp_path / "model.onnx"
+    model.write_bytes(two_layers().SerializeToString())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # target_host
+        form = ["--target", json.dumps(CORE_API), "--store", str(tmp_path / "store")]
+        done = CliRunner().invoke(cli, ["compile", str(model), *form])
+        assert done.exit_code == 0, done.output
+    assert "workspace" in done.stdout
+    assert CliRunner().invoke(cli, ["export", "model.intarsia", "c", "--with-test"]).exit_code == 0
+    header = (tmp_path / "c" / "model.h").read_text(encoding="utf-8")
+    assert "int32_t model_run(const struct model_inputs *inputs, const struct model_outputs *outputs," in header
+    assert (tmp_path / "c" / "intarsia_models.c").exists()
+    made = subprocess.run(["make", "test"], cwd=tmp_path / "c", capture_output=True, text=True, check=False)
+    assert made.stdout.endswith("right\n"), made.stderr
+
+
+def test_what_the_microcontroller_of_the_discussions_lacks_is_said_and_its_plan_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("INTARSIA_CMSIS_NN", raising=False)
+    model = tmp_path / "model.onnx"
+    model.write_bytes(two_layers().SerializeToString())
     done = CliRunner().invoke(cli, ["compile", str(model), "--target", json.dumps(MICRO)])
     assert done.exit_code == 3
-    assert "ethos-u" in done.stderr
+    assert "CMSIS-NN's sources are not here" in done.stderr
+    assert (tmp_path / "model.plan.yaml").exists()

@@ -22,10 +22,10 @@ MORE_THAN_ONE = {
     ("graph/ranges.py", "buckets"),
     ("graph/reference/stages.py", "rounds"),
     ("planning/request.py", "threads"),
+    ("backends/contract/traits.py", "threads"),
     ("backends/ncnn/lowering/builder.py", "dimensions"),
     ("spec/likeness.py", "tags"),
     ("graph/sound/scopes.py", "dimensions"),
-    ("graph/sound/sparse.py", "dimensions"),
     ("graph/sound/tensors.py", "dimensions"),
 }  # fmt: skip
 """What is never said of one."""

@@ -17,14 +17,10 @@ def installed(
     version: Callable[[], str] | None = None,
     devices: tuple[str, ...] = ("cpu",),
 ) -> Availability:
-    """Whether a package is installed, with its version, or the extra that installs it.
+    """Whether a package is installed, with its version, or the extra of ours that installs it.
 
-    Args:
-        package: Its name in the registry of packages.
-        extra: Of ours.
-        module: What is imported of it, where that is called otherwise.
-        version: Tells its version, where several packages bring the module.
-        devices: Device types that it was built for.
+    ``module`` is what is imported of it, where that is called otherwise; ``version`` tells its version, where several
+    packages bring the module; ``devices`` are the device types that it was built for.
     """
     try:
         if util.find_spec(module or package) is None:

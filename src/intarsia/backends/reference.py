@@ -8,27 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    Slot,
+    Places,
     Traits,
     border_rows,
     by_copy,
     guard,
     guarded,
-    signatures,
 )
 from intarsia.backends.contract.node_facts import inner_operators, words
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from pydantic import BaseModel
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -59,6 +56,7 @@ class ReferenceBackend(Backend):
     extra = ""
     licence = "Apache-2.0"
     machine_code = ()
+    meta_name = "Borders"
     traits = Traits(writes_in_place=False, compiles_once=True, any_shape=True, dtypes=words(_DTYPES))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream("operators of other domains", "the evaluator implements only what ONNX defines"),
@@ -88,15 +86,7 @@ class ReferenceBackend(Backend):
             meta=border_rows(model),
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders."""
-        from intarsia.backends.contract.metadata import Borders
-
-        return Borders
-
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Parse."""
         with guard(LoadError, _NAME):
             from onnx.reference import ReferenceEvaluator
@@ -117,21 +107,17 @@ class ReferenceBackend(Backend):
 class _Evaluation(Executable):
     """An evaluator, and the weights it is fed with the inputs."""
 
-    def __init__(self, evaluator: Any, meta: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+    let_go = ("_evaluator", "_weights")
+
+    def __init__(self, evaluator: Any, meta: Mapping[str, Any], weights: Arrays) -> None:
+        super().__init__(meta)
         self._evaluator = evaluator
         self._weights = weights
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Every call evaluates, then copies."""
         evaluator, weights = self._evaluator, self._weights
         return guarded(by_copy(lambda names, feeds: evaluator.run(names, {**weights, **feeds}), inputs, outputs), _NAME)
-
-    def close(self) -> None:
-        """Drop the evaluator."""
-        self._evaluator = None
-        self._weights = {}
 
 
 def _own_refusal(node: Node, graph: Graph) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from intarsia.backends.contract import Availability, Backend
 from intarsia.backends.unsupported import unsupported
 from intarsia.errors import BackendUnavailableError
-from intarsia.target.kinds.catalogue import ENGINES
+from intarsia.target.kinds.catalogue import BACKED, ENGINES
 
 if TYPE_CHECKING:
     from intarsia.target import Target
@@ -31,13 +30,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where the class of a backend is, and whose it is.
-
-    Attributes:
-        name: The backend's.
-        reference: ``module:class``, or a module with one backend of that name.
-        owner: The package that brings it.
-    """
+    """Where a backend's class is (``module:class``, or a module with one backend of that name), and who brings it."""
 
     name: str
     reference: str
@@ -106,11 +99,7 @@ def usable() -> tuple[str, ...]:
 
 
 def require(name: str, *, loading: bool = False) -> Availability:
-    """What the engine's probe found, if it is usable.
-
-    Args:
-        name: The engine's.
-        loading: Whether it is only to load what was compiled before.
+    """What the engine's probe found, if it is usable; ``loading``: only to load what was compiled before.
 
     Raises:
         BackendUnavailableError: It is not usable; the message says why and what fixes it.
@@ -146,14 +135,17 @@ def _labels(device_type: str) -> tuple[str, ...]:
 
 
 def _sources() -> dict[str, tuple[Source, ...]]:
-    return _by_name([*_ours(), *_plugins()])
+    found: dict[str, tuple[Source, ...]] = {}
+    for source in dict.fromkeys((*_ours(), *_plugins())):
+        found[source.name] = (*found.get(source.name, ()), source)
+    return found
 
 
 @cache
 def _ours() -> tuple[Source, ...]:
     return tuple(
         Source(name=kind.name, reference=f"{__package__}.{module}", owner="intarsia")
-        for kind in ENGINES
+        for kind in BACKED
         if (module := _module_of(kind.name.replace("-", "_"))) is not None
     )
 
@@ -163,14 +155,6 @@ def _module_of(stem: str) -> str | None:
     if (FOLDER / f"{stem}.py").is_file():
         return stem
     return f"{stem}.backend" if (FOLDER / stem / "backend.py").is_file() else None
-
-
-def _by_name(sources: Iterable[Source]) -> dict[str, tuple[Source, ...]]:
-    found: dict[str, tuple[Source, ...]] = {}
-    for source in sources:
-        if source not in found.get(source.name, ()):
-            found[source.name] = (*found.get(source.name, ()), source)
-    return found
 
 
 @cache

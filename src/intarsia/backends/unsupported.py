@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from intarsia.backends.contract import Availability
 
-_NEEDS: Mapping[str, str] = MappingProxyType(
-    {
-        "triton": "Triton, which PyTorch's compiler generates code for",
-        "tensorrt": "TensorRT and an NVIDIA GPU",
-        "cutlass": "CUTLASS, CUDA's compiler and an NVIDIA GPU",
-        "cudnn": "cuDNN, which the engine torch calls on cuda",
-        "cublas": "cuBLAS, which the engine torch calls on cuda",
-        "dnnl": "oneDNN with a Python interface, which no package brings; the engine torch calls it inside",
-        "arm_acl": "an Arm processor, and the Arm Compute Library built for it",
-        "bnns": "a machine of Apple's",
-        "clml": "a GPU of Qualcomm's, and its SDK for OpenCL ML",
-        "ethos-n": "an Ethos-N processor, and its driver stack",
-        "ethos-u": "an Ethos-U processor, and the compiler Vela",
-        "cmsis-nn": "CMSIS-NN's sources, and a compiler for Cortex-M",
-        "vitis-ai": "a processor of AMD's, and Vitis AI",
-        "mrvl": "a processor of Marvell's, and its compiler",
-    }
-)
+_NEEDS: Mapping[str, str] = {
+    "triton": "Triton, which PyTorch's compiler generates code for",
+    "tensorrt": "TensorRT and an NVIDIA GPU",
+    "cutlass": "CUTLASS, CUDA's compiler and an NVIDIA GPU",
+    "cudnn": "cuDNN, which the engine torch calls on cuda",
+    "cublas": "cuBLAS, which the engine torch calls on cuda",
+    "dnnl": "oneDNN with a Python interface, which no package brings; the engine torch calls it inside",
+    "arm_acl": "an Arm processor, and the Arm Compute Library built for it",
+    "bnns": "a machine of Apple's",
+    "clml": "a GPU of Qualcomm's, and its SDK for OpenCL ML",
+    "ethos-n": "an Ethos-N processor, and its driver stack",
+    "vitis-ai": "a processor of AMD's, and Vitis AI",
+    "mrvl": "a processor of Marvell's, and its compiler",
+}
 """What a backend would need, by engine kind."""
 
 

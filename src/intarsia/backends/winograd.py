@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     Embedding,
@@ -38,7 +39,6 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
-    import numpy as np
     from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
@@ -108,9 +108,7 @@ class WinogradBackend(Backend):
 
         return Embedding if "partitions" in meta else Saved
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """A session with the native library that the artifact brings; it is built here if that one does not fit."""
         with guard(LoadError, _NAME):
             return offline_optimisation.loaded(artifact, weights, session_options(_values(target, settings)))
@@ -193,16 +191,12 @@ def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
     yield None if groups == 1 else f"its 3x3 stride-1 convolutions are in {groups} groups, and ours takes one"
     yield None if pads_by_one(node.attributes) else "its 3x3 stride-1 convolutions are not padded by one on each side"
     channels = " to ".join(map(str, shape[1::-1]))
-    is_blocked = fits(shape, node.attributes, block)
-    yield (
-        None
-        if is_blocked
-        else f"the channels of its 3x3 stride-1 convolutions, {channels}, are no multiples of {block}"
-    )
+    unblocked = f"the channels of its 3x3 stride-1 convolutions, {channels}, are no multiples of {block}"
+    yield None if fits(shape, node.attributes, block) else unblocked
     is_single = weight.dtype == graph.values[node.inputs[0]].dtype == "float32"
     yield None if is_single else f"it computes in float32 only, and the 3x3 stride-1 convolutions are {weight.dtype}"
     has_constants = node.inputs[1] in graph.weights and is_constant(node, graph, 2)
-    yield (None if has_constants else "weights of its 3x3 stride-1 convolutions are computed, and ours need constants")
+    yield None if has_constants else "weights of its 3x3 stride-1 convolutions are computed, and ours need constants"
 
 
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:

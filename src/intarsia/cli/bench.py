@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.complete import complete_target
-from intarsia.cli.console import print_json, print_table, print_text, progress_line
+from intarsia.cli.console import print_answer, print_table, print_text, progress_line
+from intarsia.cli.machine import complete_target
 from intarsia.cli.options import FILE, Seconds, json_option, seed_option, verbose_option
 from intarsia.cli.trust import trust_options
 from intarsia.errors import ExecutionError
@@ -33,14 +33,7 @@ Json = dict[str, Any]
     shell_complete=complete_target,
     help="Also an engine that runs the model whole, as it comes.",
 )
-@click.option(
-    "--budget",
-    type=Seconds(),
-    metavar="SECONDS",
-    default=20.0,
-    show_default=True,
-    help="Seconds to spend.",
-)
+@click.option("--budget", type=Seconds(), metavar="SECONDS", default=20.0, show_default=True, help="Seconds to spend.")
 @seed_option
 @trust_options
 @json_option
@@ -53,21 +46,46 @@ def bench(
     All are compared with the first, or with the first engine that --against names (such as onnxruntime, or any spec of
     one target), which has as many threads as the first artifact. The baseline also runs twice: where its ratio to
     itself differs from 1 by more than 2 %, or its 95 % interval by more than 10 %, nothing is called faster or slower.
+
+    Programs for emulated boards are compared by the instructions that one call executes.
     """
     from intarsia.evaluation.benchmark import benchmark
+    from intarsia.evaluation.instructions import are_emulated, count
     from intarsia.runtime import Artifact
     from intarsia.target import Target
 
     opened = [Artifact(path, trust) for path in artifacts]
+    if are_emulated(opened):
+        if against:
+            raise click.UsageError(
+                "--against times an engine here, and these programs run in an emulator: leave it out"
+            )
+        with progress_line() as progress:
+            plans = count(opened, seed, progress)
+        print_answer({"plans": plans}, _print_instructions, as_json=as_json)
+        return
     with progress_line() as progress:
         found = benchmark(opened, [Target(spec) for spec in against], budget, seed, progress)
-    report = _report(found)
-    if as_json:
-        print_json(report)
-    else:
-        _print(report)
+    print_answer(_report(found), _print, as_json=as_json)
     for name, (stage, reason) in found.verdict.failed.items():
         raise ExecutionError(found.targets[name], f"{name}, {stage}: {reason}")
+
+
+def _print_instructions(report: Mapping[str, Any]) -> None:
+    first = report["plans"][0]["instructions"]
+    rows = [
+        (
+            each["name"],
+            f"{each['instructions']:,}",
+            f"{each['instructions'] / first:.3f}",
+            each["place"],
+            each["targets"],
+        )
+        for each in report["plans"]
+    ]
+    header = ("plan", "instructions", "ratio", "on", "runs on")
+    print_table(header, rows, numbers=header[1:3])
+    print_text("\ninstructions of one call in QEMU, which models no cycles")
 
 
 def _report(found: Benchmark) -> Json:
@@ -95,24 +113,15 @@ def _plan(found: Benchmark, name: str) -> Json:
         "p99_ms": None if tail.p99 is None else asdict(tail.p99),
         "calls": tail.calls,
         "speedup": asdict(verdict.speedup(name, found.baseline)),
-        "verdict": _judged(found, name),
+        "verdict": "baseline" if name == found.baseline else verdict.compared(name, found.baseline).value,
         "cold_s": min(footprint.cold_s, default=None),
         "peak_bytes": footprint.peak_bytes,
     }
 
 
-def _judged(found: Benchmark, name: str) -> str:
-    """What was shown: beyond the intervals of the rounds and of the control, and in each set of processes."""
-    if name == found.baseline:
-        return "baseline"
-    return found.verdict.compared(name, found.baseline).value
-
-
 def _print(report: Mapping[str, Any]) -> None:
     header = ("plan", "ms", "95 %", "p99", "speed", "cold s", "peak", "runs on", "")
-    print_table(
-        header, [_row(plan) for plan in report["plans"]], numbers=("ms", "95 %", "p99", "speed", "cold s", "peak")
-    )
+    print_table(header, [_row(plan) for plan in report["plans"]], numbers=header[1:7])
     control = report["control"]
     if control is not None:
         void = "; the machine was too noisy, so nothing is shown" * report["is_void"]

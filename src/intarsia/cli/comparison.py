@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from intarsia.cli.console import print_table, print_text
-from intarsia.cli.tables import failed
-from intarsia.report.ranking import ranked, was_benchmarked
-from intarsia.report.reasons import NOTHING, ms, void
+from intarsia.cli.tables import MOST_MIXES, failed, speed
+from intarsia.report.reasons import NOTHING, Json, joined, ms, ranked, void, was_benchmarked
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.report.baseline import Finding, Judgement
 
-MOST_MIXES = 3
-"""Mixes before the rest is only counted, so that all fits one screen."""
 PLAIN = "fp32"
 """The precision of which nothing is said as long as there is no other."""
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +49,7 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
         print_text(line)
     if len(mixes) > len(shown):
         click.echo(f"{counted(len(mixes) - len(shown), 'more mix', 'more mixes')} (--verbose)")
-    failures = [*_failures(report)]
-    if failures:
+    if failures := [*_failures(report)]:
         click.echo()
         print_table(("not timed", ""), failures)
 
@@ -74,17 +69,15 @@ def _legend(timed: Sequence[Json]) -> str:
 
 def _failures(report: Json) -> Iterator[tuple[str, str]]:
     for plan in (*report["singles"], *report.get("mixes", ())):
-        failure = plan.get("failure")
-        if failure is None:
-            continue
-        yield plan.get("target") or plan["name"], failed(failure)
+        if plan.get("failure") is not None:
+            yield plan.get("target") or plan["name"], failed(plan["failure"])
     for absent in report.get("absent", ()):
         yield absent["target"], f"absent: {absent['reason']}"
 
 
 def _name(plan: Json) -> str:
     if "tuned" not in plan:
-        return f"{plan['name']}: {' + '.join(dict.fromkeys(plan['targets']))}"
+        return f"{plan['name']}: {joined(plan['targets'])}"
     return plan["tuned"] if plan.get("spin", "call") == "call" else f"{plan['tuned']}, spin {plan['spin']}"
 
 
@@ -93,34 +86,17 @@ def _ms(value: float | None) -> str:
     return ms(value) if value is None or value < 1000.0 else f"{value:.0f}"
 
 
-def _latency(plan: Json) -> str:
-    return f"{'' if was_benchmarked(plan) else '~'}{_ms(plan['latency_ms'])}"
-
-
 def _interval(plan: Json) -> str:
     found = plan.get("interval_ms")
     return NOTHING if not found else f"{_ms(found['low'])}-{_ms(found['high'])}"
 
 
-def _ratio(plan: Json) -> str:
-    speed = plan.get("speed")
-    return NOTHING if speed is None else f"{speed:.2f}"
-
-
 def _seconds(name: str) -> Callable[[Json], str]:
-    def show(plan: Json) -> str:
-        value = plan.get(name)
-        return NOTHING if value is None else f"{value:.2f}"
-
-    return show
+    return lambda plan: NOTHING if plan.get(name) is None else f"{plan[name]:.2f}"
 
 
 def _megabytes(name: str) -> Callable[[Json], str]:
-    def show(plan: Json) -> str:
-        memory = plan.get("memory")
-        return NOTHING if not memory else f"{memory[name] / 1e6:.0f}"
-
-    return show
+    return lambda plan: f"{plan['memory'][name] / 1e6:.0f}" if plan.get("memory") else NOTHING
 
 
 def _error(plan: Json) -> str:
@@ -130,10 +106,10 @@ def _error(plan: Json) -> str:
 
 _COLUMNS = (
     Column(header="plan", show=_name, is_number=False),
-    Column(header="ms", show=_latency),
+    Column(header="ms", show=lambda plan: f"{'' if was_benchmarked(plan) else '~'}{_ms(plan['latency_ms'])}"),
     Column(header="95 %", show=_interval),
     Column(header="p99", show=lambda plan: _ms(plan.get("p99_ms"))),
-    Column(header="speed", show=_ratio),
+    Column(header="speed", show=speed),
     Column(header="cold", show=_seconds("cold_s")),
     Column(header="compile", show=_seconds("compile_s")),
     Column(header="peak", show=_megabytes("peak")),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from intarsia.cli.console import Stopped, began, echo, print_json, progress_line
+from intarsia.cli.console import Stopped, began, echo, print_answer, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, long_option, search_options, with_options
 from intarsia.cli.tables import print_outcome
@@ -49,10 +50,8 @@ def compile_(
     with compiled:
         compiled.save(out)
         report = {**compiled.report, "artifact": str(out)}
-    if as_json:
-        print_json(report)
-    else:
-        print_outcome(report, verbose=verbose)
+    print_answer(report, partial(print_outcome, verbose=verbose), as_json=as_json)
+    if not as_json:
         echo(f"\nwrote {out}")
 
 

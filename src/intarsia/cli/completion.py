@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from intarsia.cli.console import print_json
+from intarsia.cli.console import print_answer
 from intarsia.cli.options import json_option, verbose_option
 
 SHELLS = ("bash", "zsh", "fish")
@@ -30,7 +30,4 @@ def completion(context: click.Context, /, shell: str, as_json: bool) -> None:
     made = get_completion_class(shell)
     assert made is not None  # one of those that click knows
     script = made(root.command, {}, "intarsia", "_INTARSIA_COMPLETE").source()
-    if as_json:
-        print_json({"shell": shell, "script": script})
-    else:
-        click.echo(script)
+    print_answer({"shell": shell, "script": script}, lambda report: click.echo(report["script"]), as_json=as_json)

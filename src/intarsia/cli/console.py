@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
@@ -55,14 +55,7 @@ class Stopped(click.ClickException):
 
 
 def echo(text: str = "", *, nl: bool = True, err: bool = False, bold: bool = False) -> None:
-    """What every verb prints with: whatever it is, and whoever wrote it, no terminal obeys it.
-
-    Args:
-        text: What to print.
-        nl: Whether the line ends behind it.
-        err: Whether it goes to stderr.
-        bold: Whether a terminal shows it in bold.
-    """
+    """What every verb prints with: whatever it is, and whoever wrote it, no terminal obeys it."""
     shown = visible(text)
     click.echo(click.style(shown, bold=True) if bold else shown, nl=nl, err=err)
 
@@ -70,6 +63,11 @@ def echo(text: str = "", *, nl: bool = True, err: bool = False, bold: bool = Fal
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON object on stdout, in ASCII but for the one control that JSON lets through."""
     echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def print_answer(report: Mapping[str, Any], show: Callable[[Mapping[str, Any]], object], *, as_json: bool) -> None:
+    """What a verb found: as one JSON object, or as ``show`` prints it for a person."""
+    (print_json if as_json else show)(report)
 
 
 def screen_width(stream: TextIO) -> int | None:
@@ -101,10 +99,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers
 def print_text(text: str, indent: str = "", later: str | None = None) -> None:
     """Sentences on stdout. Each line is folded at blanks where it is wider than the terminal; a pipe has it whole.
 
-    Args:
-        text: One line or several.
-        indent: What stands before each line.
-        later: What stands before each line that goes on from the one above it, if that is something else.
+    ``indent`` stands before each line, ``later`` instead before one that goes on from the line above it.
     """
     from intarsia.cli.layout import folded
 

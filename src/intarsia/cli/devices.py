@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table, print_text
+from intarsia.cli.console import print_answer, print_table, print_text
 from intarsia.cli.options import json_option, long_option
 from intarsia.wording import counted
 
@@ -23,15 +24,16 @@ def devices(as_json: bool, verbose: bool) -> None:
 
     With --verbose each is written out as a target. Why an engine is not usable, and what fixes it, is said by doctor.
     """
-    report = _report()
-    if as_json:
-        print_json(report)
-        return
+    print_answer(_report(), partial(_print, verbose=verbose), as_json=as_json)
+
+
+def _print(report: Mapping[str, Any], *, verbose: bool) -> None:
     machine, cores = report["machine"], report["cores"]
     click.echo(f"{machine['cpu']}, {machine['architecture']}, {machine['system']}")
     print_text(f"{_threads(cores)}; {report['memory_bytes'] / 2**30:.1f} GiB of memory\n")
     found = report["devices"]
-    print_table(("device", "name", "engines"), [(each["device"], each["name"], _served_by(each)) for each in found])
+    rows = [(each["device"], each["name"], ", ".join(each["engines"]) or "none that is usable") for each in found]
+    print_table(("device", "name", "engines"), rows)
     for reason in report["absent"].values():
         print_text(reason)
     for each in found if verbose else ():
@@ -82,10 +84,6 @@ def _served() -> dict[str, list[str]]:
         for label in devices_of(name) if probe(name).usable else ():
             served.setdefault(label, []).append(name)
     return served
-
-
-def _served_by(device: Mapping[str, Any]) -> str:
-    return ", ".join(device["engines"]) or "none that is usable"
 
 
 def _threads(cores: Mapping[str, Any]) -> str:

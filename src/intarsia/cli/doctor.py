@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.complete import complete_target
 from intarsia.cli.console import print_json, print_table, print_text
+from intarsia.cli.machine import complete_target
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import BackendUnavailableError
 from intarsia.target import Target
@@ -68,10 +68,10 @@ def _serving(text: str) -> Iterator[tuple[str, Availability]]:
 
     seen = set()
     for target in CompilationConfig.of(text).flatten():
-        is_named = target.kind.is_external
+        is_named = target.kind.is_engine
         serving = (target,) if is_named else engines(CompilationConfig.of([target]), names(), stand_ins=True)
         for each in serving:
-            if not isinstance(each, Target) or not each.kind.is_external:
+            if not isinstance(each, Target) or not each.kind.is_engine:
                 continue  # the device itself, which no engine serves
             name = engine_of(each)
             if name in seen:
@@ -95,7 +95,7 @@ def _conclusion(text: str, engines: Sequence[dict[str, Any]], *, is_usable: bool
         return looked
     if not engines:
         return f"{looked}\nno engine that Intarsia knows compiles for it"
-    if all(target.kind.is_external for target in targets):
+    if all(target.kind.is_engine for target in targets):
         return f"{looked}\nnone of it can be used here"
     is_somewhere = any(target.kind.runs_here for target in targets)
     advice = "Compile on that machine itself, where no --target is needed; or see" if is_somewhere else "See"

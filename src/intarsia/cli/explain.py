@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import echo, print_json, print_text
+from intarsia.cli.console import echo, print_answer, print_json, print_text
 from intarsia.cli.options import FILE, json_option, long_option
 from intarsia.cli.tables import print_outcome
 from intarsia.cli.trust import code_facts, code_lines, reading_options
@@ -33,7 +33,8 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Tru
 
     opened = Artifact(artifact, trust)
     if plan:
-        _print_plan(opened, as_json)
+        facts = {"artifact": str(opened.path), "plan": opened.plan_text()}
+        print_answer(facts, lambda facts: echo(facts["plan"], nl=False), as_json=as_json)
         return
     report = opened.report() | {"artifact": str(artifact), "engines": engines_of(opened)} | code_facts(opened)
     with reading_report(artifact):
@@ -41,18 +42,11 @@ def explain(artifact: Path, plan: bool, as_json: bool, verbose: bool, trust: Tru
             print_json(report)
             return
         versions = ", ".join(f"{name} {facts['version']}" for name, facts in report["engines"].items())
-        print_text(f"{artifact}: built with {versions} on {opened.machine.cpu}")
+        print_text(f"{artifact}: built with {versions} on {opened.manifest.machine.cpu}")
         for line in code_lines(report):
             print_text(line)
         echo("")
         print_outcome(report, verbose=verbose)
-
-
-def _print_plan(opened: Artifact, as_json: bool) -> None:
-    if as_json:
-        print_json({"artifact": str(opened.path), "plan": opened.plan_text()})
-    else:
-        echo(opened.plan_text(), nl=False)
 
 
 def engines_of(opened: Artifact) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from intarsia.cli.console import echo, print_json
+from intarsia.cli.console import echo, print_answer
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 @click.command(short_help="Write an engine's native files.")
 @click.argument("artifact", type=FILE)
 @click.argument("folder", metavar="[DIR]", type=FILE, required=False)
+@click.option("--with-test", "has_test", is_flag=True, help="Also a test of C with recorded inputs and outputs.")
 @trust_options
 @json_option
 @verbose_option
-def export(artifact: Path, folder: Path | None, as_json: bool, trust: Trust) -> None:
+def export(artifact: Path, folder: Path | None, has_test: bool, as_json: bool, trust: Trust) -> None:
     """Write the engine's native files and options of a single-engine ARTIFACT into DIR.
 
+    Of an artifact that was compiled for the executor aot it is a project of C, whatever engines take part.
     Without DIR they go into a folder of the artifact's name, in the working directory.
     """
     folder = folder or Path(artifact.stem)
@@ -33,10 +35,6 @@ def export(artifact: Path, folder: Path | None, as_json: bool, trust: Trust) -> 
     from intarsia.runtime import export as write
 
     with CompiledModel(Artifact(artifact, trust)) as model:
-        files = write(model, folder)
-        if as_json:
-            facts = {"artifact": str(artifact), "target": str(model.plan.partitions[0].target)}
-            print_json(facts | {"files": [str(path) for path in files]})
-            return
-    for path in files:
-        echo(str(path))
+        files = [str(path) for path in write(model, folder, has_test=has_test)]
+        report = {"artifact": str(artifact), "target": str(model.plan.partitions[0].target), "files": files}
+    print_answer(report, lambda report: echo("\n".join(report["files"])), as_json=as_json)

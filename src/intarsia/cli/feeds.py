@@ -20,11 +20,7 @@ _LARGE_BYTES = 1 << 28
 
 
 def read_feeds(files: Mapping[str, Path]) -> dict[str, np.ndarray]:
-    """The array of each ``.npy`` file, by the name of its input.
-
-    Raises:
-        FeedError: A file is no such array.
-    """
+    """The array of each ``.npy`` file, by the name of its input; a `FeedError` where a file is none."""
     return {name: _read(name, path) for name, path in files.items()}
 
 
@@ -39,12 +35,7 @@ def _read(name: str, path: Path) -> np.ndarray:
 
 
 def _check(path: Path) -> None:
-    """Refuse what is no array before anything is allocated: a header may promise more than there is.
-
-    Raises:
-        OSError: It cannot be opened.
-        ValueError: It is no array of plain elements, or is cut short.
-    """
+    """Raise an `OSError`, or a `ValueError` for what is no array, before anything of its size is allocated."""
     from numpy.lib import format as npy
 
     facts = path.stat()

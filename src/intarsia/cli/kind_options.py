@@ -6,7 +6,9 @@ So a command line declares those that stand on it, and no others.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 PREFIXES = ("--target-", "--executor-", "--runtime-")
 """How the flags of kinds begin."""
 
+_COLUMN = 14
+_PLURAL = {"target": "targets", "executor": "executors", "runtime": "runtimes"}
+
 
 class KindValue(click.ParamType[Any]):
     """A value of one option of a kind."""
@@ -31,7 +36,7 @@ class KindValue(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value, or a `SpecError` that shows its place."""
-        from intarsia.config.cli_overrides.schemas import read_text
+        from intarsia.config.cli_overrides.paths import read_text
 
         return read_text(self._type, value, "" if param is None else param.opts[-1])
 
@@ -60,11 +65,7 @@ def kind_options(words: Sequence[str]) -> list[KindOption]:
 
 
 def with_values(words: Sequence[str], options: Sequence[click.Parameter]) -> list[str]:
-    """The words with the value of each of these options after its ``=``: a bool of a kind may stand alone.
-
-    Raises:
-        SpecError: A value is missing.
-    """
+    """The words with the value of each of these options after its ``=``, or a `SpecError`; bools of kinds need none."""
     named = {name: option for option in options for name in option.opts}
     found: list[str] = []
     left = deque(words)
@@ -86,3 +87,74 @@ def _value(word: str, named: Mapping[str, click.Parameter], left: deque[str]) ->
     if not left or left[0].startswith("-"):
         raise SpecError(f"{word} needs a value; if it starts with '-', write it after '=', as in {word}=-x")
     return left.popleft()
+
+
+def write_names(formatter: click.HelpFormatter) -> None:
+    """The names of the options of every kind, a section for each level."""
+    for level, rows in _in_short().items():
+        with formatter.section(f"Flags of {_PLURAL[level]}, as --{level}-KIND-OPTION[=VALUE]"):
+            _write_rows(formatter, rows)
+
+
+def print_flags(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    """Print every flag of every kind with its meaning, and leave: the callback of ``--help-targets``."""
+    if not value or context.resilient_parsing:
+        return
+    from intarsia.config.cli_overrides.flags import LEVELS, all_flags
+    from intarsia.target.describe import describe_option
+
+    formatter = context.make_formatter()
+
+    def kind_of(flag: Flag) -> tuple[str, str]:
+        return flag.level, flag.kind
+
+    for (level, name), flags in groupby(all_flags(), kind_of):
+        with formatter.section(f"{level.capitalize()} {name}: {LEVELS[level].kinds[name].meaning}"):
+            rows = (describe_option(name, flag.option, level=level) for flag in flags)
+            formatter.write_dl([(row.flag, row.help) for row in rows])
+    click.echo(formatter.getvalue().rstrip())
+    context.exit()
+
+
+def _in_short() -> dict[str, list[tuple[str, str]]]:
+    """For each level its kinds, with the names of their options; those that many kinds share stand first, once."""
+    from intarsia.config.cli_overrides.flags import LEVELS
+    from intarsia.target.describe import describe_kinds
+
+    kinds = describe_kinds().values()
+    shared = {
+        level: dict.fromkeys(
+            option.name for kind in kinds if kind.level == level for option in kind.options if option.is_shared
+        )
+        for level in ("device", "engine")
+    }
+    both = [name for name in shared["device"] if name in shared["engine"]]
+    rows = [("every KIND", ", ".join(both))]
+    rows += [
+        (f"every {level}", ", ".join(name for name in names if name not in both)) for level, names in shared.items()
+    ]
+    rows += [(kind.name, _names(kind.own_options)) for kind in kinds if kind.own_options]
+    rows.append(("no others", ", ".join(kind.name for kind in kinds if not kind.own_options)))
+    drives = {
+        level: [(kind.name, _names(kind.options.values())) for kind in LEVELS[level].kinds.values() if kind.options]
+        for level in ("executor", "runtime")
+    }
+    return {"target": rows, **drives}
+
+
+def _write_rows(formatter: click.HelpFormatter, rows: Iterable[tuple[str, str]]) -> None:
+    """Two columns, as click writes them, but no name is broken at its dashes."""
+    for first, names in rows:
+        indent = " " * formatter.current_indent
+        lines = wrap(
+            names,
+            formatter.width,
+            initial_indent=f"{indent}{first:<{_COLUMN}}",
+            subsequent_indent=f"{indent}{'':<{_COLUMN}}",
+            break_on_hyphens=False,
+        )
+        formatter.write("".join(f"{line}\n" for line in lines))
+
+
+def _names(options: Iterable[Any]) -> str:
+    return ", ".join(option.name for option in options)

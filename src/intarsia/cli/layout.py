@@ -43,15 +43,9 @@ class Band:
 
 
 def table_bands(header: Regions, rows: Sequence[Regions], numbers: Sequence[str], width: int) -> list[Band]:
-    """A table in lines of which none is wider than ``width``: in one band, or in several where it has many columns.
+    """A table in lines, none wider than ``width`` cells: in one band, or in several where it has many columns.
 
-    Each band begins with the first column.
-
-    Args:
-        header: The columns' names; the same name may stand twice, or none.
-        rows: A cell for each column.
-        numbers: The names of the columns that are set flush right.
-        width: Of the screen, in cells.
+    Each band begins with the first column. Columns named in ``numbers`` are set flush right; a name may stand twice.
     """
     grid = Grid(
         header=tuple(map(printable, header)),

@@ -13,9 +13,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from intarsia.cli.complete import complete_target
-from intarsia.cli.kind_options import PREFIXES, KindOption, kind_options, with_values
-from intarsia.cli.kinds_help import print_flags, write_names
+from intarsia.cli.kind_options import PREFIXES, KindOption, kind_options, print_flags, with_values, write_names
 from intarsia.errors import ConfigError, IntarsiaError, SpecError
 
 if TYPE_CHECKING:
@@ -181,11 +179,7 @@ def _defaults(command: click.Command, file_name: str, settings: Mapping[str, Any
 
 
 def _said(param: click.Parameter, name: str, value: object, file_name: str) -> object:
-    """A setting as a command line has it: for an option that repeats, a map is several ``name=value``.
-
-    Raises:
-        ConfigError: It is several where one is wanted, or is of a type that no option has.
-    """
+    """A setting as a command line has it, or a `ConfigError`; if an option repeats, a map is several ``name=value``."""
 
     def one(item: object) -> str:
         wanted = "true or false" if getattr(param, "is_flag", False) else "text or a number"
@@ -239,6 +233,18 @@ class Place(click.ParamType[tuple[str, str]]):
         if not equals:
             raise SpecError(f"--set {value}: write PATH=VALUE, such as targets[1].mcpu=cortex-a72")
         return path, text
+
+
+def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Kinds, aliases and tags for the last of the targets that stand there; tags once their vendor does."""
+    from intarsia.target import ALIASES, KINDS, list_tags
+
+    before, comma, last = incomplete.rpartition(",")
+    start = before + comma + last[: len(last) - len(last.lstrip())]
+    names = [*KINDS, *ALIASES]
+    tags = list(list_tags())
+    names += tags if "/" in last else dict.fromkeys(f"{tag.partition('/')[0]}/" for tag in tags)
+    return [CompletionItem(start + name) for name in names if name.startswith(last.lstrip())]
 
 
 machine_options = (

@@ -118,10 +118,7 @@ class Binding(click.ParamType[tuple[str, Any]]):
 def read_dims(text: str) -> tuple[int, ...] | int | str:
     """``1x3x224x224`` is a shape, ``8`` the value of one symbolic dimension, ``8x`` the shape of a vector.
 
-    ``1..512`` is a range of values, which stays text.
-
-    Raises:
-        ValueError: Anything else.
+    ``1..512`` is a range of values, which stays text. Anything else is a `ValueError`.
     """
     if ".." in text:
         return text
@@ -163,15 +160,10 @@ verbose_option = click.option(
     "--verbose", is_flag=True, expose_value=False, help="Say more on stderr, and show the traceback of an error."
 )
 long_option = click.option(
-    "--verbose",
-    is_flag=True,
-    help="Print the long lists too; say more on stderr, and show the traceback of an error.",
+    "--verbose", is_flag=True, help="Print the long lists too; say more on stderr, and show the traceback of an error."
 )
 store_option = click.option(
-    "--store",
-    metavar="FILE",
-    type=FILE,
-    help="Record store of measurements. [default: one in the user's cache folder]",
+    "--store", metavar="FILE", type=FILE, help="Record store of measurements. [default: one in the user's cache folder]"
 )
 seed_option = click.option(
     "--seed", metavar="N", type=SEED, default=0, show_default=True, help="For inputs and search."

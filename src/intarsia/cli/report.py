@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import echo, print_json
+from intarsia.cli.console import echo, print_answer
 from intarsia.cli.explain import engines_of
 from intarsia.cli.options import FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
@@ -47,12 +47,8 @@ def report(source: Path, output: Path | None, run: bool, as_json: bool, trust: T
     check_place(out)
     page, nodes, run_ms = _of_report(source, run, trust) if _is_json(source) else _of_artifact(source, run, trust)
     replace_file(out, page.encode())
-    if as_json:
-        print_json(
-            {"source": str(source), "page": str(out), "bytes": len(page.encode()), "nodes": nodes, "run_ms": run_ms}
-        )
-    else:
-        echo(f"wrote {out}")
+    facts = {"source": str(source), "page": str(out), "bytes": len(page.encode()), "nodes": nodes, "run_ms": run_ms}
+    print_answer(facts, lambda facts: echo(f"wrote {facts['page']}"), as_json=as_json)
 
 
 Made = tuple[str, int, Sequence[float] | None]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import click
 
-from intarsia.cli.console import print_json, print_table
+from intarsia.cli.console import print_answer, print_table
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, json_option, verbose_option
 from intarsia.cli.trust import trust_options
@@ -55,11 +55,11 @@ def run(
         outputs = [_describe(name, array) | files.get(name, {}) for name, array in results.items()]
         report: dict[str, Any] = {"artifact": str(artifact), "outputs": outputs}
         if profile:
-            report["profile"] = _profile(model, feeds)
-    if as_json:
-        print_json(report)
-    else:
-        _print(report)
+            report["profile"] = [
+                {"target": str(part.target), "nodes": len(part.nodes), "ms": taken}
+                for part, taken in zip(model.plan.partitions, model.profile(feeds), strict=True)
+            ]
+    print_answer(report, _print, as_json=as_json)
 
 
 def _feeds(model: CompiledModel, files: Mapping[str, Path], random: bool) -> dict[str, np.ndarray]:
@@ -95,14 +95,6 @@ def _describe(name: str, array: np.ndarray) -> dict[str, Any]:
         if finite.size < array.size:
             facts["not_finite"] = int(array.size - finite.size)
     return facts
-
-
-def _profile(model: CompiledModel, feeds: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    spent = model.profile(feeds)
-    return [
-        {"target": str(part.target), "nodes": len(part.nodes), "ms": taken}
-        for part, taken in zip(model.plan.partitions, spent, strict=True)
-    ]
 
 
 def _print(report: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from intarsia.cli.console import print_json, print_text
+from intarsia.cli.console import print_answer, print_text
 from intarsia.cli.options import FILE, json_option, verbose_option
 
 PASSPHRASE = "INTARSIA_KEY_PASSPHRASE"
@@ -34,10 +34,8 @@ def sign(artifact: Path, key: Path, as_json: bool) -> None:
         fingerprint = put(artifact, key, passphrase)
     except OSError as error:
         raise click.UsageError(f"cannot write {artifact}: {error.strerror}") from error
-    if as_json:
-        print_json({"artifact": str(artifact), "key": fingerprint})
-    else:
-        print_text(f"signed {artifact} with the key {fingerprint}")
+    report = {"artifact": str(artifact), "key": fingerprint}
+    print_answer(report, lambda _: print_text(f"signed {artifact} with the key {fingerprint}"), as_json=as_json)
 
 
 @click.command(short_help="Make a pair of keys to sign with.")
@@ -51,10 +49,9 @@ def keygen(name: Path, passphrase: bool, as_json: bool) -> None:
 
     private, public = (name.with_name(name.name + suffix) for suffix in (PRIVATE, PUBLIC))
     fingerprint = make_keys(private, public, _passphrase("passphrase", twice=True) if passphrase else None)
-    if as_json:
-        print_json({"private_key": str(private), "public_key": str(public), "key": fingerprint})
-    else:
-        print_text(f"wrote {private}, to be kept secret, and {public}: the key {fingerprint}")
+    report = {"private_key": str(private), "public_key": str(public), "key": fingerprint}
+    told = f"wrote {private}, to be kept secret, and {public}: the key {fingerprint}"
+    print_answer(report, lambda _: print_text(told), as_json=as_json)
 
 
 def _passphrase(what: str, *, twice: bool) -> bytes:

@@ -24,23 +24,13 @@ class Output(io.FileIO):
     """A descriptor that is printed to. After a failure the rest is dropped: Python would try again at its end."""
 
     def __init__(self, descriptor: int, *, is_needed: bool) -> None:
-        """Take over a descriptor.
-
-        Args:
-            descriptor: Its number; it stays open.
-            is_needed: Whether a failure to print is an error, rather than nothing.
-        """
+        """Take over a descriptor, which stays open; where it ``is_needed``, a failure to print is an error."""
         super().__init__(descriptor, "w", closefd=False)
         self._is_needed = is_needed
         self._is_lost = False
 
     def write(self, data: Any, /) -> int:
-        """Write as a file does.
-
-        Raises:
-            UnreadError: Nobody reads any more.
-            DiskError: The disk is full.
-        """
+        """Write as a file does; an `UnreadError` if nobody reads any more, a `DiskError` if the disk is full."""
         if not self._is_lost:
             try:
                 return super().write(data)

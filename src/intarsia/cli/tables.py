@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import click
 
-from intarsia.cli.buckets import print_buckets
-from intarsia.cli.console import print_table, print_text
-from intarsia.report.ranking import ranked, was_benchmarked
+from intarsia.cli.console import echo, print_table, print_text
+from intarsia.cli.program import print_program
 from intarsia.report.reasons import (
     NOTHING,
+    Json,
     about_ms,
     decision,
     figures,
     in_precision,
+    joined,
     larger_needs,
+    latency,
     ms,
     opportunity,
     percent,
+    ranked,
     runner_up,
     signed_ms,
     transitions,
     void,
+    was_benchmarked,
 )
 from intarsia.wording import counted
 
 MOST_MIXES = 3
+"""Mixes before the rest is only counted, so that all fits one screen."""
 MOST_PARTS = 8
-"""Rows before the rest is only counted, so that all fits one screen."""
+"""The same of partitions and transfers."""
 _NO_FAILURES = {
     "capability": "refused",
     "prefilter": "prefilter",
@@ -41,7 +45,7 @@ _NO_FAILURES = {
 _FIGURES = ("nodes", "predicted", "measured", "share", "transition")
 _HOST = "cpu"
 """The device of which nothing is said as long as all parts are there."""
-Json = Mapping[str, Any]
+_BUCKETS = ("sizes of a call", "measured at", "runs on", "ms", "best single engine", "its ms", "times as fast")
 Row = tuple[str, str, str, str]
 
 
@@ -67,7 +71,7 @@ def _single_row(single: Json, report: Json) -> Row:
         # What fp32 explains is not worth a word in each row.
         f"error {error:.2g}" if error is not None and report.get("allowed_reason") else "",
     ]
-    return single["tuned"], _latency(single), _speed(single), "; ".join(filter(None, remarks))
+    return single["tuned"], latency(single), speed(single), "; ".join(filter(None, remarks))
 
 
 def _mix_row(mix: Json) -> Row:
@@ -77,11 +81,11 @@ def _mix_row(mix: Json) -> Row:
         "" if gain is None else f"{gain['low']:.2f} to {gain['high']:.2f}",
         _unraced(mix) if failure is None else f"failed at {failure['stage']}: {failure['reason']}",
     ]
-    name = f"{mix['name']}: {_engines(mix['targets'])}"
+    name = f"{mix['name']}: {joined(mix['targets'])}"
     if "precision" in mix:
-        name = f"{_engines(mix['targets'])} in {' + '.join(mix['precision'])}"
+        name = f"{joined(mix['targets'])} in {' + '.join(mix['precision'])}"
         remarks[0] = f"error {mix['error']:.2g}"
-    return name, _latency(mix), _speed(mix), "; ".join(filter(None, remarks))
+    return name, latency(mix), speed(mix), "; ".join(filter(None, remarks))
 
 
 def _unraced(plan: Json) -> str:
@@ -89,18 +93,10 @@ def _unraced(plan: Json) -> str:
     return "" if was_benchmarked(plan) else "timed apart"
 
 
-def _latency(plan: Json) -> str:
-    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
-
-
-def _engines(targets: Sequence[str]) -> str:
-    """Each once; a plan of many parts goes to and fro."""
-    return " + ".join(dict.fromkeys(targets))
-
-
-def _speed(plan: Json) -> str:
-    speed = plan.get("speed")
-    return NOTHING if speed is None else f"{speed:.2f}"
+def speed(plan: Json) -> str:
+    """How many times as fast as the plan to beat it is."""
+    found = plan.get("speed")
+    return NOTHING if found is None else f"{found:.2f}"
 
 
 def failed(failure: Json) -> str:
@@ -121,6 +117,9 @@ def _failures(report: Json) -> Iterator[Row]:
 
 def print_outcome(report: Json, *, verbose: bool = False) -> None:
     """What was timed, what was chosen and why, its partitions with their alternatives, and what the choice gained."""
+    if "program" in report:
+        print_program(report, verbose=verbose)
+        return
     print_buckets(report)
     print_plans(report, verbose=verbose)
     click.echo()
@@ -189,8 +188,7 @@ def _print_transfers(transfers: Sequence[Json], *, verbose: bool) -> None:
 
 
 def _costliest(parts: Sequence[Json]) -> set[int]:
-    ranked = sorted(range(len(parts)), key=lambda number: -(parts[number].get("share") or 0.0))
-    return set(ranked[:MOST_PARTS])
+    return set(sorted(range(len(parts)), key=lambda number: -(parts[number].get("share") or 0.0))[:MOST_PARTS])
 
 
 def _print_alternatives(parts: Sequence[Json]) -> None:
@@ -219,3 +217,47 @@ def _print_segments(report: Json) -> None:
     for place in report["opportunities"]:
         print_text(opportunity(place))
     print_table(("segment", "nodes", *targets, ""), rows, numbers=("nodes", *targets))
+
+
+def print_buckets(report: Json) -> None:
+    """A row for each bucket; nothing where every dimension is known. What follows is about the last one."""
+    buckets = report.get("buckets", ())
+    if not buckets:
+        return
+    rows = [_bucket_row(bucket) for bucket in buckets]
+    click.echo("A call runs at its true sizes, never padded, on the plan of its row (executor vm):\n")
+    print_table(_BUCKETS, rows, numbers=("ms", "its ms"))
+    click.echo("\nIn brackets: the 95 % interval.")
+    stated = [part["target"] for bucket in buckets for part in bucket["partitions"]]
+    for target in dict.fromkeys(target for target in stated if " " in target):
+        echo(f"{_engine(target)} runs as: {target}")
+    echo(f"The rest is about {rows[-1][0]}; --json has all.\n")
+
+
+def _bucket_row(bucket: Json) -> tuple[str, ...]:
+    names = list(dict.fromkeys(_engine(part["target"]) for part in bucket["partitions"]))
+    gain, single = bucket["speedup_vs_best_single"], bucket["best_single"]
+    took = (bucket["latency_ms"] or {}).get("median")
+    cells = (
+        _sizes(bucket["ranges"]),
+        ", ".join(f"{name} {size}" for name, size in bucket["measured_at"].items()),
+        " + ".join(names),
+        ms(took),
+    )
+    if single is None:
+        return (*cells, NOTHING, NOTHING, NOTHING)
+    if len(bucket["partitions"]) == 1 and names == [_engine(single)]:
+        return (*cells, "the same", ms(took), NOTHING)
+    if gain is None or took is None:
+        return (*cells, _engine(single), NOTHING, NOTHING)
+    interval = f"{gain['median']:.2f} ({gain['low']:.2f} to {gain['high']:.2f})"
+    return (*cells, _engine(single), ms(took * gain["median"]), interval)
+
+
+def _sizes(ranges: Mapping[str, tuple[int, int]]) -> str:
+    each = (f"{name} {low}" + (f" to {high}" if high > low else "") for name, (low, high) in ranges.items())
+    return ", ".join(each)
+
+
+def _engine(target: str) -> str:
+    return target.partition(" ")[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import print_json, print_table, print_text
+from intarsia.cli.console import print_answer, print_table, print_text
 from intarsia.cli.options import json_option, verbose_option
 from intarsia.errors import SpecError
 from intarsia.wording import counted
@@ -40,10 +40,7 @@ intarsia targets 'aws/c5 -threads=2'  where each field of a spec comes from
 def targets(what: str | None, as_json: bool) -> None:
     """Answer with what there is to say of kinds, tags and specs."""
     data, show = _answer(what.strip() if what is not None else "")
-    if as_json:
-        print_json(data)
-    else:
-        show(data)
+    print_answer(data, show, as_json=as_json)
 
 
 def _answer(what: str) -> Answer:
@@ -134,14 +131,11 @@ def _search(pattern: str, word: str = "") -> dict[str, Any]:
     from intarsia.spec.likeness import tags_with
     from intarsia.target import ALIASES, LEVELS, Target, list_tags
 
+    known = [(name, f"{kind['level']} kind", kind["meaning"]) for name, kind in _kinds().items()]
+    known += [(name, "alias", str(Target(alias.form))) for name, alias in ALIASES.items()]
     found = [
-        {"name": name, "what": f"{kind['level']} kind", "means": kind["meaning"], "source": ""}
-        for name, kind in _kinds().items()
-        if fnmatchcase(name, pattern)
-    ]
-    found += [
-        {"name": name, "what": "alias", "means": str(Target(alias.form)), "source": ""}
-        for name, alias in ALIASES.items()
+        {"name": name, "what": what, "means": means, "source": ""}
+        for name, what, means in known
         if fnmatchcase(name, pattern)
     ]
     tags = list_tags(pattern)

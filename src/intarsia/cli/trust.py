@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 _SIGNED_BY = click.option(
-    "--signed-by",
-    metavar="KEY",
-    type=FILE,
-    multiple=True,
-    help="Refuse what none of these public keys has signed.",
+    "--signed-by", metavar="KEY", type=FILE, multiple=True, help="Refuse what none of these public keys has signed."
 )
 _CODE = (
     click.option(

@@ -6,12 +6,13 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from intarsia.cli.console import Stopped, began, print_json, print_remark, print_table, progress_line
+from intarsia.cli.console import Stopped, began, print_answer, print_remark, print_table, progress_line
 from intarsia.cli.machine import MachineCommand
 from intarsia.cli.options import FILE, json_option, setting_options, verbose_option, with_options
 from intarsia.errors import IntarsiaError
@@ -81,20 +82,15 @@ def tune(
         _tell_damaged(exported.damaged)
     if is_listed:
         report["records"] = _listed(records)
-    if as_json:
-        print_json(report)
-    else:
-        _print(report, destination)
+    print_answer(report, partial(_print, destination=destination), as_json=as_json)
     if failures:
         raise failures[0]
 
 
 def _cleared(records: Store, models: Sequence[Path], *, asks: bool) -> int:
-    what = (
-        f"the records made for {', '.join(map(str, models))}"
-        if models
-        else f"all of {counted(records.count(), 'record')}"
-    )
+    what = f"all of {counted(records.count(), 'record')}"
+    if models:
+        what = f"the records made for {', '.join(map(str, models))}"
     if asks and sys.stdin.isatty():
         click.confirm(f"remove {what} from {records.path}?", abort=True, err=True)
     # Records from a file know a model by its name alone.
@@ -127,16 +123,8 @@ def _row(found: Mapping[str, Any] | IntarsiaError) -> Json:
     if isinstance(found, IntarsiaError):
         return {"error": str(found)}
     search = found["search"]
-    return {
-        "measured": search["measured"],
-        "cached": search["cached"],
-        "finished": search["finished"],
-        "seconds": search["seconds"],
-        "best_single": found["best_single"],
-        "chosen": found["chosen"],
-        "latency_ms": found["latency_ms"],
-        "reason": found["reason"],
-    }
+    of_search = {name: search[name] for name in ("measured", "cached", "finished", "seconds")}
+    return of_search | {name: found[name] for name in ("best_single", "chosen", "latency_ms", "reason")}
 
 
 def _tell_damaged(count: int) -> None:
@@ -170,7 +158,7 @@ def _listed(records: Store) -> list[Json]:
     ]
 
 
-def _print(report: Json, destination: Path | None) -> None:
+def _print(report: Mapping[str, Any], destination: Path | None) -> None:
     if "removed" in report:
         click.echo(f"removed {counted(report['removed'], 'record')} from {report['store']}")
     if "added" in report:

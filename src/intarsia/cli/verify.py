@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from intarsia.cli.console import echo, print_json, print_table, print_text, progress_line
+from intarsia.cli.console import echo, print_answer, print_table, print_text, progress_line
 from intarsia.cli.feeds import read_feeds
 from intarsia.cli.options import ARRAY, FILE, SEED, json_option, store_option, verbose_option
 from intarsia.cli.trust import is_signed, trust_options
@@ -79,10 +80,7 @@ def verify(
             _fall_back(opened, timing.single, output, store, progress)
     written = str(output) if is_slower and output is not None else None
     report = _report(opened, checks) | {"timing": None if timing is None else asdict(timing), "written": written}
-    if as_json:
-        print_json(report)
-    else:
-        _print(report, timing)
+    print_answer(report, partial(_print, timing=timing), as_json=as_json)
     context.exit(MismatchError.exit_code if not is_right else SLOWER if is_slower and written is None else 0)
 
 
@@ -131,7 +129,8 @@ def _report(opened: Artifact, checks: Sequence[Check]) -> dict[str, Any]:
 
 def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
     engines = ", ".join(f"{name} {version}" for name, version in report["engines"].items())
-    print_text(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds{_signed(report)}; {engines}")
+    signed = "" if report["signed_by"] is None else f", signed by the key {report['signed_by']}"
+    print_text(f"{report['artifact']}: {report['bytes'] / 1e6:.1f} MB, its checksum holds{signed}; {engines}")
     for change in report["changed_engines"]:
         print_text(f"rebuilt in memory, since {change}")
     for remark in report["remarks"]:
@@ -157,10 +156,6 @@ def _print(report: Mapping[str, Any], timing: Timing | None) -> None:
             click.echo("that engine alone is better here; -o OUT writes a plan with it")
 
 
-def _signed(report: Mapping[str, Any]) -> str:
-    return "" if report["signed_by"] is None else f", signed by the key {report['signed_by']}"
-
-
 def _told(timing: Timing) -> str:
     then = "" if timing.then_ms is None else f"; it took {ms(timing.then_ms)} when it was compiled"
     here = f"{ms(timing.ms.median)} ms a call here ({ms(timing.ms.low)} to {ms(timing.ms.high)}){then}"
@@ -178,5 +173,7 @@ def _told(timing: Timing) -> str:
         case "void":
             told = f"the machine is too noisy now to compare it with {timing.single} alone ({spread} times as fast)"
         case _:
-            told = f"no difference shown to {timing.single} alone ({spread} times as fast)"
+            from intarsia.cost.timing.verdict import unshown
+
+            told = f"no difference shown to {timing.single} alone ({unshown(gain, None)})"
     return f"{here}\n{told}"

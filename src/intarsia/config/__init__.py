@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from intarsia.config.compilation import CompilationConfig
 from intarsia.config.deployment import Deployment, Link
-from intarsia.config.executor import EXECUTORS, Executor
+from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
 from intarsia.config.metadata import from_metadata, one_config, to_metadata
-from intarsia.config.runtime import RUNTIMES, Runtime
 from intarsia.config.serving import NestedEngine, engines
 from intarsia.config.settings import Pipeline, RunSettings, SearchSettings, Spin
 

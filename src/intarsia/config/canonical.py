@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from intarsia.config.base_targets import faults_of_bases
-from intarsia.config.combinations import faults_of_combination
+from intarsia.config.combinations import faults_of_bases, faults_of_combination
 from intarsia.config.device_table import DeviceTable, stated_default, with_labels
 from intarsia.config.elements import Element, Member, member
 from intarsia.errors import SpecError
@@ -104,7 +103,8 @@ def _canonical(options: Options) -> tuple[Options, Sequence[Fault]]:
     if found.faults:
         return options, found.faults
     elements = found.elements
-    if host is not None and any(stated.is_fallback for stated in found.hosts) and host not in _members(elements):
+    members = [member(element)[0] for element in elements]
+    if host is not None and any(stated.is_fallback for stated in found.hosts) and host not in members:
         elements = [*elements, host]
     places = DeviceTable.of(elements)
     places, labels = with_labels(places, options.get("devices", {}), found.faults)
@@ -156,15 +156,8 @@ def _note_twins(found: _Spliced) -> None:
             found.faults.append(("targets", f"{what}; leave out the index and label the devices in 'devices'"))
 
 
-def _members(elements: Iterable[Element]) -> list[Member]:
-    return [member(element)[0] for element in elements]
-
-
 def _default(
-    stated: VirtualDevice | str | None,
-    places: DeviceTable,
-    labels: Mapping[str, VirtualDevice],
-    faults: list[Fault],
+    stated: VirtualDevice | str | None, places: DeviceTable, labels: Mapping[str, VirtualDevice], faults: list[Fault]
 ) -> VirtualDevice | None:
     try:
         return stated_default(stated, places, labels)

@@ -6,23 +6,65 @@ Canonicalised and validated once, at its one door `CompilationConfig.of`; later 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import cast
+from typing import ClassVar, cast
 
 from intarsia.config.canonical import check, complete, default_host
 from intarsia.config.combinations import default_executor, default_runtime
 from intarsia.config.device_table import DeviceTable
-from intarsia.config.driver_spec import elsewhere
+from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime, elsewhere
 from intarsia.config.elements import CONFIG, ELEMENTS, NestedConfig, member
-from intarsia.config.executor import EXECUTORS, Executor
-from intarsia.config.executor import LEVEL as EXECUTOR_LEVEL
 from intarsia.config.forms import read_any
-from intarsia.config.option_types import DefaultDeviceOf, LibraryOf
-from intarsia.config.runtime import LEVEL as RUNTIME_LEVEL
-from intarsia.config.runtime import RUNTIMES, Runtime
 from intarsia.spec import Kind, Level, ListOf, MapOf, Option, Order, SpecOf, schema
+from intarsia.spec.problems import Where, nearest, shown_name
+from intarsia.spec.syntax import Piece, leaf, print_leaf
+from intarsia.spec.types import OptionType, Reader, Value, Word
 from intarsia.target import KINDS, LEVELS, TAGS, Target, VirtualDevice, VirtualDeviceOf
 from intarsia.target.target import LEVEL as TARGET_LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultDeviceOf(OptionType):
+    """A label, or a device in any form. Text stays text until the labels of the configuration are known."""
+
+    label: ClassVar[str] = "label or device"
+
+    def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
+        """The text written here."""
+        return leaf(piece)
+
+    def from_data(self, data: object, where: Where, reader: Reader) -> Value:
+        """The text or device given here, or ``None`` after noting why there is none."""
+        return str(data) if isinstance(data, str) else VirtualDeviceOf().from_data(data, where, reader)
+
+    def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
+        """What `from_text` reads as this text or device; ``inside`` a list or map, commas need quotes."""
+        return print_leaf(value.text(tags=tags) if isinstance(value, VirtualDevice) else value)
+
+    def data(self, value: Value) -> Value:
+        """Pure JSON that `from_data` reads as this text or device."""
+        return value.export() if isinstance(value, VirtualDevice) else value
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryOf(Word):
+    """The name of an engine kind, in any spelling."""
+
+    label: ClassVar[str] = "engine"
+
+    def checked(self, word: str, where: Where, reader: Reader) -> str | None:
+        """The name of the kind, or ``None`` after noting why there is none."""
+        alias = TARGET_LEVEL.aliases.get(word)
+        form = alias.form if alias is not None and isinstance(alias.form, dict) else {"kind": word}
+        kind = TARGET_LEVEL.kind(form["kind"])
+        if kind is not None and KINDS[kind.name].level == "engine":
+            return kind.name
+        engines = [other.name for other in KINDS.values() if other.level == "engine"]
+        hint = nearest(word, engines, f"known are {', '.join(engines)}")
+        reader.problems.add(where, f"no library or engine is called {shown_name(word)}{hint}")
+        return None
+
 
 _KIND = Kind(
     name=CONFIG,
@@ -77,7 +119,7 @@ class CompilationConfig(NestedConfig):
     __slots__ = ()
 
     def __init__(self, form: object = None) -> None:
-        spec = read_any(LEVEL, _or_current(form))
+        spec = read_any(LEVEL, (Target.current() or "llvm") if form is None else form)
         self._fix(spec.kind, spec.options, spec.tags)
 
     @classmethod
@@ -197,10 +239,6 @@ class CompilationConfig(NestedConfig):
         return DeviceTable.of(self.options["targets"])
 
 
-def _or_current(form: object) -> object:
-    return (Target.current() or "llvm") if form is None else form
-
-
 LEVEL = Level(
     name=CONFIG,
     type=CompilationConfig,
@@ -208,7 +246,7 @@ LEVEL = Level(
     tags=TAGS,
     default_kind=CONFIG,
     elsewhere=elsewhere({CONFIG: _KIND}, {"a target": KINDS, "the executor": EXECUTORS, "the runtime": RUNTIMES}),
-    inner={"target": TARGET_LEVEL, "executor": EXECUTOR_LEVEL, "runtime": RUNTIME_LEVEL},
+    inner={"target": TARGET_LEVEL, "executor": Executor.level, "runtime": Runtime.level},
 )
 """The level of the spec language whose values are configurations."""
 

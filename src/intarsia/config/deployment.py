@@ -105,11 +105,7 @@ class Deployment(Spec[Kind]):
 
     @classmethod
     def of(cls, form: object) -> Deployment:
-        """The deployment of any form.
-
-        Raises:
-            SpecError: With every problem, its place, and what to write.
-        """
+        """The deployment of any form; a `SpecError` has every problem, its place, and what to write."""
         return form if isinstance(form, Deployment) else cls(form)
 
     @property

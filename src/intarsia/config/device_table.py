@@ -58,11 +58,7 @@ class DeviceTable:
         return tuple(dict.fromkeys(spec.device_type for spec in self.targets))
 
     def target_for(self, device_type: str) -> Target | None:
-        """The least specialised target of this device type; ``None`` where there are engines only.
-
-        Raises:
-            SpecError: Nothing here runs on that device type.
-        """
+        """The least specialised target of this device type, ``None`` of engines only; a `SpecError` if it has none."""
         if device_type not in self.types:
             what = f"no target is specified for device type {device_type}"
             raise SpecError(f"{what}; the targets run on {', '.join(self.types)}")
@@ -78,7 +74,8 @@ class DeviceTable:
         if device.device is None:
             return device
         target = self.target_for(device.device) if device.target is None else self._match(device.target)
-        index = self._first_index(target) if device.index is None else device.index
+        first = next((index for spec, found in self.rows if spec == target for index in found), 0)
+        index = first if device.index is None else device.index
         return VirtualDevice(device=device.device, index=index, target=target, memory_scope=device.memory_scope)
 
     def reduced(self, device: VirtualDevice) -> VirtualDevice:
@@ -88,11 +85,7 @@ class DeviceTable:
         return VirtualDevice(device=device.device, index=device.index, memory_scope=device.memory_scope)
 
     def named(self, form: object, labels: Mapping[str, VirtualDevice]) -> VirtualDevice:
-        """The device of a label or any other form, with target and index filled in.
-
-        Raises:
-            SpecError: There is no such label, or no target for such a device.
-        """
+        """The device of a label or any other form, index and target filled in; a `SpecError` where there is none."""
         if not isinstance(form, str):
             return self.resolved(VirtualDevice.of(form))
         if form in labels:
@@ -105,11 +98,7 @@ class DeviceTable:
         return self.resolved(device)
 
     def default(self) -> VirtualDevice:
-        """The default device where none is stated: of the one device type, or of the CPU.
-
-        Raises:
-            SpecError: There are several device types and the CPU is none of them.
-        """
+        """The default device where none is stated: of the one device type, or of the CPU; else a `SpecError`."""
         types = self.types
         if len(types) > 1 and "cpu" not in types:
             what = f"the targets run on {', '.join(types)} and none on a cpu, so there is no default device"
@@ -121,9 +110,6 @@ class DeviceTable:
         assert device.index is not None
         rows = ((spec, {*found, device.index} if spec == device.target else found) for spec, found in self.rows)
         return DeviceTable(tuple((spec, tuple(sorted(found))) for spec, found in rows))
-
-    def _first_index(self, target: Target | None) -> int:
-        return next((index for spec, found in self.rows if spec == target for index in found), 0)
 
     def _match(self, form: Target) -> Target:
         """The target that this one is, or the only one of its kind that agrees with all it states."""

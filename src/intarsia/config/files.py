@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from intarsia.config.cli_overrides.schemas import kind_named
+from intarsia.config.cli_overrides.paths import kind_named
 from intarsia.errors import ConfigError, SpecError
 from intarsia.spec.data_files import SUFFIXES, read_data
 from intarsia.spec.problems import nearest, shown_name
@@ -55,11 +55,7 @@ def _named() -> Iterator[tuple[str, Path]]:
 
 
 def read_config(path: Path) -> Mapping[str, Any]:
-    """What a configuration file holds: a mapping, or anything that names targets.
-
-    Raises:
-        SpecError: It cannot be read, or is neither JSON nor YAML.
-    """
+    """What a configuration file holds, a mapping or anything that names targets; a `SpecError` if it cannot be read."""
     data = read_data(path)
     if isinstance(data, Mapping):
         return data

@@ -22,11 +22,7 @@ from intarsia.target.target import LEVEL as TARGET_LEVEL
 
 
 def read_any(level: Level, form: object) -> Spec[Any]:
-    """The spec that a configuration in any form is read as.
-
-    Raises:
-        SpecError: With every problem, its place, and the nearest legal spelling.
-    """
+    """The spec that a configuration in any form is read as; a `SpecError` has every problem and its place."""
     if isinstance(form, Path):
         form = file_form(form)
     reader = SpecReader(level)
@@ -39,11 +35,7 @@ def read_any(level: Level, form: object) -> Spec[Any]:
 
 
 def file_form(path: Path) -> Any:
-    """The form that a file of a spec holds: JSON or YAML, by its suffix, or text.
-
-    Raises:
-        SpecError: It cannot be read.
-    """
+    """The form that a file of a spec holds, JSON or YAML by its suffix, or text; a `SpecError` if it cannot be read."""
     return read_data(path, "target file")
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from intarsia.config.compilation import CompilationConfig
-from intarsia.config.consent import refuse_unstated
 from intarsia.errors import ConfigError, SpecError
 
 CONFIG_KEY = "intarsia.config"
 """The entry of a model's metadata that holds its configuration."""
+
+Executed = tuple[str, str]
+"""An option, and the path that it has loaded or run, as `Spec.executed` tells."""
 
 
 def to_metadata(config: CompilationConfig) -> dict[str, str]:
@@ -18,11 +20,7 @@ def to_metadata(config: CompilationConfig) -> dict[str, str]:
 
 
 def from_metadata(metadata: Mapping[str, str]) -> CompilationConfig | None:
-    """The configuration that a model carries, or ``None``.
-
-    Raises:
-        SpecError: The entry does not describe a configuration.
-    """
+    """The configuration that a model carries, or ``None``; a `SpecError` where the entry describes none."""
     text = metadata.get(CONFIG_KEY)
     if text is None:
         return None
@@ -35,10 +33,6 @@ def from_metadata(metadata: Mapping[str, str]) -> CompilationConfig | None:
 
 def one_config(argument: object, metadata: Mapping[str, str]) -> CompilationConfig:
     """The configuration to compile with: the argument's, else the one that the model carries, else this machine.
-
-    Args:
-        argument: Any form of a configuration; ``None`` where the caller states none.
-        metadata: Of the model.
 
     Raises:
         SpecError: One of them is at fault.
@@ -53,3 +47,14 @@ def one_config(argument: object, metadata: Mapping[str, str]) -> CompilationConf
         what = f"the model carries the configuration {str(carried)!r} and the argument says {str(stated)!r}"
         raise ConfigError(f"{what}; leave the argument out, or remove {CONFIG_KEY!r} from the model's metadata")
     return stated
+
+
+def refuse_unstated(named: Iterable[Executed], stated: Iterable[Executed], who: str) -> None:
+    """Raise a `ConfigError` for code that a file (``who``) names and the user does not, with how to allow it."""
+    known = {path for _, path in stated}
+    for option, path in named:
+        if path not in known:
+            raise ConfigError(
+                f"{who} names {path!r} (-{option}), and compiling would run it; if you trust that file, name it "
+                f"yourself: --target 'ENGINE -{option}={path}'"
+            )

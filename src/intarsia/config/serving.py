@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from intarsia.config.base_targets import base_of, is_partial
+from intarsia.config.combinations import base_of, is_partial
 from intarsia.config.compilation import CompilationConfig
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.target import KINDS, Target
@@ -40,8 +40,6 @@ def engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: bo
     device it generates code for, where there is anything to say about that device.
 
     Args:
-        config: The configuration.
-        usable: Names of engines.
         stand_ins: Whether a device target that none of these serves stays, to plan for a machine that is not here.
 
     Raises:
@@ -64,6 +62,8 @@ def _engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: b
     for member in config.targets:
         if isinstance(member, CompilationConfig):
             found.setdefault(NestedEngine(config=member, engines=_engines(member, usable, stand_ins=stand_ins)))
+        elif member.kind.has_own_engine:
+            found.setdefault(member)
         elif member.kind.is_external:
             found.setdefault(_based(member, base_of(member, config.targets, config.host)))
         else:

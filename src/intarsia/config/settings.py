@@ -26,7 +26,6 @@ class Pipeline:
 
     Attributes:
         stages: How many consecutive steps of the plan each stage runs.
-        threads: Threads of each stage.
         lanes: Copies of the row of stages, with engines of their own; a request goes through one of them.
         depth: Requests in flight at one time.
     """
@@ -59,13 +58,13 @@ class RunSettings:
 
     Attributes:
         threads: Threads that compute at one time, over all engines together.
-        spin: What idle threads may do.
         embed: Whether the engine that can do so holds the other engines' partitions inside its own session, instead of
             each partition being called in turn.
         parallel: Whether partitions that do not depend on each other run at one time, each on its share of the threads.
         pipeline: How a stream of requests is driven; ``None`` for one request after the other, each on all threads.
             A single call is not concerned.
         max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
+        ahead_of_time: Whether all partitions are one program of C, which the artifact of the first one holds.
         verified: Whether answers further off than that are refused. A plan of which nothing could be shown to be right
             ships without.
     """
@@ -77,6 +76,7 @@ class RunSettings:
     pipeline: Pipeline | None = None
     max_error: float | None = None
     verified: bool = True
+    ahead_of_time: bool = False
 
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
@@ -85,6 +85,8 @@ class RunSettings:
             del facts["max_error"]
         if self.verified:  # what is not verified never answers for what is
             del facts["verified"]
+        if not self.ahead_of_time:
+            del facts["ahead_of_time"]
         return facts
 
 

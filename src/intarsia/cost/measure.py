@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -17,31 +16,19 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import RunSettings
 from intarsia.cost.keys import measurement_key, nodes_key, stages_key
 from intarsia.cost.records.recall import Entry, computed, recalled
-from intarsia.cost.records.record import Failure, Key, Measurement, Outcome, from_json, to_json
+from intarsia.cost.records.record import Failure, Key, Measurement, Outcome
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.evaluate import Answers, answers, failure_of
 from intarsia.cost.reference.stage_check import StageCheck, check_stages
 from intarsia.cost.thresholds import DURATIONS, PAIRED, PATIENCE
 from intarsia.cost.timing.sampling import Effort
 from intarsia.cost.timing.timetable import Timetable
+from intarsia.cost.worker import protocol
 from intarsia.cost.worker.client import ask_twice
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.lock import machine_lock
 from intarsia.cost.worker.pool import WorkerPool
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.cost.worker.protocol import (
-    Failed,
-    Inspect,
-    Measure,
-    Measured,
-    NodeTimes,
-    Timed,
-    Wait,
-    Waited,
-    Workload,
-    Write,
-    Written,
-)
 from intarsia.cost.worker.repro import Origin, write_repro
 from intarsia.graph import Graph, extract
 from intarsia.graph.fingerprint import fingerprint_of
@@ -58,7 +45,7 @@ class _Question:
     """What is to be timed: see `Measure`."""
 
     partitions: Sequence[Partition]
-    timed: Timed
+    timed: protocol.Timed
     settings: RunSettings
     effort: Effort
     place: int | None = None
@@ -72,7 +59,7 @@ class _CutOffError(Exception):
         self.refusal = refusal
 
 
-class Measurer:
+class Measurer(AbstractContextManager["Measurer"]):
     """Costs of partitions of one graph on this machine.
 
     Attributes:
@@ -116,9 +103,9 @@ class Measurer:
     def wait_for_start(self) -> None:
         """Wait until all processes that were started can be asked, and learn how long such a process takes."""
         for worker in self._workers:
-            answer = worker.ask(Wait(), self.timeout_s)
-            if isinstance(answer, Waited) and answer.started_s:
-                self.time.process_took(answer.started_s)
+            answer = worker.ask(protocol.Wait(), self.timeout_s)
+            if isinstance(answer, protocol.Waited) and answer.started_s:
+                self.time.process_s = answer.started_s
 
     def turn(self) -> AbstractContextManager[None]:
         """Hold the machine for work that is not timed, if anything was measured; else nothing is waited for."""
@@ -135,11 +122,7 @@ class Measurer:
         after: Partition | None = None,
         effort: Effort | None = None,
     ) -> Outcome:
-        """What the partition costs, run right behind ``after`` if that is stated.
-
-        Returns:
-            A `Measurement` of this partition alone, or a `Failure`; from the store if it is there.
-        """
+        """What a partition alone costs, run right behind ``after`` if that is stated; from the store if it is there."""
         partitions = (partition,) if after is None else (after, partition)
         return self._cost(_Question(partitions, "last", settings, effort or Effort()))
 
@@ -147,15 +130,11 @@ class Measurer:
         """What a whole plan costs, as `cost` does for a partition."""
         return self._cost(_Question(partitions, "all", settings, effort))
 
-    def cost_of_main(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
-        """What an embedding plan costs beside its embedded partitions, which answer what was recorded."""
-        return self._cost(_Question(partitions, "main", settings, effort))
-
-    def cost_of_partition(
-        self, partitions: Sequence[Partition], place: int, settings: RunSettings, effort: Effort
+    def cost_of_embedded(
+        self, partitions: Sequence[Partition], place: int | None, settings: RunSettings, effort: Effort
     ) -> Outcome:
-        """What the embedded partition at ``place`` costs, while the others answer what was recorded."""
-        return self._cost(_Question(partitions, "partition", settings, effort, place))
+        """What one embedded partition costs, or what embeds them without a place; the others answer as recorded."""
+        return self._cost(_Question(partitions, "main" if place is None else "partition", settings, effort, place))
 
     def cost_of_stream(
         self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort, trial: int = 0
@@ -182,18 +161,19 @@ class Measurer:
     def write(self, partitions: Sequence[Partition], settings: RunSettings, path: Path) -> float | Failure:
         """Have the worker that measured with these settings write the artifact of a plan.
 
-        Returns:
-            The seconds that its engines took to compile it, whenever that was; or why it could not be written.
+        The seconds are those that its engines took to compile it, whenever that was.
         """
-        request = Write(workload=Workload.of(partitions, settings), path=str(path))
+        request = protocol.Write(workload=protocol.Workload.of(partitions, settings), path=str(path))
         answer = ask_twice(self._workers[settings], request, 4 * self.timeout_s)
-        return answer.compile_s if isinstance(answer, Written) else self.noted(partitions, failure_of(answer, "write"))
+        if isinstance(answer, protocol.Written):
+            return answer.compile_s
+        return self.noted(partitions, failure_of(answer, "write"))
 
     def answers(
         self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]
     ) -> Sequence[Answers] | Failure:
         """What a plan answers to each set of inputs, its outputs in order; or why it does not."""
-        workload = Workload.of(partitions, settings)
+        workload = protocol.Workload.of(partitions, settings)
         found = answers(self._workers[settings], workload, inputs, self.folder, self.timeout_s)
         return self.noted(partitions, found) if isinstance(found, Failure) else found
 
@@ -215,13 +195,11 @@ class Measurer:
     def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
         """Whether each rounding stage of the graph rounds rightly in a plan of it."""
         key = stages_key(self.graph, partitions, settings)
-        entry: Entry[StageCheck] = Entry(
-            kind="stages", key=key, read=TypeAdapter(StageCheck).validate_python, write=asdict
-        )
+        entry: Entry[StageCheck] = Entry(kind="stages", key=key, read=TypeAdapter(StageCheck).validate_python)
 
         def checked() -> StageCheck:
             self._watch(Progress(stage="stages", note=f"each rounding stage on {partitions[0].target}"))
-            workload = Workload.of(partitions, settings)
+            workload = protocol.Workload.of(partitions, settings)
             found = check_stages(self._workers[settings], self.graph, workload, self.folder, self.timeout_s)
             if found.cause is not None and found.cause.is_transient:
                 self.noted(partitions, Failure(stage="stages", reason=str(found.skipped), cause=found.cause))
@@ -245,15 +223,12 @@ class Measurer:
         """End the workers."""
         self._workers.close()
 
-    def __enter__(self) -> Measurer:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _cost(self, question: _Question) -> Outcome:
         key = measurement_key(self.graph, question.partitions, question.timed, question.settings, question.place)
-        entry: Entry[Outcome] = Entry(kind="partition", key=key, read=from_json, write=to_json)
+        entry: Entry[Outcome] = Entry(kind="partition", key=key)
         known = self._known.get(key.digest) or recalled(self, entry)
         if known is None and self._is_stopped:
             return Failure(stage=INTERRUPTED, reason="not measured before the interruption", cause=Cause.NOT_ASKED)
@@ -282,16 +257,12 @@ class Measurer:
         return len(partition.nodes) / max(1, len(self.graph.nodes))
 
     def _measured(self, key: Key, question: _Question) -> Outcome:
-        """Measure. What the machine did, or the end of the time cut off, is no failure of its engine.
-
-        Raises:
-            _CutOffError: There was less time than an answer may take, and it did not come.
-        """
+        """Measure. What the machine did is no failure of the engine; what the time cut off raises `_CutOffError`."""
         effort, partitions = question.effort, question.partitions
         start = self.time.deadline.spent
         given_s = [self._patience_s(question)]
 
-        def again_s(failed: Failed) -> float:
+        def again_s(failed: protocol.Failed) -> float:
             """Seconds for a second try; none for what was cut off, or where there is no time for it."""
             if failed.stage == "timeout" and given_s[-1] < self.timeout_s:
                 return 0.0
@@ -319,9 +290,9 @@ class Measurer:
             return self.timeout_s
         return max(self._expected_s(question), min(self.timeout_s, self.time.left))
 
-    def _asked(self, question: _Question, timeout_s: float, again_s: Callable[[Failed], float]) -> Outcome:
-        workload = Workload.of(question.partitions, question.settings)
-        request = Measure(
+    def _asked(self, question: _Question, timeout_s: float, again_s: Callable[[protocol.Failed], float]) -> Outcome:
+        workload = protocol.Workload.of(question.partitions, question.settings)
+        request = protocol.Measure(
             workload=workload,
             timed=question.timed,
             partition=question.place,
@@ -330,15 +301,12 @@ class Measurer:
             hopeless_ms=question.effort.hopeless_ms,
         )
         answer = ask_twice(self._workers[question.settings], request, timeout_s, again_s)
-        match answer:
-            case Measured():
-                return Measurement(**answer.model_dump(exclude={"verb"}))
-            case Failed():
-                return replace(failure_of(answer, "measure"), repro=self._repro(workload, answer))
-            case _:
-                return failure_of(answer, "measure")
+        if isinstance(answer, protocol.Measured):
+            return Measurement(**answer.model_dump(exclude={"verb"}))
+        repro = self._repro(workload, answer) if isinstance(answer, protocol.Failed) else None
+        return replace(failure_of(answer, "measure"), repro=repro)
 
-    def _repro(self, workload: Workload, failed: Failed) -> str | None:
+    def _repro(self, workload: protocol.Workload, failed: protocol.Failed) -> str | None:
         """A script that shows a failure again; none of one that the machine is to blame for, or without a place."""
         if failed.cause not in (Cause.ENGINE, Cause.CRASH, Cause.NO_ANSWER):
             return None
@@ -351,12 +319,12 @@ class Measurer:
 
     def _inspect(self, partition: Partition, settings: RunSettings, ids: Sequence[str]) -> Mapping[str, Any] | None:
         """What is kept of what an engine tells; ``None`` if it did not come to telling, by no fault of its own."""
-        request = Inspect(workload=Workload.of((partition,), settings), runs=PAIRED.profile_runs)
+        request = protocol.Inspect(workload=protocol.Workload.of((partition,), settings), runs=PAIRED.profile_runs)
         answer = ask_twice(self._workers[settings], request, self.timeout_s)
-        if isinstance(answer, Failed) and not answer.cause.is_lasting:
+        if isinstance(answer, protocol.Failed) and not answer.cause.is_lasting:
             self.noted((partition,), failure_of(answer, "inspect"))
             return None
-        told = answer.ms if isinstance(answer, NodeTimes) else {}
+        told = answer.ms if isinstance(answer, protocol.NodeTimes) else {}
         return {"ms": [told.get(id_, 0.0) for id_ in ids]} if told else {"ms": [], "cause": Cause.ENGINE.value}
 
 

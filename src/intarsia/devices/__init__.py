@@ -6,12 +6,17 @@ It comes before partitioning, which respects it. Pure graph algebra: no engine a
 from __future__ import annotations
 
 from intarsia.devices.constraint import Constraint, Subject
-from intarsia.devices.constraint_file import dump_constraints, parse_constraints, read_constraints
-from intarsia.devices.labels import complete, resolve
-from intarsia.devices.metadata import MODEL_KEY, NODE_KEY, model_constraints
-from intarsia.devices.plan import Copy, DevicePlan
+from intarsia.devices.constraint_file import (
+    MODEL_KEY,
+    NODE_KEY,
+    dump_constraints,
+    model_constraints,
+    parse_constraints,
+    read_constraints,
+)
+from intarsia.devices.plan import Copy, DevicePlan, refusals, serves
 from intarsia.devices.planner import plan_devices
-from intarsia.devices.serving import refusals, serves
+from intarsia.devices.resolved_constraints import complete, resolve
 
 __all__ = [
     "MODEL_KEY",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -23,6 +23,9 @@ from intarsia.spec.problems import nearest, shown
 from intarsia.spec.yaml_text import compose, data_of
 from intarsia.target import VirtualDevice
 
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+
 _SECTIONS = {"nodes": Subject.NODE, "values": Subject.VALUE, "inputs": Subject.INPUTS, "outputs": Subject.OUTPUTS}
 _FLAGS = ("constrain_body", "constrain_result")
 _BREAKS = frozenset("\x85\u2028\u2029")
@@ -32,13 +35,14 @@ _MOST_SAID = 50
 _ALL = frozenset({Subject.INPUTS, Subject.OUTPUTS})
 """Subjects of which a section may mean all: it is one device, or has an entry with an empty name."""
 
+MODEL_KEY = "intarsia.devices"
+"""Metadata key of a model; the value is the text of a file of constraints."""
+NODE_KEY = "intarsia.device"
+"""Metadata key of a node; the value is a label or a device. A function gives its own to its nodes."""
+
 
 def read_constraints(path: str | Path) -> tuple[Constraint, ...]:
-    """The constraints of a file.
-
-    Raises:
-        ConfigError: It cannot be read, or says what such a file cannot say: with every problem and its line.
-    """
+    """The constraints of a file; a `ConfigError` has every problem and its line, or says why it cannot be read."""
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
@@ -47,15 +51,7 @@ def read_constraints(path: str | Path) -> tuple[Constraint, ...]:
 
 
 def parse_constraints(text: str, source: str) -> tuple[Constraint, ...]:
-    """The constraints of a file's text; an empty one has none.
-
-    Args:
-        text: The contents.
-        source: What messages call it, such as its path.
-
-    Raises:
-        ConfigError: As `read_constraints`.
-    """
+    """The constraints of a file's text, which messages call ``source``; an empty one has none."""
     reader = _Reader(source)
     constraints = tuple(reader.constraints(text))
     if reader.problems:
@@ -175,3 +171,14 @@ def _device(parts: Any, flags: dict[str, bool]) -> str | VirtualDevice:
     if parts.keys() == {"device"} and isinstance(parts["device"], str):
         return str(parts["device"])  # it may be a label
     return VirtualDevice.of(parts)
+
+
+def model_constraints(graph: Graph) -> tuple[Constraint, ...]:
+    """The constraints that a model carries; a `ConfigError` if its metadata says what a file of them cannot say."""
+    own = (
+        Constraint.node(node.id, node.metadata[NODE_KEY].strip(), source=f"the metadata of node {node.id!r}")
+        for node in graph.nodes
+        if NODE_KEY in node.metadata
+    )
+    text = graph.metadata.get(MODEL_KEY)
+    return (*own, *(() if text is None else parse_constraints(text, f"the model's metadata {MODEL_KEY!r}")))

@@ -17,13 +17,7 @@ SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A constraint that reached a place.
-
-    Attributes:
-        place: Its number.
-        device: What the constraint says, its label resolved.
-        constraint: Who said it.
-    """
+    """A constraint that reached a place; ``device`` is what it says, its label resolved."""
 
     place: int
     device: VirtualDevice
@@ -32,13 +26,9 @@ class Pin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two places that cannot share a device; or, with a pin, a place that cannot be on its device.
+    """Two places that cannot share a device, and why they should; or, with a pin, a place that cannot be on its device.
 
-    Attributes:
-        first: One place.
-        second: The other; the same if it is a pin that failed.
-        why: Why they have to share a device.
-        pin: The pin that failed.
+    Of a pin that failed, both places are the same.
     """
 
     first: int
@@ -51,10 +41,7 @@ class Conflict:
 class ConflictPath:
     """Two pins that no device satisfies, and a shortest path from one to the other.
 
-    Attributes:
-        first: One pin.
-        second: The other.
-        path: Steps: why two places share a device, and the next place. Empty where both pin one place.
+    ``path`` has steps: why two places share a device, and the next place. It is empty where both pin one place.
     """
 
     first: Pin
@@ -93,10 +80,7 @@ class DeviceUnification:
     def unite(self, first: int, second: int, why: str) -> bool:
         """Put two places on one device; ``False``, and nothing changes, if they are known to be on two.
 
-        Args:
-            first: One place.
-            second: The other.
-            why: Why they share a device, as messages write it between the two.
+        Messages write ``why`` between the two.
         """
         keep, gone = self._sets.find(first), self._sets.find(second)
         if keep == gone:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from intarsia.devices.constraint import Constraint
-from intarsia.target import VirtualDevice
+from intarsia.target import Target, VirtualDevice
+
+if TYPE_CHECKING:
+    from intarsia.config import NestedEngine
 
 SHARED = frozenset({"cpu"})
 """Device types all of whose devices read the same memory."""
@@ -42,9 +46,6 @@ class DevicePlan:
     """Where everything is; no part of any device is free, but for the memory scope.
 
     Attributes:
-        nodes: Device of each node, by id.
-        inputs: Where the caller feeds each input of the graph.
-        outputs: Where the caller gets each output of the graph.
         copies: In the order in which the values are computed.
         reasons: Why each node is where it is: the constraint that reached it, or that none did.
     """
@@ -84,3 +85,29 @@ class DevicePlan:
             "outputs": {name: str(device) for name, device in self.outputs.items()},
             "copies": [copy.export() for copy in self.copies],
         }
+
+
+def serves(engine: Target | NestedEngine, device: VirtualDevice) -> bool:
+    """Whether an engine generates for the device: its target is the device's own or refines it.
+
+    A device that leaves its target free is served by all engines of its device type; a nested configuration serves
+    what any of its engines does.
+    """
+    if not isinstance(engine, Target):
+        return any(serves(inner, device) for inner in engine.engines)
+    own = device.target
+    if own is None:
+        return engine.device_type == device.device
+    # How many threads it may use tells no device apart, and a base that follows from the configuration no engine.
+    bare, wanted = (target.with_options({"threads": None}) for target in (engine, own))
+    return bare.refines(wanted) or wanted == (bare if wanted.base else bare.with_options({"base": None}))
+
+
+def refusals(plan: DevicePlan, engine: Target | NestedEngine) -> Mapping[str, str]:
+    """The nodes that are planned on devices which the engine does not serve, each with the reason."""
+    reasons = {
+        device: f"the device plan puts it on {str(device)!r}, which this target does not serve"
+        for device in plan.devices
+        if not serves(engine, device)
+    }
+    return MappingProxyType({id_: reasons[device] for id_, device in plan.nodes.items() if device in reasons})

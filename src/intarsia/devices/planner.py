@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 
 from intarsia.devices.constraint import Constraint
 from intarsia.devices.device_unification import Conflict, DeviceUnification, conflict_text
-from intarsia.devices.labels import complete
-from intarsia.devices.places import Places
 from intarsia.devices.plan import Copy, DevicePlan
-from intarsia.devices.resolved_constraints import Coupling, ResolvedConstraints, resolve_constraints
+from intarsia.devices.resolved_constraints import Coupling, Places, ResolvedConstraints, complete, resolve_constraints
 from intarsia.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -50,7 +48,6 @@ def plan_devices(
     constraint reaches is on the default device. The results are where they are computed, unless constrained.
 
     Args:
-        graph: The graph.
         config: The machine: its labels, its targets, and its default device.
         constraints: From all sources. Their order only decides who is named in messages.
         together: Sets of node ids that are on one device, such as quantised groups.

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 from intarsia.devices.constraint import Constraint, Subject
 from intarsia.devices.device_unification import Pin
-from intarsia.devices.labels import complete, resolve
-from intarsia.errors import ConfigError
+from intarsia.errors import ConfigError, SpecError
 from intarsia.spec.problems import nearest
 from intarsia.target import VirtualDevice
 
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
-    from intarsia.devices.places import Places
-    from intarsia.graph import Value
+    from intarsia.graph import Graph, Value
 
 
 class Coupling(Enum):
@@ -126,3 +124,75 @@ def _subjects(places: Places, constraint: Constraint) -> Iterator[tuple[int, tup
             for each in [name] if name else known:
                 own = (graph.values[each],) if constraint.subject is Subject.INPUTS else ()
                 yield known[each], own
+
+
+def resolve(config: CompilationConfig, device: str | VirtualDevice) -> VirtualDevice:
+    """The device of a label, a text or a value. Parts that it leaves free stay free, so that it can be joined.
+
+    Raises:
+        ConfigError: The text is neither a label of the machine nor a device.
+    """
+    if not isinstance(device, str):
+        return device
+    labels = config.devices
+    if device in labels:
+        return labels[device]
+    try:
+        return VirtualDevice.of(device)
+    except SpecError as error:
+        hint = nearest(device, labels, f"labels are {', '.join(labels)}" if labels else "the machine has no labels")
+        raise ConfigError(f"{device!r} is neither a label of this machine nor a device{hint}\n{error}") from error
+
+
+def complete(config: CompilationConfig, device: VirtualDevice) -> VirtualDevice:
+    """The device with its free parts filled: from the default device, the labels and the targets. Idempotent.
+
+    Raises:
+        ConfigError: The machine has no such target, or none for a device of this type.
+    """
+    if device.device is None:
+        device = device.default(config.default_device)
+    if device.target is None or device.index is None:
+        # A labelled memory is taken only by those who ask for that memory.
+        known = (known for known in config.devices.values() if known.memory_scope in ("", device.memory_scope))
+        device = next(filter(None, map(device.join, known)), device)
+    try:
+        return config.canonical_device(device)
+    except SpecError as error:
+        raise ConfigError(f"this machine has no {str(device)!r}: {error}") from error
+
+
+class Places:
+    """Numbers the places: nodes by index, then inputs, then outputs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        first_input = len(graph.nodes)
+        first_output = first_input + len(graph.inputs)
+        self.nodes = {node.id: node.index for node in graph.nodes}
+        self.inputs = {name: first_input + number for number, name in enumerate(graph.inputs)}
+        self.outputs = {name: first_output + number for number, name in enumerate(graph.outputs)}
+        self.count = first_output + len(graph.outputs)
+
+    def values(self) -> Iterator[Value]:
+        """Every value but weights, which go along with whoever reads them: inputs, then by who computes them."""
+        names = (name for node in self.graph.nodes for name in node.outputs if name)
+        return (self.graph.values[name] for name in (*self.inputs, *names))
+
+    def producer(self, value: Value) -> int:
+        """Where a value comes from."""
+        return self.inputs[value.name] if value.producer is None else value.producer
+
+    def readers(self, value: Value) -> tuple[int, ...]:
+        """Where a value is read: by nodes, in order, then by the caller."""
+        return (*value.consumers, self.outputs[value.name]) if value.name in self.outputs else value.consumers
+
+    def name(self, place: int) -> str:
+        """How messages call a place."""
+        nodes, inputs = self.graph.nodes, self.graph.inputs
+        if place < len(nodes):
+            return f"node {nodes[place].id!r}"
+        place -= len(nodes)
+        if place < len(inputs):
+            return f"input {inputs[place]!r}"
+        return f"output {self.graph.outputs[place - len(inputs)]!r}"

@@ -18,7 +18,7 @@ from intarsia.errors import BackendError, InputError, MismatchError, MissingStag
 from intarsia.evaluation.bucket_bounds import EndFault, check_ends
 from intarsia.graph.ranges import Ranges
 from intarsia.planning.request import Request
-from intarsia.report.sizes import report_of_sizes
+from intarsia.report.record import report_of_sizes
 from intarsia.runtime import Artifact, Bucket, Build, CompiledModel, attach_report, write_buckets
 from intarsia.runtime.artifact.trust import OWN
 
@@ -32,10 +32,7 @@ def run_buckets(
     """Search each bucket with its share of the time, and build one artifact of all plans.
 
     What a bucket leaves over is the others'. A plan that fails at an end of its bucket is searched for again without
-    an engine of it.
-
-    Raises:
-        IntarsiaError: As `intarsia.compile`.
+    an engine of it. What it raises is what `intarsia.compile` does.
     """
     with ExitStack() as held, without_best():
         search = _Search(request, buckets, records, watch, deadline, held)

@@ -11,12 +11,11 @@ from typing import Any, Final, Literal, TypedDict, get_args
 
 from intarsia import numbers
 from intarsia.config import CompilationConfig, SearchSettings
-from intarsia.config.amounts import memory_bytes
-from intarsia.config.consent import refuse_unstated
+from intarsia.config.metadata import refuse_unstated
 from intarsia.devices import Constraint, read_constraints
 from intarsia.errors import ConfigError, PlanError
 from intarsia.graph.bind import Shapes, stated_shapes
-from intarsia.numbers import shown
+from intarsia.numbers import memory_bytes, shown
 from intarsia.partitioning import PlanFile, parse_plan
 from intarsia.planning.request import Request
 from intarsia.spec.documents import read_text
@@ -109,11 +108,12 @@ class CompileSettings:
             value = getattr(self, name)
             if value is not None and not isinstance(value, (str, os.PathLike, *others)):
                 raise ConfigError(f"{name}={shown(value)}: give the path of a file")
+        max_memory = None if self.max_memory is None else _bytes(self.max_memory)
         checked: dict[str, object] = {
             "budget": numbers.seconds(self.budget),
             "seed": numbers.seed(self.seed),
             "threads": None if self.threads is None else numbers.threads(self.threads),
-            "max_memory": None if self.max_memory is None else _bytes(self.max_memory),
+            "max_memory": max_memory,
             "max_error": None if self.max_error is None else numbers.share(self.max_error),
             "shapes": stated_shapes(self.shapes or {}) or None,
             "custom_ops": _libraries(self.custom_ops),
@@ -127,7 +127,7 @@ class CompileSettings:
             budget_s=self.budget,
             seed=self.seed,
             prune=self.prune,
-            max_memory=None if self.max_memory is None else _bytes(self.max_memory),
+            max_memory=max_memory,
             footprints=self.footprints,
             max_error=self.max_error,
             strict=self.strict,
@@ -207,7 +207,6 @@ def _check_plan(request: Request, source: object) -> None:
 
 DEFAULTS: Final = CompileSettings()
 SETTINGS: Final = tuple(each.name for each in fields(CompileSettings) if each.init)
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def settings_of(
@@ -215,7 +214,7 @@ def settings_of(
     settings: CompileSettings | None,
     options: ModelOptions,
     *,
-    refused: Mapping[str, str] = _NONE,
+    refused: Mapping[str, str] = MappingProxyType({}),
     defaults: CompileSettings = DEFAULTS,
     beside: Iterable[str] = (),
 ) -> CompileSettings:
@@ -223,8 +222,6 @@ def settings_of(
 
     Args:
         caller: What is called, for messages.
-        settings: The object, if one was handed over.
-        options: The keywords.
         refused: The settings without effect in this call, each with the reason.
         defaults: What holds where nothing is stated.
         beside: Keywords of the call that are no settings, for messages.

@@ -14,10 +14,12 @@ from intarsia.cost.reference.reference_io import VALUES, recorded_values
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Counting, Progress, Watcher
 from intarsia.cost.worker.workspace import Workspace
+from intarsia.driver.ahead_of_time import run_ahead_of_time
 from intarsia.errors import Interrupted, MissingStageError
-from intarsia.graph.memory_check import check_fits
-from intarsia.graph.sizes import estimated
+from intarsia.graph import save_graph
+from intarsia.graph.sizes import check_fits, estimated
 from intarsia.partitioning import boundaries
+from intarsia.planning.availability import is_ahead_of_time
 from intarsia.planning.request import Compilation, Request, plan_compilation
 from intarsia.report.record import compile_report
 from intarsia.runtime import Artifact, CompiledModel, attach_report
@@ -46,7 +48,11 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
         if job.missing:
             raise MissingStageError(job.plan_text, job.missing)
         check_fits(estimated(job.graph), memory_here())
-        work.save(job.graph)
+        if is_ahead_of_time(job.engine_set.config):
+            written = run_ahead_of_time(job, work, progress, deadline)
+            undo.pop_all()
+            return written
+        save_graph(job.graph, work.folder)
         engines = {registry.engine_of(target) for target in job.problem.targets}
         with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline) as measurer:
             _prepare(job, measurer, work, progress)
@@ -87,11 +93,8 @@ def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace,
     """The report, for which the engines' footprints are measured that are not known yet."""
     decision, deadline = found.decision, measurer.time.deadline
     due = found.singles if job.problem.settings.footprints else held_against(decision.chosen, found.singles)
-    others = (
-        {}
-        if decision.is_interrupted
-        else measure_footprints(job.problem, measurer, due, decision.verdict.footprints, progress)
-    )
+    known = decision.verdict.footprints
+    others = {} if decision.is_interrupted else measure_footprints(job.problem, measurer, due, known, progress)
     return compile_report(
         job=job,
         singles=found.singles,

@@ -8,7 +8,6 @@ from itertools import count
 from pathlib import Path
 
 from intarsia.backends import registry
-from intarsia.backends.contract import Signature
 from intarsia.config import RunSettings, Spin
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference_io import VALUES, record_values
@@ -37,18 +36,14 @@ _ROUNDS_SHARE = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """What came of a contest.
-
-    Attributes:
-        baseline: Name of the one that the others are compared with.
-        names: All, in the order in which they were given.
-        targets: What each runs on.
-        verdict: Every figure.
-    """
+    """What came of a contest, with every figure."""
 
     baseline: str
+    """Name of the one that the others are compared with."""
     names: tuple[str, ...]
+    """All, in the order in which they were given."""
     targets: dict[str, str]
+    """What each runs on."""
     verdict: Verdict
 
 
@@ -67,7 +62,6 @@ def benchmark(
             if their threads do; the first of them is the baseline.
         budget_s: Seconds that it should take.
         seed: Of the inputs, and of the order in turns.
-        watch: Told of each set of processes.
 
     Raises:
         ConfigError: The artifacts take different inputs.
@@ -107,16 +101,12 @@ def _effort(budget_s: float, several: int) -> BenchmarkEffort:
 def _check_inputs(artifacts: Sequence[Artifact]) -> None:
     first, *others = artifacts
     for other in others:
-        ours, theirs = (sorted(map(describe, _inputs(each))) for each in (first, other))
+        ours, theirs = (sorted(map(describe, each.sample_inputs)) for each in (first, other))
         if ours != theirs:
             raise ConfigError(
                 f"{first.path} takes {', '.join(ours)} and {other.path} takes {', '.join(theirs)}: "
                 "only plans that take the same inputs can be timed against each other"
             )
-
-
-def _inputs(artifact: Artifact) -> tuple[Signature, ...]:
-    return artifact.input_spec.samples() if artifact.buckets else artifact.plan.inputs
 
 
 def _named(given: Sequence[tuple[str, Artifact]], taken: set[str]) -> Iterator[Contender]:

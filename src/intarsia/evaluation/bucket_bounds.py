@@ -9,7 +9,7 @@ from pathlib import Path
 from intarsia.cost.records.record import Failure
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.reference import reference_values
-from intarsia.cost.reference.reference_io import VALUES
+from intarsia.cost.reference.reference_io import link_values
 from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher
@@ -25,17 +25,13 @@ from intarsia.search.decision.prediction import failure_error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndFault:
-    """What is wrong at an end of a bucket.
-
-    Attributes:
-        place: The bucket's position.
-        error: As a compile ends with that insists on the plan.
-        reason: In a few words, with the size.
-    """
+    """What is wrong at an end of the bucket at this place."""
 
     place: int
     error: BackendError | MismatchError
+    """As a compile ends with that insists on the plan."""
     reason: str
+    """In a few words, with the size."""
 
 
 def check_ends(
@@ -50,9 +46,7 @@ def check_ends(
             watch(Progress(stage="check sizes", done=number, total=len(ends), note=str(bucket)))
             at = graph.with_sizes(sizes)
             values = reference_values(records.folder / "reference", at, (), seed)
-            link = folder / VALUES
-            link.unlink(missing_ok=True)
-            link.symlink_to(values, target_is_directory=True)
+            link_values(folder, values)
             answer = ask_twice(worker, Open(path=str(path), trust=OWN), PATIENCE.bucket_s)
             if isinstance(answer, Failed):
                 stated = ", ".join(f"{name}={size}" for name, size in sizes.items())

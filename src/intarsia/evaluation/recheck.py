@@ -13,6 +13,7 @@ from intarsia.cost.timing.verdict import Shown
 from intarsia.cost.worker.progress import Watcher, unwatched
 from intarsia.errors import BackendError, BackendUnavailableError, NoCoverError
 from intarsia.evaluation.benchmark import benchmark
+from intarsia.evaluation.instructions import is_emulated
 from intarsia.runtime import Artifact
 from intarsia.runtime.artifact.trust import code_of
 from intarsia.search.decision.prediction import failure_error
@@ -24,47 +25,37 @@ SECONDS = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """What a plan takes here.
-
-    Attributes:
-        ms: Milliseconds a call.
-        then_ms: What it took when it was compiled; ``None`` if it was not benchmarked.
-        single: For a plan of several parts, the engine that was the fastest one alone then; ``None`` if none was.
-        single_ms: What that takes here; ``None`` if it was not timed.
-        speedup: How many times as fast the plan is as that engine.
-        shown: What that shows of the plan against the engine alone; ``None`` if they were not benchmarked.
-        is_slower: Whether the engine alone was shown to be faster than the plan.
-        untimed: Why the engine alone was not timed.
-    """
+    """What a call of a plan takes here, in milliseconds."""
 
     ms: Interval
     then_ms: float | None
-    single: str | None
-    single_ms: Interval | None
-    speedup: Interval | None
-    shown: Shown | None
-    is_slower: bool
-    untimed: str | None
+    """What it took when it was compiled; ``None`` if it was not benchmarked."""
+    single: str | None = None
+    """For a plan of several parts, the engine that was the fastest one alone then; ``None`` if none was."""
+    single_ms: Interval | None = None
+    """What that takes here; ``None`` if it was not timed."""
+    speedup: Interval | None = None
+    """How many times as fast the plan is as that engine."""
+    shown: Shown | None = None
+    """What that shows of the plan against the engine alone; ``None`` if they were not benchmarked."""
+    is_slower: bool = False
+    """Whether the engine alone was shown to be faster than the plan."""
+    untimed: str | None = None
+    """Why the engine alone was not timed."""
 
 
 def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing | None:
-    """Time a plan, and against it the engine that was the fastest one alone when it was compiled.
+    """Time a plan that answers rightly here against the engine that was the fastest one alone when it was compiled.
 
-    Args:
-        artifact: A plan that answers rightly here.
-        seed: Of the inputs.
-        watch: Told of each step.
-
-    Returns:
-        ``None`` for a plan with open dimensions: it has no one time.
+    A plan with open dimensions has no one time, and what runs in an emulator has none that means anything: ``None``.
 
     Raises:
         ArtifactError: It was built for another machine class; or that engine runs code that the caller did not allow.
         BackendError: The plan cannot be run.
     """
-    if artifact.buckets:
-        return None
     report = artifact.report()
+    if artifact.buckets or is_emulated(report):
+        return None
     single = _best_single(report) if len(artifact.plan.steps) > 1 else ""
     untimed = None
     if single:
@@ -81,16 +72,8 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
         stage, reason = verdict.failed[name]
         failure = Failure(stage=stage, reason=reason, cause=verdict.causes.get(name, Cause.ENGINE))
         raise failure_error(artifact.plan.partitions[0], failure)
-    timing = Timing(
-        ms=verdict.latency(name),
-        then_ms=report["latency_ms"]["median"] if report["latency_ms"] else None,
-        single=single or None,
-        single_ms=None,
-        speedup=None,
-        shown=None,
-        is_slower=False,
-        untimed=untimed,
-    )
+    then_ms = report["latency_ms"]["median"] if report["latency_ms"] else None
+    timing = Timing(ms=verdict.latency(name), then_ms=then_ms, single=single or None, untimed=untimed)
     if single in verdict.failed:
         return replace(timing, untimed=verdict.failed[single][1])
     if single not in verdict.benchmarked:

@@ -14,7 +14,7 @@ from intarsia.cost.records.store import Store
 from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.reference.reference import leave_open, reference_values
 from intarsia.cost.reference.reference_io import (
-    VALUES,
+    link_values,
     record_values,
     recorded_names,
     recorded_tolerances,
@@ -23,11 +23,11 @@ from intarsia.cost.reference.reference_io import (
 from intarsia.cost.thresholds import PATIENCE
 from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.cost.worker.protocol import Failed, Open, Opened, Respond, Responded
+from intarsia.cost.worker.protocol import Evaluated, Failed, Open, Opened, Respond
 from intarsia.errors import ModelError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import unknown_values
+from intarsia.graph.reference.contrib_ops import unknown_values
 from intarsia.graph.reference.reference import evaluate
 from intarsia.planning.engine_set import tells
 from intarsia.runtime import Artifact, check_feeds
@@ -35,24 +35,20 @@ from intarsia.runtime.environment import load_environment
 from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.verify import Deviation, deviations, distances
 from intarsia.search.decision.prediction import failure_error
-from intarsia.target import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One run against the reference.
-
-    Attributes:
-        inputs: What it was fed: a seed, with the sizes of open dimensions, or what was given.
-        outputs: How far each output is off.
-        unchecked: Outputs that nothing could be compared with: texts, and what the reference cannot compute.
-        guilty: The first partition that answers wrongly, and how; ``None`` if none does.
-    """
+    """One run against the reference."""
 
     inputs: str
+    """What it was fed: a seed, with the sizes of open dimensions, or what was given."""
     outputs: tuple[Deviation, ...]
+    """How far each output is off."""
     unchecked: tuple[str, ...]
+    """Outputs that nothing could be compared with: texts, and what the reference cannot compute."""
     guilty: str | None
+    """The first partition that answers wrongly, and how; ``None`` if none does."""
 
     @property
     def is_right(self) -> bool:
@@ -77,14 +73,12 @@ def verify_artifact(
     given: Mapping[str, np.ndarray],
     watch: Watcher = unwatched,
 ) -> tuple[Check, ...]:
-    """Run an artifact and compare with the reference.
+    """Run an artifact, whose bytes opening it has checked, and compare with the reference.
 
     Args:
-        artifact: What is to be checked. Opening it has checked its bytes.
         records: Beside it the reference's answers to seeded inputs are kept, since the evaluator is slow.
         seeds: Of inputs at random; each is a run, at each bucket's sizes where dimensions are open.
         given: Inputs that take the place of those at random.
-        watch: Told of each run.
 
     Raises:
         ArtifactError: It was built for another machine class.
@@ -102,9 +96,7 @@ def verify_artifact(
         for number, case in enumerate(cases):
             watch(Progress(stage="verify", done=number, total=len(cases), note=case.inputs))
             values = _values(artifact, case, records, folder / f"given-{number}")
-            link = folder / VALUES
-            link.unlink(missing_ok=True)
-            link.symlink_to(values, target_is_directory=True)
+            link_values(folder, values)
             checks.append(_checked(artifact, case, worker, values, folder / f"results-{number}"))
     return tuple(checks)
 
@@ -115,17 +107,11 @@ def _cases(artifact: Artifact, seeds: Sequence[int], given: Mapping[str, np.ndar
         yield _Case(inputs="given", graph=graph, seed=0, feeds=_admitted(artifact, given))
         return
     for seed in seeds:
-        for at, sizes in _sizes(artifact, graph):
+        for sizes in [bucket.sizes for bucket in artifact.buckets] or [{}]:
+            at = graph.with_sizes(sizes) if sizes else graph
             feeds = None if not given else _admitted(artifact, {**graph_feeds(at, seed), **given})
             told = "".join(f", {name}={size}" for name, size in sizes.items())
             yield _Case(inputs=f"{'given and ' if given else ''}seed {seed}{told}", graph=at, seed=seed, feeds=feeds)
-
-
-def _sizes(artifact: Artifact, graph: Graph) -> Iterator[tuple[Graph, Mapping[str, int]]]:
-    if not artifact.buckets:
-        yield graph, {}
-    for bucket in artifact.buckets:
-        yield graph.with_sizes(bucket.sizes), bucket.sizes
 
 
 def _admitted(artifact: Artifact, feeds: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
@@ -141,7 +127,8 @@ def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Pa
     partitions = () if artifact.buckets else artifact.plan.steps
     borders = {value.name for step in partitions for value in step.outputs}
     if case.feeds is None:
-        type_oracle = _type_oracle(artifact) if unknown_values(case.graph) else None
+        oracles = (step.target for step in artifact.plan.steps if tells(step.target))
+        type_oracle = next(oracles, None) if unknown_values(case.graph) else None
         return reference_values(records.folder / "reference", case.graph, borders, case.seed, type_oracle)
     record_values(folder, case.feeds)
     with suppress(ModelError):  # what the reference cannot compute counts as unchecked
@@ -152,17 +139,13 @@ def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Pa
     return folder
 
 
-def _type_oracle(artifact: Artifact) -> Target | None:
-    return next((step.target for step in artifact.plan.steps if tells(step.target)), None)
-
-
 def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path, results: Path) -> Check:
     opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), PATIENCE.artifact_s)
     is_wrong = isinstance(opened, Failed) and opened.stage == "verify"
     if not isinstance(opened, Opened) and not is_wrong:
         raise failure_error(artifact.plan.partitions[0], failure_of(opened, "open"))
     answer = worker.ask(Respond(folder=str(results)), PATIENCE.artifact_s)
-    if not isinstance(answer, Responded):
+    if not isinstance(answer, Evaluated):
         raise failure_error(artifact.plan.partitions[0], failure_of(answer, "respond"))
     names = [value.name for value in artifact.plan.outputs]
     expected = recorded_values(values, set(names) & recorded_names(results))

@@ -7,7 +7,6 @@ from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
 from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root
 from intarsia.files.writing import (
     check_place,
-    is_regular,
     make_folder,
     place_file,
     place_folder,
@@ -24,7 +23,6 @@ __all__ = [
     "check_place",
     "disk_errors",
     "is_of_disk",
-    "is_regular",
     "make_folder",
     "output_error",
     "own_cache",

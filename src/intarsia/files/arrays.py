@@ -21,16 +21,9 @@ class _Stream:
 
 
 def save_array(path: Path, array: np.ndarray, *, lasts: bool = True) -> None:
-    """Write an array; the file appears whole or not at all.
+    """Write an array, of Python's objects (texts) as a pickle, to a file of any ending; it appears whole or not at all.
 
-    Args:
-        path: The file, whatever it ends in.
-        array: What is written; of Python's objects (texts) as a pickle.
-        lasts: As `replacing` takes it.
-
-    Raises:
-        OutputError: It cannot be written there.
-        DiskError: The disk is full.
+    ``lasts`` and the errors are those of `replacing`.
     """
     import numpy as np
 

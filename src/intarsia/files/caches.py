@@ -7,9 +7,7 @@ import stat
 from functools import cache
 from pathlib import Path
 
-from intarsia.files.scratch import Scratch, temporary_root
-
-PRIVATE = 0o700
+from intarsia.files.scratch import PRIVATE, Scratch, temporary_root
 
 
 def own_cache() -> Path:

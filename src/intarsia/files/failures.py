@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -35,14 +35,12 @@ def is_of_disk(error: OSError) -> bool:
 
 
 def output_error(path: Path, error: OSError, needed: int | None = None) -> IntarsiaError:
-    """The error that a write to a path ended in, as ours.
-
-    Args:
-        path: What was to be written.
-        error: What the system said.
-        needed: Bytes that it takes, if that is known.
-    """
-    reason = _reason(path, error, needed)
+    """The error that a write to a path ended in, as ours; ``needed`` are the bytes that it takes, if that is known."""
+    if error.errno in _FULL:
+        reason = _disk_full(path, error, needed)
+    else:
+        cure = _CURES.get(error.errno or 0, "{said}; see to the disk, or name another place")
+        reason = cure.format(folder=path.parent, said=error.strerror or error)
     kind = DiskError if is_of_disk(error) else OutputError
     made = kind(f"cannot write {path}: {reason}")
     if error.errno != errno.EPIPE:  # click takes one with this number for its own, and ends with 1
@@ -52,11 +50,7 @@ def output_error(path: Path, error: OSError, needed: int | None = None) -> Intar
 
 @contextmanager
 def disk_errors(place: Path) -> Iterator[None]:
-    """Raise our error where a disk is full or fails, naming what is written at or below a place.
-
-    Raises:
-        DiskError: A disk is full, or fails.
-    """
+    """Raise a `DiskError` where a disk is full or fails, naming what is written at or below a place."""
     try:
         yield
     except IntarsiaError:
@@ -64,38 +58,20 @@ def disk_errors(place: Path) -> Iterator[None]:
     except OSError as error:
         if not is_of_disk(error):
             raise
-        raise output_error(_named(error) or place, error) from error
-
-
-def _named(error: OSError) -> Path | None:
-    name = error.filename2 or error.filename
-    return Path(os.fsdecode(name)) if isinstance(name, str | bytes) else None
-
-
-def _reason(path: Path, error: OSError, needed: int | None) -> str:
-    if error.errno in _FULL:
-        return _disk_full(path, error, needed)
-    found = _CURES.get(error.errno or 0, "{said}; see to the disk, or name another place")
-    return found.format(folder=path.parent, said=error.strerror or error)
+        name = error.filename2 or error.filename
+        named = Path(os.fsdecode(name)) if isinstance(name, str | bytes) else place
+        raise output_error(named, error) from error
 
 
 def _disk_full(path: Path, error: OSError, needed: int | None) -> str:
     limit = "the disk is full" if error.errno == errno.ENOSPC else "the quota of the disk is used up"
-    free = None if path.exists() and not path.is_file() else _free(path.parent)
-    figures = [
-        *([f"it takes {size(needed)}"] if needed is not None else []),
-        *([f"{size(free)} are free in {path.parent}"] if free is not None else []),
-    ]
+    figures = [f"it takes {size(needed)}"] if needed is not None else []
+    if path.is_file() or not path.exists():
+        with suppress(OSError):
+            found = os.statvfs(path.parent)
+            figures.append(f"{size(found.f_bavail * found.f_frsize)} are free in {path.parent}")
     sizes = f" ({', '.join(figures)})" if figures else ""
     return f"{limit}{sizes}; make room there, or name another place"
-
-
-def _free(folder: Path) -> int | None:
-    try:
-        found = os.statvfs(folder)
-    except OSError:
-        return None
-    return found.f_bavail * found.f_frsize
 
 
 def size(count: int) -> str:

@@ -20,24 +20,15 @@ from intarsia.errors import DiskError
 from intarsia.files.failures import disk_errors
 from intarsia.files.leftovers import claim, own_name
 
-_PRIVATE = 0o700
+PRIVATE = 0o700
 _HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 
 
 class Scratch:
-    """A new folder, whose name says whose it is.
-
-    Attributes:
-        path: The folder.
-    """
+    """A new folder, whose name says whose it is."""
 
     def __init__(self, parent: Path | None = None, before: str = "intarsia-", behind: str = "") -> None:
-        """Make it.
-
-        Args:
-            parent: Where; among temporary files if left out.
-            before: What its name begins with, before process and number.
-            behind: What it ends with.
+        """Make it, among temporary files if no parent is named; its name has process and number between the texts.
 
         Raises:
             DiskError: The disk is full.
@@ -50,7 +41,7 @@ class Scratch:
             self._held: list[int] = []
             self._end = weakref.finalize(self, _remove, self.path, self._held, os.getpid())
             while not self._held:
-                self.path.mkdir(mode=_PRIVATE)
+                self.path.mkdir(mode=PRIVATE)
                 with suppress(FileNotFoundError):  # another process took it for a leftover
                     self._held.append(claim(self.path))
 
@@ -69,11 +60,7 @@ class Scratch:
 
 
 def temporary_root() -> Path:
-    """The folder for temporary files.
-
-    Raises:
-        DiskError: There is none that can be written to.
-    """
+    """The folder for temporary files; a `DiskError` if there is none that can be written to."""
     try:
         return Path(tempfile.gettempdir())
     except OSError as error:

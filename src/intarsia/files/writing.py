@@ -25,17 +25,7 @@ _SHARED = stat.S_ISVTX | stat.S_IWOTH
 
 
 def replace_file(path: Path, content: bytes, *, lasts: bool = True) -> None:
-    """Write a file whole, or leave it as it was; its folder exists.
-
-    Args:
-        path: The file.
-        content: What it holds then.
-        lasts: As `replacing` takes it.
-
-    Raises:
-        OutputError: It cannot be written there.
-        DiskError: The disk is full.
-    """
+    """Write a file whole, or leave it as it was; its folder exists. ``lasts`` and errors are those of `replacing`."""
     with replacing(path, needed=len(content), lasts=lasts) as draft:
         draft.write_bytes(content)
 
@@ -84,18 +74,11 @@ def replacing(path: Path, *, needed: int | None = None, lasts: bool = True) -> I
 
 
 def place_file(source: Path, path: Path, *, is_spare: bool = False) -> None:
-    """Put a copy of a file at a path; it appears whole or not at all.
+    """Put a copy of a file at a path, whose folder exists; it appears whole or not at all. Errors are `replacing`'s.
 
-    Args:
-        source: What is copied.
-        path: Where; its folder exists.
-        is_spare: Nobody changes the source under its own name any more: another name for it does, where there can be.
-
-    Raises:
-        OutputError: It cannot be written there.
-        DiskError: The disk is full.
+    A spare source is one that nobody changes under its own name any more: another name for it does, where there can be.
     """
-    if not is_regular(path):
+    if _place(path) is None:
         _pour(source, path)
         return
     facts = source.stat()
@@ -121,12 +104,7 @@ def place_folder(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those around it, as far as they are not there.
-
-    Raises:
-        OutputError: It cannot be made.
-        DiskError: The disk is full.
-    """
+    """Make a folder and those around it, as far as they are not there. Errors are those of `replacing`."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
@@ -136,11 +114,7 @@ def make_folder(path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """See early whether a file can be written there: before the minutes are spent, not after.
-
-    Raises:
-        OutputError: It cannot.
-    """
+    """See early whether a file can be written there, else an `OutputError`: before the minutes are spent, not after."""
     place = _place(path)
     if place is None:
         if not os.access(path, os.W_OK):
@@ -150,15 +124,6 @@ def check_place(path: Path) -> None:
         raise OutputError(f"cannot write {path}: {path.parent} is not a folder; make it, or name another place")
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputError(f"cannot write {path}: no right to write in {path.parent}; name another place")
-
-
-def is_regular(path: Path) -> bool:
-    """Whether writing to a path makes or replaces a file; a device or a pipe is written to.
-
-    Raises:
-        OutputError: It cannot be written to at all, as a folder.
-    """
-    return _place(path) is not None
 
 
 def _place(path: Path) -> Path | None:
@@ -233,21 +198,16 @@ def _flush(path: Path) -> None:
 
 def _pour(source: Path, path: Path) -> None:
     """Write a file's bytes to a device, a pipe or a descriptor."""
-    with _output_errors(path), source.open("rb") as content, _opened(path) as sink:
-        while chunk := content.read(1 << 20):
-            left = memoryview(chunk)
-            while left:
-                left = left[os.write(sink, left) :]
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    number = _own_descriptor(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    with _output_errors(path), source.open("rb") as content:
+        number = _own_descriptor(path)
+        sink = os.open(path, os.O_WRONLY | os.O_CLOEXEC) if number is None else os.dup(number)
+        try:
+            while chunk := content.read(1 << 20):
+                left = memoryview(chunk)
+                while left:
+                    left = left[os.write(sink, left) :]
+        finally:
+            os.close(sink)
 
 
 def _own_descriptor(path: Path) -> int | None:

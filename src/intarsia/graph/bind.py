@@ -21,11 +21,7 @@ MOST_SIZE = 2**63 - 1
 
 
 def stated_shapes(shapes: Mapping[str, Any]) -> Shapes:
-    """The same with Python's own numbers, each of which a dimension may have.
-
-    Raises:
-        ConfigError: One is neither a size, nor sizes, nor a range.
-    """
+    """The same with Python's own numbers, each of which a dimension may have; a `ConfigError` where one is none."""
     if not isinstance(shapes, Mapping):
         raise ConfigError(f"shapes={shown(shapes)}: give a size or sizes by name, as {{'input': (1, 3, 224, 224)}}")
     return {name: _stated(name, size) for name, size in shapes.items()}
@@ -45,11 +41,7 @@ def _stated(name: str, size: Any) -> tuple[int, ...] | int | str | SizeRange:
 
 
 def ranges_of(shapes: Shapes) -> dict[str, SizeRange]:
-    """The dimensions that stay open, with their sizes.
-
-    Raises:
-        ConfigError: A text is no range.
-    """
+    """The dimensions that stay open, with their sizes; a `ConfigError` where a text is no range."""
     read = {name: SizeRange.parse(size) if isinstance(size, str) else size for name, size in shapes.items()}
     return {name: size for name, size in read.items() if isinstance(size, SizeRange)}
 

@@ -57,21 +57,13 @@ def is_mappable(weight: Weight) -> bool:
 
 
 def check_fits(weights: Iterable[Weight]) -> None:
-    """Refuse weights that one message cannot hold, before they are copied into it.
-
-    Raises:
-        ModelError: They are larger than protobuf allows.
-    """
+    """Raise a `ModelError` for weights that one message cannot hold, before they are copied into it."""
     if sum(weight.nbytes for weight in weights) > MESSAGE_LIMIT:
         raise ModelError(_TOO_LARGE)
 
 
 def serialise(model: onnx.ModelProto) -> bytes:
-    """The message's bytes: equal models, equal bytes.
-
-    Raises:
-        ModelError: It is larger than protobuf allows.
-    """
+    """The message's bytes: equal models, equal bytes; a `ModelError` if it is larger than protobuf allows."""
     try:
         return bytes(model.SerializeToString(deterministic=True))
     except (EncodeError, ValueError) as error:

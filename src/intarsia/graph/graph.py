@@ -25,11 +25,8 @@ class Graph:
         inputs: Names of the values the caller must feed.
         outputs: Names of the values the caller gets.
         values: Every value by name, weights included.
-        weights: Every constant by name.
         opsets: Version of each operator domain in use.
-        ir_version: ONNX IR version of the model.
         metadata: The model's own key-value pairs.
-        name: The graph's name in ONNX.
         position: Index of each node by id.
         memo: What was computed from the graph and takes long for large models, kept for the next one who asks. It only
             ever caches, so the graph still counts as frozen.
@@ -48,11 +45,7 @@ class Graph:
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def node(self, id_: str) -> Node:
-        """The node of that id.
-
-        Raises:
-            PlanError: No node has this id; the message names the nearest one.
-        """
+        """The node of that id; where there is none, a `PlanError` names the nearest one."""
         index = self.position.get(id_)
         if index is None:
             raise PlanError(f"the graph has no node {id_!r}{nearest(id_, self.position)}")

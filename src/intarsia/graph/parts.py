@@ -19,7 +19,6 @@ class Node:
     Attributes:
         id: Unique in the graph; the node's own name where that is unique, else ``<op>_<index>``.
         index: Position in ``Graph.nodes``.
-        op_type: Operator name.
         domain: Operator domain; ``""`` is ONNX's own.
         inputs: Value names by position; ``""`` where an optional input is left out.
         outputs: Value names by position; ``""`` where an optional output is left out.
@@ -54,9 +53,6 @@ class Value:
         shape: ``None`` where the rank or some dimension is unknown.
         producer: Index of the node that computes it; ``None`` for inputs and weights.
         consumers: Indices of the nodes that read it, ascending.
-        is_input: Whether it is an input of the graph.
-        is_output: Whether it is an output of the graph.
-        is_weight: Whether it is a constant.
         nbytes: Size in memory; 0 where unknown.
         type_proto: Its ONNX type, ``None`` where unknown. Shared: never change it.
     """
@@ -95,11 +91,8 @@ class Weight:
     """A constant. Its content stays where it is (usually a mapped file) until ``array`` asks for it.
 
     Attributes:
-        name: The value's name.
         dtype: numpy or ml_dtypes name, or ``"string"``.
-        shape: Its dimensions.
         nbytes: Size in memory (sub-byte types count one byte per element, strings nothing).
-        source: Where the content comes from.
     """
 
     name: str
@@ -112,11 +105,7 @@ class Weight:
     def of(cls, name: str, array: np.ndarray) -> Weight:
         """A weight with this content, in memory."""
         return cls(
-            name=name,
-            dtype=array.dtype.name,
-            shape=array.shape,
-            nbytes=array.nbytes,
-            source=ArrayTensor(content=array),
+            name=name, dtype=array.dtype.name, shape=array.shape, nbytes=array.nbytes, source=ArrayTensor(content=array)
         )
 
     def array(self) -> np.ndarray:
@@ -138,14 +127,7 @@ class ArrayTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappedTensor:
-    """A `Tensor` inside a mapped file.
-
-    Attributes:
-        file: The mapped bytes, from `map_file`.
-        offset: Where the content begins.
-        dtype: Of the elements.
-        shape: Its dimensions.
-    """
+    """A `Tensor` inside a mapped file, from `map_file`, that begins at ``offset``."""
 
     file: np.ndarray
     offset: int

@@ -24,8 +24,6 @@ class SizeRange:
     """What sizes a dimension may have, and which of them share a plan.
 
     Attributes:
-        low: The least size.
-        high: The largest.
         edges: The largest size of each bucket, ascending; empty for the default: the highest size, a quarter of it,
             and so on, at most four.
 
@@ -50,11 +48,7 @@ class SizeRange:
 
     @classmethod
     def parse(cls, text: str) -> SizeRange:
-        """A range from ``LOW..HIGH`` or ``LOW..HIGH/EDGE,EDGE``.
-
-        Raises:
-            ConfigError: It is neither.
-        """
+        """A range from ``LOW..HIGH`` or ``LOW..HIGH/EDGE,EDGE``; a `ConfigError` where it is neither."""
         found = _TEXT.fullmatch(text)
         if found is None:
             raise ConfigError(
@@ -86,11 +80,7 @@ Ranges = Mapping[str, SizeRange]
 
 
 def all_buckets(ranges: Ranges) -> tuple[Ranges, ...]:
-    """One bucket of each range, in every combination; the smallest sizes first.
-
-    Raises:
-        ConfigError: There are more than a compile can search.
-    """
+    """One bucket of each range, in every combination, smallest sizes first; a `ConfigError` if these are too many."""
     most = _MOST.get(len(ranges), 2)
     each = [range_.buckets(most) for range_ in ranges.values()]
     found = tuple(dict(zip(ranges, chosen, strict=True)) for chosen in product(*each))

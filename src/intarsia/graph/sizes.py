@@ -1,4 +1,4 @@
-"""Graphs with open dimensions: which those are, and the sizes at which such a graph is measured and estimated."""
+"""The sizes that a graph leaves open, and what follows from sizes: estimates, row numbers of tables, what fits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import onnx
 
+from intarsia.errors import ModelError
 from intarsia.graph.build import tensor_shape
 from intarsia.graph.dtypes import element_bytes
 from intarsia.graph.graph import Graph
@@ -18,6 +19,9 @@ from intarsia.graph.store import structure
 
 Dims = tuple[int | str, ...]
 """A shape with the names of open dimensions in it."""
+
+_PASSING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+"""Operators behind which a number is still the same."""
 
 
 def input_dims(graph: Graph) -> dict[str, Dims]:
@@ -66,3 +70,37 @@ def _with_shape(value: Value, shape: tuple[int, ...] | None) -> Value:
     if value.shape is not None or shape is None or value.dtype is None:
         return value
     return replace(value, shape=shape, nbytes=prod(shape) * element_bytes(value.dtype))
+
+
+def table_rows(graph: Graph) -> dict[str, int]:
+    """For each value that numbers rows: how many rows the smallest table has that it is used with."""
+    rows: dict[str, int] = {}
+    for node in reversed(graph.nodes):
+        if node.domain != "" or not node.inputs:
+            continue
+        if node.op_type == "Gather" and node.inputs[0] in graph.weights:
+            shape = graph.weights[node.inputs[0]].shape
+            _note(rows, node.inputs[1], shape[int(node.attributes.get("axis", 0))])
+        elif node.op_type in _PASSING and node.outputs[0] in rows:
+            _note(rows, node.inputs[0], rows[node.outputs[0]])
+    return rows
+
+
+def _note(rows: dict[str, int], name: str, count: int) -> None:
+    rows[name] = min(count, rows.get(name, count))
+
+
+def check_fits(graph: Graph, memory: int) -> None:
+    """Raise a `ModelError` if one value alone takes more than ``memory`` bytes; weights may stay in their files."""
+    value = max((value for value in graph.values.values() if not value.is_weight), key=lambda value: value.nbytes)
+    if value.nbytes <= memory:
+        return
+    what = "input" if value.producer is None else f"node {graph.nodes[value.producer].id!r} computes"
+    raise ModelError(
+        f"{what} {value.name!r} {value.dtype}{list(value.shape or ())}, which takes {_gigabytes(value.nbytes)}, and "
+        f"this machine has {_gigabytes(memory)}: state smaller shapes by --shape, or compile on a larger machine"
+    )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.3g} GB"

@@ -78,7 +78,6 @@ def open_graph(structure: bytes, weights_file: Path, base_offset: int = 0) -> Gr
     """The graph that `structure` described, over mapped weights.
 
     Args:
-        structure: What `structure` returned.
         weights_file: The file that holds the weights; it must not change while the graph is in use.
         base_offset: Where in that file ``weights.bin`` begins.
 

@@ -26,11 +26,8 @@ class SubModel:
     """A partition of a graph. Inputs and outputs keep the names that the values have in the graph.
 
     Attributes:
-        nodes: In the graph's order.
         inputs: Values read but not computed here, weights aside, in order of first use.
         outputs: Values computed here and read outside, or outputs of the graph, in the order they are computed.
-        weights: The constants used here.
-        graph: The graph it was cut from.
     """
 
     nodes: tuple[Node, ...]
@@ -45,12 +42,7 @@ class SubModel:
         return replace(self, outputs=(*self.outputs, *(self.graph.values[name] for name in names if name not in known)))
 
     def to_bytes(
-        self,
-        *,
-        weights: WeightPlace,
-        small_bytes: int = 1024,
-        max_opset: int | None = None,
-        max_ir: int | None = None,
+        self, *, weights: WeightPlace, small_bytes: int = 1024, max_opset: int | None = None, max_ir: int | None = None
     ) -> bytes:
         """The partition as an ONNX model.
 
@@ -69,12 +61,7 @@ class SubModel:
         return export.serialise(message)
 
     def to_message(
-        self,
-        *,
-        weights: WeightPlace,
-        small_bytes: int = 1024,
-        max_opset: int | None = None,
-        max_ir: int | None = None,
+        self, *, weights: WeightPlace, small_bytes: int = 1024, max_opset: int | None = None, max_ir: int | None = None
     ) -> onnx.ModelProto:
         """What `to_bytes` writes, for engines whose reader is Python code and takes it as it is in memory."""
         if weights == "inline":
@@ -98,14 +85,7 @@ class SubModel:
     ) -> None:
         """Write a stand-alone ``.onnx`` file; above 1.5 GB the weights go to ``<name>.data`` beside it.
 
-        Args:
-            path: Where to.
-            max_opset: Newest version of ONNX's own operators that the reader knows.
-            max_ir: Newest IR version that the reader knows.
-            legalised: Ids of nodes to write as other operators that give the same values (`graph.legalise`).
-
-        Raises:
-            ModelError: An operator has no equal in the older opset.
+        Nodes of the ids ``legalised`` are written as other operators (`graph.legalise`); the rest is as in `to_bytes`.
         """
         model = self.without_weights(*lowered(self.nodes, self.graph, max_opset, max_ir), legalised)
         export.write(model, tuple(self.weights.values()), Path(path))
@@ -113,13 +93,7 @@ class SubModel:
     def without_weights(
         self, opset: int | None, ir_version: int, legalised: Collection[str] = frozenset()
     ) -> onnx.ModelProto:
-        """The partition as an ONNX model that still lacks its weights.
-
-        Args:
-            opset: Version to write for ONNX's own operators; ``None`` where none is in use.
-            ir_version: Version to write.
-            legalised: Ids of nodes to write as other operators.
-        """
+        """The partition as an ONNX model that still lacks its weights; ``opset`` is that of ONNX's own operators."""
         graph = self.graph
         proto = onnx.ModelProto(ir_version=ir_version, producer_name="intarsia")
         used = {node.domain for node in all_nodes(node.proto for node in self.nodes)}

@@ -29,7 +29,7 @@ def flops(graph: Graph, node: Node) -> int:
     if count is None:
         return _elements(outputs)
     try:
-        return count(node, inputs, outputs)
+        return count(node, _Known(inputs), _Known(outputs))
     except _UnknownShapeError:
         return 0
 
@@ -63,69 +63,46 @@ def _shape(graph: Graph, name: str) -> _Shape | None:
     return graph.values[name].shape if name else None
 
 
-def _known(shape: _Shape | None) -> _Shape:
-    if shape is None:
-        raise _UnknownShapeError
-    return shape
+class _Known:
+    """Shapes by position, of which each that is asked for must be known."""
+
+    def __init__(self, shapes: list[_Shape | None]) -> None:
+        self._shapes = shapes
+
+    def __getitem__(self, place: int) -> _Shape:
+        shape = self._shapes[place]
+        if shape is None:
+            raise _UnknownShapeError
+        return shape
 
 
 def _elements(shapes: list[_Shape | None]) -> int:
     return sum(prod(shape) for shape in shapes if shape is not None)
 
 
-def _conv(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    return 2 * prod(_known(outputs[0])) * prod(_known(inputs[1])[1:])
+_Count = Callable[["Node", _Known, _Known], int]
+"""Operations of a node by the shapes of what it reads and makes."""
 
 
-def _conv_transpose(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    return 2 * prod(_known(inputs[0])) * prod(_known(inputs[1])[1:])
-
-
-def _matmul(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    return 2 * prod(_known(outputs[0])) * (_known(inputs[0]) or (1,))[-1]
-
-
-def _gemm(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    return 2 * prod(_known(outputs[0])) * _known(inputs[0])[0 if node.attributes.get("transA") else 1]
-
-
-def _einsum(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
+def _einsum(node: Node, inputs: _Known, outputs: _Known) -> int:
     """As one loop over all indices; a clever order of contraction does less."""
     terms = str(node.attributes["equation"]).replace(" ", "").split("->")[0].split(",")
     if any("." in term for term in terms):
-        return 2 * prod(_known(outputs[0]))
+        return 2 * prod(outputs[0])
     sizes: dict[str, int] = {}
-    for term, shape in zip(terms, inputs, strict=True):
-        sizes.update(zip(term, _known(shape), strict=True))
+    for place, term in enumerate(terms):
+        sizes.update(zip(term, inputs[place], strict=True))
     return 2 * prod(sizes.values())
 
 
-def _recurrent(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
+def _recurrent(node: Node, inputs: _Known, outputs: _Known) -> int:
     """The two matrix products of each gate at each step; X is (steps, batch, features), W (directions, gates, …)."""
-    steps, batch, _ = _known(inputs[0])
-    return 2 * steps * batch * (prod(_known(inputs[1])) + prod(_known(inputs[2])))
+    steps, batch, _ = inputs[0]
+    return 2 * steps * batch * (prod(inputs[1]) + prod(inputs[2]))
 
 
-def _attention(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    """Two matrix products, queries by keys and weights by values; heads split the last axis, which changes nothing."""
-    query, key = _known(inputs[0]), _known(inputs[1])
-    return 4 * prod(query) * key[-2]
-
-
-def _pool(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    kernel: _Shape = node.attributes.get("kernel_shape", ())
-    return prod(_known(outputs[0])) * prod(kernel)
-
-
-def _reads_all(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-    return prod(_known(inputs[0]))
-
-
-def _per_output(factor: int) -> Callable[[Node, list[_Shape | None], list[_Shape | None]], int]:
-    def count(node: Node, inputs: list[_Shape | None], outputs: list[_Shape | None]) -> int:
-        return factor * prod(_known(outputs[0]))
-
-    return count
+def _per_output(factor: int) -> _Count:
+    return lambda node, inputs, outputs: factor * prod(outputs[0])
 
 
 _REDUCTIONS = (
@@ -144,19 +121,21 @@ _NORMALISATIONS = {
 }
 """Operations per element, as usually counted."""
 
-_COUNTED: dict[str, Callable[[Node, list[_Shape | None], list[_Shape | None]], int]] = {
-    "Attention": _attention,
-    "Conv": _conv,
-    "ConvInteger": _conv,
-    "ConvTranspose": _conv_transpose,
+_COUNTED: Mapping[str, _Count] = {
+    # Queries by keys and weights by values; heads split the last axis, which changes nothing.
+    "Attention": lambda node, inputs, outputs: 4 * prod(inputs[0]) * inputs[1][-2],
+    **dict.fromkeys(("Conv", "ConvInteger"), lambda node, inputs, outputs: 2 * prod(outputs[0]) * prod(inputs[1][1:])),
+    "ConvTranspose": lambda node, inputs, outputs: 2 * prod(inputs[0]) * prod(inputs[1][1:]),
     "Einsum": _einsum,
-    "Gemm": _gemm,
-    "GRU": _recurrent,
-    "LSTM": _recurrent,
-    "MatMul": _matmul,
-    "MatMulInteger": _matmul,
-    "RNN": _recurrent,
-    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pool),
-    **dict.fromkeys(_REDUCTIONS, _reads_all),
+    "Gemm": lambda node, inputs, outputs: 2 * prod(outputs[0]) * inputs[0][0 if node.attributes.get("transA") else 1],
+    **dict.fromkeys(
+        ("MatMul", "MatMulInteger"), lambda node, inputs, outputs: 2 * prod(outputs[0]) * (inputs[0] or (1,))[-1]
+    ),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+    **dict.fromkeys(
+        ("AveragePool", "LpPool", "MaxPool"),
+        lambda node, inputs, outputs: prod(outputs[0]) * prod(node.attributes.get("kernel_shape", ())),
+    ),
+    **dict.fromkeys(_REDUCTIONS, lambda node, inputs, outputs: prod(inputs[0])),
     **{op_type: _per_output(factor) for op_type, factor in _NORMALISATIONS.items()},
 }

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from intarsia.interop.refusal import refuse_absent
-from intarsia.interop.values import ElementType, OrtValue, array_at, check_device, fill
+from intarsia.interop.values import ElementType, OrtValue, check_device, element_dtype, fill
+from intarsia.runtime.executors.arrays import array_at
 
 
 class Session(Protocol):
@@ -59,7 +60,7 @@ class IOBinding:
             UnsupportedError: The address is on a device.
         """
         check_device(device_type, device_id)
-        self.bind_cpu_input(name, array_at(buffer_ptr, shape, element_type))
+        self.bind_cpu_input(name, array_at(buffer_ptr, shape, element_dtype(element_type)))
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
         """Read an input from a value."""
@@ -81,7 +82,7 @@ class IOBinding:
         """
         check_device(device_type, device_id)
         self._session.check_output(name)
-        self._buffers[name] = None if not buffer_ptr else array_at(buffer_ptr, shape or (), element_type)
+        self._buffers[name] = array_at(buffer_ptr, shape or (), element_dtype(element_type)) if buffer_ptr else None
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """Leave an output in a value."""
@@ -89,11 +90,7 @@ class IOBinding:
         self._buffers[name] = ortvalue.numpy()
 
     def take(self, results: Mapping[str, np.ndarray]) -> None:
-        """Leave what a run computed where it is wanted.
-
-        Raises:
-            FeedError: A buffer is of another shape or type than the result.
-        """
+        """Leave what a run computed where it is wanted; a buffer of another shape or type is a `FeedError`."""
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 fill(buffer, results[name])

@@ -37,11 +37,6 @@ KEPT_BYTES: Final = 8 << 30
 _SUFFIX = ".intarsia"
 
 
-def default_cache() -> Path:
-    """The folder of artifacts in the user's cache folder, or in a temporary one where that cannot be written to."""
-    return cache_folder() / "compiled"
-
-
 Cache = str | os.PathLike[str] | bool | None
 """The folder of artifacts; the one in the user's cache folder for ``None`` and ``True``, none for ``False``."""
 DEFAULTS: Final = CompileSettings(budget=BUDGET_S)
@@ -52,24 +47,18 @@ def compiled(
 ) -> CompiledModel:
     """Compile the model, or load what an earlier call kept for the same model, settings, engines and machine.
 
-    Args:
-        source: The path of an ONNX file, or its bytes.
-        target: As `intarsia.compile` takes it.
-        settings: How it is compiled.
-        cache: Where artifacts are kept.
-
-    Raises:
-        IntarsiaError: As `intarsia.compile`.
+    The target and the errors are those of `intarsia.compile`.
     """
     if cache is False:
         return compile(source, target, settings=settings)
-    folder = default_cache() if cache in (None, True) else Path(str(cache))
-    path = folder / f"{_key(source, target, settings)}{_SUFFIX}"
-    found = _found(path, target, settings)
+    folder = cache_folder() / "compiled" if cache in (None, True) else Path(str(cache))
+    config = None if target is None else CompilationConfig.of(target)
+    path = folder / f"{_key(source, config, settings)}{_SUFFIX}"
+    found = _found(path, config, settings)
     if found is not None:
         return found
     with ExitStack() as held:
-        model = held.enter_context(compile(source, target, settings=settings))
+        model = held.enter_context(compile(source, config, settings=settings))
         if model.report.get("left_out"):  # an engine that failed for the machine's sake may work the next time
             held.pop_all()
             return model
@@ -86,13 +75,13 @@ def compiled(
     return CompiledModel(Artifact(path, OWN))
 
 
-def _key(source: str | os.PathLike[str] | bytes, target: Any, settings: CompileSettings) -> str:
-    request = settings.request(source, target)
+def _key(source: str | os.PathLike[str] | bytes, config: CompilationConfig | None, settings: CompileSettings) -> str:
+    request = settings.request(source, config)
     facts = {
         "format": VERSION,
         "intarsia": __version__,
         "model": digest_of(source),
-        "target": None if target is None else CompilationConfig.of(target).json(),
+        "target": None if config is None else config.json(),
         "engines": {name: registry.probe(name).version for name in registry.usable()},
         "machine": this_machine().fingerprint,
         "threads": thread_budget() if settings.threads is None else settings.threads,
@@ -112,11 +101,11 @@ def _file_digest(path: str) -> str:
         raise ConfigError(f"the library of custom operators {path} cannot be read: {error.strerror}") from error
 
 
-def _found(path: Path, target: Any, settings: CompileSettings) -> CompiledModel | None:
+def _found(path: Path, config: CompilationConfig | None, settings: CompileSettings) -> CompiledModel | None:
     """What was kept. It may run what this call names too; where signatures are asked for, it has none."""
     if not path.is_file():
         return None
-    named = [] if target is None else [each for _, each in CompilationConfig.of(target).executed()]
+    named = [] if config is None else [each for _, each in config.executed()]
     trust = Trust.of([*named, *settings.custom_ops])
     try:
         model = CompiledModel(Artifact(path, trust))

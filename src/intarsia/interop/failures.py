@@ -3,13 +3,13 @@
 An error that leaves an interface of ONNX Runtime's is of its own class still, and besides of the class that
 ONNX Runtime raises in such a case.
 """
-# ruff: noqa: N818 - the names are ONNX Runtime's
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, ParamSpec, TypeVar
 
 from intarsia.errors import (
     ArtifactError,
@@ -27,77 +27,40 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 
-class Fail(Exception):
-    """It did not work."""
-
-
-class InvalidArgument(Exception):
-    """A name, type or shape that the model does not have."""
-
-
-class NoSuchFile(Exception):
-    """There is no model at this path."""
-
-
-class NoModel(Exception):
-    """No model was loaded."""
-
-
-class EngineError(Exception):
-    """An engine does not work."""
-
-
-class RuntimeException(Exception):
-    """A run failed."""
-
-
-class InvalidProtobuf(Exception):
-    """A file that is no ONNX model."""
-
-
-class ModelLoaded(Exception):
-    """A model was loaded before."""
-
-
-class NotImplemented(Exception):
-    """No engine has the operator."""
-
-
-class InvalidGraph(Exception):
-    """A model that contradicts itself."""
-
-
-class EPFail(Exception):
-    """A provider does not work."""
-
-
-class NotFound(Exception):
-    """Something that was named is not there."""
-
-
-class ModelLoadCanceled(Exception):
-    """Loading was cancelled."""
-
-
-class ModelRequiresCompilation(Exception):
-    """The model is to be compiled first."""
-
-
-class DeviceReset(Exception):
-    """The device was lost."""
-
-
-_RAISED: tuple[tuple[type[IntarsiaError], tuple[type[Exception], ...]], ...] = (
-    (FeedError, (InvalidArgument, Fail)),
-    (ModelError, (InvalidProtobuf, InvalidGraph, InvalidArgument, Fail)),  # theirs: by how far reading got
-    (ArtifactError, (InvalidProtobuf, Fail)),
-    (SpecError, (InvalidArgument, Fail)),
-    (ConfigError, (InvalidArgument, Fail)),
-    (NoCoverError, (NotImplemented, Fail)),
-    (ExecutionError, (RuntimeException, Fail)),
-    (BackendError, (EPFail, Fail)),
+_SAID: Final = {
+    "Fail": "It did not work.",
+    "InvalidArgument": "A name, type or shape that the model does not have.",
+    "NoSuchFile": "There is no model at this path.",
+    "NoModel": "No model was loaded.",
+    "EngineError": "An engine does not work.",
+    "RuntimeException": "A run failed.",
+    "InvalidProtobuf": "A file that is no ONNX model.",
+    "ModelLoaded": "A model was loaded before.",
+    "NotImplemented": "No engine has the operator.",
+    "InvalidGraph": "A model that contradicts itself.",
+    "EPFail": "A provider does not work.",
+    "NotFound": "Something that was named is not there.",
+    "ModelLoadCanceled": "Loading was cancelled.",
+    "ModelRequiresCompilation": "The model is to be compiled first.",
+    "DeviceReset": "The device was lost.",
+}
+THEIRS: Final[Mapping[str, type[Exception]]] = MappingProxyType(
+    {name: type(name, (Exception,), {"__module__": __name__, "__doc__": said}) for name, said in _SAID.items()}
 )
-"""What ONNX Runtime raises where we raise one of these; the first that fits."""
+"""ONNX Runtime's exceptions by their names."""
+globals().update(THEIRS)  # where pickle looks for them
+
+_RAISED: tuple[tuple[type[IntarsiaError], tuple[str, ...]], ...] = (
+    (FeedError, ("InvalidArgument",)),
+    (ModelError, ("InvalidProtobuf", "InvalidGraph", "InvalidArgument")),  # theirs: by how far reading got
+    (ArtifactError, ("InvalidProtobuf",)),
+    (SpecError, ("InvalidArgument",)),
+    (ConfigError, ("InvalidArgument",)),
+    (NoCoverError, ("NotImplemented",)),
+    (ExecutionError, ("RuntimeException",)),
+    (BackendError, ("EPFail",)),
+)
+"""What ONNX Runtime raises, beside ``Fail``, where we raise one of these; the first that fits."""
 
 
 def as_theirs(call: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -118,7 +81,7 @@ def as_theirs(call: Callable[Given, Answer]) -> Callable[Given, Answer]:
 
 def theirs(error: IntarsiaError) -> IntarsiaError:
     """An error that is of both classes; an attribute that is missing stays what it is, as it does there."""
-    if isinstance(error, (AttributeError, *_ALL)):
+    if isinstance(error, (AttributeError, *THEIRS.values())):
         return error
     return _made(type(error), _kinds(error), error.args, vars(error))
 
@@ -140,12 +103,7 @@ def _made(
 
 
 def _kinds(error: IntarsiaError) -> tuple[type[Exception], ...]:
+    names = next((names for ours, names in _RAISED if isinstance(error, ours)), ())
     if isinstance(error, ModelError) and isinstance(error.__cause__, FileNotFoundError):
-        return (NoSuchFile, Fail)
-    return next((kinds for ours, kinds in _RAISED if isinstance(error, ours)), (Fail,))
-
-
-_ALL = (
-    *(Fail, InvalidArgument, NoSuchFile, NoModel, EngineError, RuntimeException, InvalidProtobuf, ModelLoaded),
-    *(NotImplemented, InvalidGraph, EPFail, NotFound, ModelLoadCanceled, ModelRequiresCompilation, DeviceReset),
-)
+        names = ("NoSuchFile",)
+    return tuple(THEIRS[name] for name in (*names, "Fail"))

@@ -9,17 +9,13 @@ from intarsia.graph.reading.interface import End, Interface
 
 @dataclass(frozen=True, slots=True)
 class NodeArg:
-    """An input or output.
-
-    Attributes:
-        name: Of the value.
-        type: As ``tensor(float)``.
-        shape: A number for each dimension, its name where it is open, ``None`` for one without a name.
-    """
+    """An input or output."""
 
     name: str
     type: str
+    """As ``tensor(float)``."""
     shape: list[int | str | None]
+    """A number for each dimension, its name where it is open, ``None`` for one without a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,11 +99,7 @@ class SessionOptions(_Options):
         self.entries[key] = value
 
     def get_session_config_entry(self, key: str) -> str:
-        """What was set.
-
-        Raises:
-            ConfigError: Nothing was.
-        """
+        """What was set; a `ConfigError` if nothing was."""
         return _entry(self.entries, key, "session")
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
@@ -143,20 +139,12 @@ class RunOptions(_Options):
         self.entries[key] = value
 
     def get_run_config_entry(self, key: str) -> str:
-        """What was set.
-
-        Raises:
-            ConfigError: Nothing was.
-        """
+        """What was set; a `ConfigError` if nothing was."""
         return _entry(self.entries, key, "run")
 
 
 def check_session_options(options: SessionOptions) -> None:
-    """Refuse what would change results or leave files, and cannot be done here.
-
-    Raises:
-        UnsupportedError: Naming it, with what to do instead.
-    """
+    """Raise an `UnsupportedError` for what would change results or leave files, and cannot be done here."""
     if options.optimized_model_filepath:
         raise UnsupportedError(
             "optimized_model_filepath: no optimised model is written; session.model.save writes the compiled one, and "

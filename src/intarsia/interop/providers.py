@@ -13,7 +13,7 @@ from intarsia.errors import ConfigError, IntarsiaError, SpecError
 from intarsia.planning.engine_set import absence, leaves
 from intarsia.spec.problems import nearest
 from intarsia.target import Target
-from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
+from intarsia.target.aliases import CPU_PROVIDER, PROVIDERS
 from intarsia.wording import counted
 
 Provider = str | tuple[str, Mapping[str, Any]]
@@ -76,11 +76,7 @@ def chosen_providers(
 
 
 def targets_of(providers: Mapping[str, Mapping[str, Any]]) -> list[Target]:
-    """The targets that providers stand for, in their order.
-
-    Raises:
-        ConfigError: A provider's target does not take one of its options.
-    """
+    """The targets that providers stand for, in order; a `ConfigError` for an option that a target does not take."""
     found = []
     for name, options in providers.items():
         try:

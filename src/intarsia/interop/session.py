@@ -30,7 +30,7 @@ from intarsia.interop.values import OrtValue
 from intarsia.runtime import Artifact, CompiledModel
 from intarsia.runtime.artifact.trust import UNSTATED, AnyPath, Trust
 from intarsia.spec.problems import nearest
-from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
+from intarsia.target.aliases import CPU_PROVIDER, PROVIDERS
 
 ARTIFACT_SUFFIX = ".intarsia"
 
@@ -49,9 +49,6 @@ class InferenceSession:
 
         session = ort.InferenceSession("net.onnx", providers=["CPUExecutionProvider"])
         (probabilities,) = session.run(None, {session.get_inputs()[0].name: image})
-
-    Attributes:
-        providers: What `get_providers` returns.
     """
 
     @as_theirs
@@ -169,7 +166,8 @@ class InferenceSession:
             ExecutionError: An engine failed.
             ConfigError: ``terminate`` is set.
         """
-        wanted = self._wanted(output_names)
+        wanted = output_names or self._names
+        _check_names(wanted, self._names, "output")
         results = self._results(input_feed, run_options)
         return [results[name] for name in wanted]
 
@@ -277,27 +275,13 @@ class InferenceSession:
 
     @as_theirs
     def check_input(self, name: str) -> None:
-        """Refuse a name that no input has.
-
-        Raises:
-            FeedError: Naming the nearest input.
-        """
+        """Raise a `FeedError` that names the nearest input if none has this name."""
         _check_names([name], [end.name for end in self._interface.inputs], "input")
 
     @as_theirs
     def check_output(self, name: str) -> None:
-        """Refuse a name that no output has.
-
-        Raises:
-            FeedError: Naming the nearest output.
-        """
+        """Raise a `FeedError` that names the nearest output if none has this name."""
         _check_names([name], self._names, "output")
-
-    def _wanted(self, output_names: Sequence[str] | None) -> Sequence[str]:
-        if not output_names:
-            return self._names
-        _check_names(output_names, self._names, "output")
-        return output_names
 
     def _results(self, feeds: Mapping[str, Any], options: RunOptions | None) -> dict[str, np.ndarray]:
         if options is not None and options.terminate:

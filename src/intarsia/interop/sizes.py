@@ -48,7 +48,8 @@ class SizedModels(Forkable):
         self._exact: dict[tuple[tuple[str, int], ...], CompiledModel] = {}
         self._ranges: dict[str, SizeRange] = {}
         self._ranged: CompiledModel | None = None
-        self._only = None if open_inputs else make({})
+        self.only = None if open_inputs else make({})
+        """The model, where no dimension is open."""
 
     def run(self, feeds: Mapping[str, Any], how: Callable[[CompiledModel], Result]) -> Result:
         """What is done with the model for these feeds, which is compiled where there is none yet.
@@ -59,21 +60,16 @@ class SizedModels(Forkable):
             FeedError: A feed has another number of dimensions or another fixed size, or one name has two sizes.
             IntarsiaError: As `intarsia.compile`.
         """
-        if self._only is not None:
-            return how(self._only)
+        if self.only is not None:
+            return how(self.only)
         sizes = dict(self._sizes(feeds))
         with self._lock:
             model = self._known(sizes) or (self._widened(sizes) if self._exact else None)
             return how(model or self._compiled(sizes, feeds))
 
-    @property
-    def only(self) -> CompiledModel | None:
-        """The model, where no dimension is open."""
-        return self._only
-
     def close(self) -> None:
         """Free the engines' memory. Calling it twice is fine."""
-        for model in (self._only, self._ranged, *self._exact.values()):
+        for model in (self.only, self._ranged, *self._exact.values()):
             if model is not None:
                 model.close()
 

@@ -28,27 +28,19 @@ _DROPOUT = ("dropout_p", "dropout", "train", "training")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """A graph as an ONNX file.
-
-    Attributes:
-        path: The file; its weights lie beside it.
-        inputs: Name of each input, in the order of the graph's tensors that are no weights.
-        outputs: Name of each output, in the order of the graph's results that are tensors.
-        results: What the graph returns: ``...`` for a tensor, or the value itself.
-    """
+    """A graph as an ONNX file, whose weights lie beside it."""
 
     path: Path
     inputs: tuple[str, ...]
+    """Names, in the order of the graph's tensors that are no weights."""
     outputs: tuple[str, ...]
+    """Names, in the order of the graph's results that are tensors."""
     results: tuple[Any, ...]
+    """What the graph returns: ``...`` for a tensor, or the value itself."""
 
 
 def require_exporter() -> None:
-    """Check that PyTorch can write ONNX.
-
-    Raises:
-        BackendUnavailableError: A package that it needs is not installed.
-    """
+    """Raise a `BackendUnavailableError` if the package that PyTorch writes ONNX with is not installed."""
     if find_spec("onnxscript") is None:
         raise BackendUnavailableError(
             f"PyTorch writes ONNX with the package onnxscript, which is not installed: pip install 'intarsia[{EXTRA}]'"

@@ -30,11 +30,7 @@ class Trace(Forkable):
         self._lock = threading.Lock()
 
     def run(self, model: CompiledModel, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Run once and note how long each partition took.
-
-        Raises:
-            FeedError: As a call of the model.
-        """
+        """Run once, as a call of the model does, and note how long each partition took."""
         with self._lock:
             arrays = model.checked(feeds)
             executor = model.load()
@@ -51,11 +47,7 @@ class Trace(Forkable):
         self._lock = threading.Lock()
 
     def write(self) -> Path:
-        """Write what was noted to a file of its own.
-
-        Raises:
-            ConfigError: It cannot be written there.
-        """
+        """Write what was noted to a file of its own; a `ConfigError` if it cannot be written there."""
         path = Path(f"{self._prefix}{datetime.now(tz=UTC):%Y-%m-%d_%H-%M-%S}_{os.getpid()}.json")
         try:
             replace_file(path, json.dumps(self._events, indent=1).encode())

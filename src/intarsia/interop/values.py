@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,11 +64,7 @@ class OrtValue:
 
     @classmethod
     def from_dlpack(cls, data: Any, /) -> OrtValue:
-        """Over an array of any library, without a copy.
-
-        Raises:
-            FeedError: It is not in the host's memory, or cannot be read.
-        """
+        """Over an array of any library, without a copy; a `FeedError` if that cannot be, as in a device's memory."""
         try:
             return cls(as_numpy(data, np.dtype(np.float32)))
         except NotAnArrayError as error:
@@ -138,11 +133,7 @@ class OrtValue:
 
 
 def check_device(device_type: str, device_id: int) -> None:
-    """Refuse memory that is not the host's.
-
-    Raises:
-        UnsupportedError: It is a device's.
-    """
+    """Raise an `UnsupportedError` for memory that is not the host's."""
     if device_type.lower() not in ("cpu", "default") or device_id:
         raise UnsupportedError(
             f"inputs and outputs are in the host's memory, not on {device_type}:{device_id}; bind them on 'cpu', and "
@@ -160,20 +151,8 @@ def element_dtype(element_type: ElementType) -> np.dtype:
     return np.dtype(element_type)
 
 
-def array_at(pointer: int, shape: Sequence[int], element_type: ElementType) -> np.ndarray:
-    """The array that lies at an address; whoever gives the address keeps what is there alive."""
-    dtype = element_dtype(element_type)
-    count = int(np.prod(tuple(shape), dtype=np.int64))
-    block = (ctypes.c_byte * (count * dtype.itemsize)).from_address(pointer)
-    return np.ndarray(tuple(shape), dtype, buffer=memoryview(block))
-
-
 def fill(place: np.ndarray, result: np.ndarray) -> None:
-    """Copy a result to where a caller wants it.
-
-    Raises:
-        FeedError: The place is of another shape or type.
-    """
+    """Copy a result to where a caller wants it; a place of another shape or type is a `FeedError`."""
     if place.shape != result.shape or place.dtype != result.dtype:
         raise FeedError(
             f"there is room for {place.dtype}{list(place.shape)}, and the value is {result.dtype}{list(result.shape)}"

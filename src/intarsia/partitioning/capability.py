@@ -1,11 +1,21 @@
-"""What an engine accepts of a graph, and why not the rest."""
+"""What an engine accepts of a graph, and why not the rest; a device plan has it refuse the nodes of other devices."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
 
+from intarsia.devices import refusals
 from intarsia.wording import counted
+
+if TYPE_CHECKING:
+    from intarsia.config import NestedEngine
+    from intarsia.devices import DevicePlan
+    from intarsia.target import Target
+
+E = TypeVar("E", bound="Target | NestedEngine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +41,21 @@ def refusal_text(refused: Mapping[str, str], asked: int) -> str:
         return reason
     more = len(refused) - 1
     return f"{reason} ({node})" if not more else f"{reason} ({node} and {counted(more, 'more node')})"
+
+
+def restrict(capabilities: Mapping[E, Capability], plan: DevicePlan) -> dict[E, Capability]:
+    """The capabilities, with each engine refusing the nodes that are planned on devices it does not serve.
+
+    One engine may serve two devices. That no partition spans them is what ``plan.places`` is for, which `greedy`,
+    `Intervals.of`, `merge_adjacent` and `Partitioning.of` take.
+    """
+    return {
+        engine: Capability(refusals={**capability.refusals, **refusals(plan, engine)})
+        for engine, capability in capabilities.items()
+    }
+
+
+def split_at_places(partitions: Iterable[tuple[str, ...]], plan: DevicePlan) -> tuple[tuple[str, ...], ...]:
+    """Runs of a linear order, such as `segments`, each cut wherever the next node is on another device."""
+    places = plan.places
+    return tuple(tuple(run) for partition in partitions for _, run in groupby(partition, key=places.__getitem__))

@@ -80,7 +80,7 @@ class Chain:
             if few and weighed[0] > small:
                 if len(self._alike) <= unlike:
                     break
-                if self._are_alike(region):
+                if len(set(self._pair(region))) == 1:
                     continue  # two equal neighbours cost no more than one
             left -= self._merge_all(region)
         return self._ends()
@@ -95,9 +95,6 @@ class Chain:
 
     def _is_linked(self, region: int) -> bool:
         return self._next[region] >= 0 and region in self._pairs[self._pair(region)]
-
-    def _are_alike(self, region: int) -> bool:
-        return self._kind[region] == self._kind[self._next[region]]
 
     def _pair(self, region: int) -> tuple[int, int]:
         return self._kind[region], self._kind[self._next[region]]

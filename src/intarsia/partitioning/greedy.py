@@ -37,9 +37,7 @@ def greedy(
     """Cover the graph in the order of the targets, and merge what can be merged.
 
     Args:
-        graph: The graph.
         targets: Most preferred first.
-        capabilities: What each target takes.
         min_nodes: A smaller region is left to a later target; one number, or one for some targets.
         min_flops: The same, in floating-point operations.
         crossing_ok: Asked for each value that is no tensor of known rank; without it its ends stay in one partition.
@@ -64,20 +62,10 @@ def cover(
     places: Places | None = None,
     settled: Iterable[Collection[str]] = (),
 ) -> list[tuple[E, frozenset[str]]]:
-    """The regions of each engine, in the order in which they were formed; see `greedy`.
+    """The regions of each engine, in the order in which they were formed; all else as for `greedy`.
 
     Args:
-        graph: The graph.
-        engines: Most preferred first.
-        capabilities: What each engine takes.
-        min_nodes: See `greedy`.
-        min_flops: See `greedy`.
-        crossing_ok: See `greedy`.
-        places: See `greedy`.
         settled: Sets of nodes that have an engine already, and stay as they are.
-
-    Raises:
-        NoCoverError: As `greedy`.
     """
     fixed: list[Collection[str]] = list(settled)
     rest = {node.id for node in graph.nodes}.difference(*fixed)
@@ -87,10 +75,8 @@ def cover(
             for accepted in _by_place(graph, {id_ for id_ in rest if capabilities[engine].takes(id_)}, places):
                 settled_now = [*fixed, *(region for _, region in parts)]
                 for region in maximal_regions(graph, accepted, fixed=settled_now, crossing_ok=crossing_ok):
-                    large = len(region) >= _limit(min_nodes, engine, 1) and _has_work(
-                        graph, region, _limit(min_flops, engine, 0)
-                    )
-                    if large or keep_small:
+                    is_large = len(region) >= _limit(min_nodes, engine, 1)
+                    if keep_small or (is_large and _has_work(graph, region, _limit(min_flops, engine, 0))):
                         parts.append((engine, region))
                         rest -= region
     if rest:

@@ -26,14 +26,14 @@ def fused_groups(graph: Graph) -> tuple[frozenset[str], ...]:
     after an activation. Groups that share a node are one group, which also holds all nodes on paths between its nodes,
     so that partitions around the groups form no cycle.
     """
-    return _named(graph, _labels(graph, _quantised_pairs(graph)))
+    groups = (part for part in members(_labels(graph, _quantised_pairs(graph))) if len(part) > 1)
+    return tuple(frozenset(graph.nodes[index].id for index in part) for part in groups)
 
 
 def indivisible(graph: Graph, crossing_ok: CrossingOk | None = None, fixed: Iterable[Iterable[str]] = ()) -> list[int]:
     """For each node, by index, the label of the smallest group that must stay whole; the groups' graph is acyclic.
 
     Args:
-        graph: The graph.
         crossing_ok: Asked for each value that is no tensor of known rank; without it none of these crosses.
         fixed: More sets of nodes to keep whole.
     """
@@ -59,11 +59,6 @@ def _labels(graph: Graph, pairs: Iterable[tuple[int, int]]) -> list[int]:
     closed = strong_components(edges(graph, labels))
     # Each component starts at its first node, so the labels stay numbered by first node.
     return [closed[label] for label in labels]
-
-
-def _named(graph: Graph, labels: list[int]) -> tuple[frozenset[str], ...]:
-    groups = (part for part in members(labels) if len(part) > 1)
-    return tuple(frozenset(graph.nodes[index].id for index in part) for part in groups)
 
 
 def _quantised_pairs(graph: Graph) -> Iterator[tuple[int, int]]:

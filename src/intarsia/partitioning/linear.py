@@ -6,7 +6,7 @@ Any run of a topological order is convex, so the nodes between two cuts are a pa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -46,7 +46,6 @@ def cuts(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[Cut, ...]
     """All places where the linear order may be cut: not within a quantised group, nor where a value may not cross.
 
     Args:
-        graph: The graph.
         crossing_ok: Asked for each value that is no tensor of known rank; without it these may not cross.
     """
     return tuple(_cuts(graph, _depth_first(graph), crossing_ok))
@@ -54,15 +53,10 @@ def cuts(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[Cut, ...]
 
 def line(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[tuple[str, ...], tuple[Cut, ...]]:
     """`linear_order`, and those `cuts` that cross no more values than the cuts next to them."""
-    parts = _depth_first(graph)
-    return tuple(graph.nodes[index].id for part in parts for index in part), _narrow(_cuts(graph, parts, crossing_ok))
-
-
-def _narrow(found: Iterable[Cut]) -> tuple[Cut, ...]:
-    every = tuple(found)
+    every = cuts(graph, crossing_ok)
     widths = [len(cut.crossing) for cut in every]
     around = zip(every, widths, [*widths[:1], *widths], [*widths[1:], *widths[-1:]], strict=False)
-    return tuple(cut for cut, here, left, right in around if here <= min(left, right))
+    return linear_order(graph), tuple(cut for cut, here, left, right in around if here <= min(left, right))
 
 
 def _depth_first(graph: Graph) -> tuple[tuple[int, ...], ...]:

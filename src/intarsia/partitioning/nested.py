@@ -61,13 +61,8 @@ def divide(
     """Cover the graph as `greedy` does, and the regions of each nested configuration in the same way.
 
     Args:
-        graph: The graph.
-        engines: Most preferred first.
         capabilities: What each engine takes, those inside nested configurations too: see `nested_capability`.
         min_nodes: See `greedy`; it holds at every level.
-        min_flops: The same, in floating-point operations.
-        crossing_ok: See `greedy`.
-        places: See `greedy`.
 
     Raises:
         NoCoverError: Some nodes are taken by nobody.
@@ -75,9 +70,8 @@ def divide(
 
     def covered(among: Sequence[Engine], path: Path, others: Sequence[_Part]) -> list[_Part]:
         settled = [part.nodes for part in others]
-        found = cover(
-            graph, among, capabilities, min_nodes, min_flops, crossing_ok=crossing_ok, places=places, settled=settled
-        )
+        limits = (min_nodes, min_flops)
+        found = cover(graph, among, capabilities, *limits, crossing_ok=crossing_ok, places=places, settled=settled)
         return [_Part(engine, nodes, path) for engine, nodes in found]
 
     parts = covered(engines, (), ())

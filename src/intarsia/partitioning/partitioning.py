@@ -85,8 +85,8 @@ class Partitioning:
                 wait for each other; a quantised group is cut; or a value crosses that may not.
         """
         listed = [(target, tuple(ids)) for target, ids in parts]
-        labels = _cover(graph, listed)
         titles = [f"partition {number} ({target})" for number, (target, _) in enumerate(listed, start=1)]
+        labels = _cover(graph, listed, titles)
         _check_places(listed, titles, places)
         _check_runnable(graph, labels, titles)
         _check_groups(graph, labels, titles)
@@ -109,24 +109,17 @@ class Partitioning:
 
 def with_precision(graph: Graph, partitioning: Partitioning, precision: Precision) -> Partitioning:
     """The partitioning, in which each partition has what concerns its nodes of a precision; the rest stays fp32."""
-    return Partitioning(
-        partitions=tuple(
-            replace(part, precision=precision.within(part.nodes, _read(graph, part)))
-            for part in partitioning.partitions
-        )
-    )
-
-
-def _read(graph: Graph, partition: Partition) -> set[str]:
-    return {name for id_ in partition.nodes for name in graph.node(id_).inputs}
+    parts = []
+    for part in partitioning.partitions:
+        read = {name for id_ in part.nodes for name in graph.node(id_).inputs}
+        parts.append(replace(part, precision=precision.within(part.nodes, read)))
+    return Partitioning(partitions=tuple(parts))
 
 
 def merge_adjacent(graph: Graph, partitioning: Partitioning, places: Places | None = None) -> Partitioning:
     """Merge partitions of one target that read each other or run one after the other, if no path leads around.
 
     Args:
-        graph: The graph.
-        partitioning: Its partitions.
         places: Where each node runs; partitions at two places are not merged.
     """
     kinds: list[tuple[Target, Hashable]] = []
@@ -174,13 +167,12 @@ def _assemble(graph: Graph, labels: Sequence[int], targets: Sequence[Target]) ->
     )
 
 
-def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> list[int]:
+def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]], titles: Sequence[str]) -> list[int]:
     """The part of each node."""
     index_of = {node.id: node.index for node in graph.nodes}
     holder: dict[str, str] = {}
     labels = [-1] * len(graph.nodes)
-    for number, (target, ids) in enumerate(parts, start=1):
-        title = f"partition {number} ({target})"
+    for number, (title, (_, ids)) in enumerate(zip(titles, parts, strict=True)):
         if not ids:
             raise PlanError(f"{title} holds no node; remove it")
         for id_ in ids:
@@ -190,7 +182,7 @@ def _cover(graph: Graph, parts: Sequence[tuple[Target, tuple[str, ...]]]) -> lis
             if id_ in holder:
                 raise PlanError(f"node {id_!r} is in {holder[id_]} and in {title}; leave it in one of them, once")
             holder[id_] = title
-            labels[index_of[id_]] = number - 1
+            labels[index_of[id_]] = number
     missing = [node.id for node in graph.nodes if labels[node.index] < 0]
     if missing:
         them = counted(len(labels), "node is", "nodes are")
@@ -226,7 +218,7 @@ def _check_runnable(graph: Graph, labels: Sequence[int], titles: Sequence[str]) 
 
 
 def _crossing(graph: Graph, labels: Sequence[int], first: int, second: int) -> str:
-    """A value that the first part computes and the second reads; there must be one."""
+    """A value that the first part computes and the second reads."""
     return next(
         value.name
         for value in graph.values.values()

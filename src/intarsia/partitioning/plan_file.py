@@ -139,13 +139,11 @@ class _Reader:
         embed, parallel = stated("embed", self._flag), stated("parallel", self._flag)
         max_error = stated("max_error", self._fraction)
         if max_error is None and any(partition.precision for partition in partitions):
-            self._fail(
-                "a plan with 'precision' needs 'max_error', the largest error of an output",
-                fields["partitions"].start_mark,
-            )
+            problem = "a plan with 'precision' needs 'max_error', the largest error of an output"
+            self._fail(problem, fields["partitions"])
         against = "parallel" if parallel else "pipeline"
         if embed and (parallel or pipeline):
-            self._fail(f"'embed' and {against!r} exclude each other; leave one out", fields[against].start_mark)
+            self._fail(f"'embed' and {against!r} exclude each other; leave one out", fields[against])
         return PlanFile(
             partitions=partitions,
             model=stated("model", self._text),
@@ -161,9 +159,7 @@ class _Reader:
     def _version(self, node: yaml.Node) -> None:
         version = self._count(node, "'version'")
         if version != VERSION:
-            self._fail(
-                f"version {version} of the plan format is not supported; write version {VERSION}", node.start_mark
-            )
+            self._fail(f"version {version} of the plan format is not supported; write version {VERSION}", node)
 
     def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
         """The partitions; what they say of devices goes to ``devices``."""
@@ -173,7 +169,7 @@ class _Reader:
             try:
                 target = Target(text)
             except SpecError as error:
-                raise PlanError(self._fault(str(error), fields["target"].start_mark)) from error
+                raise self._fault(str(error), fields["target"]) from error
             ids = self._items(fields["nodes"], "'nodes'")
             nodes = tuple(self._text(id_, "a node id") for id_ in ids)
             if "device" in fields:
@@ -190,26 +186,26 @@ class _Reader:
                 id_ = self._text(item, "a node id")
                 if id_ not in own or id_ in schemes:
                     why = "stated twice in this precision" if id_ in schemes else "not a node of this partition"
-                    self._fail(f"{id_!r} is {why}", item.start_mark)
+                    self._fail(f"{id_!r} is {why}", item)
                 schemes[id_] = scheme
         ranges = self._ranges(fields["ranges"]) if "ranges" in fields else {}
         return Precision.of(schemes, ranges)
 
     def _ranges(self, node: yaml.Node) -> dict[str, Range]:
         if not isinstance(node, yaml.MappingNode):
-            self._fail(f"'ranges' must be a mapping of values to [low, high]; this is {_kind(node)}", node.start_mark)
+            self._fail(f"'ranges' must be a mapping of values to [low, high]; this is {_kind(node)}", node)
         ranges: dict[str, Range] = {}
         for key, value in node.value:
             ends = [self._number(item, "an end of a range") for item in self._items(value, "a range")]
             if len(ends) != 2 or not ends[0] <= ends[1]:
-                self._fail("a range must be [low, high]", value.start_mark)
+                self._fail("a range must be [low, high]", value)
             ranges[self._text(key, "a value's name")] = (ends[0], ends[1])
         return ranges
 
     def _fraction(self, node: yaml.Node, what: str) -> float:
         number = self._number(node, what)
         if not 0.0 < number < 1.0:
-            self._fail(f"{what} must be between 0 and 1, not {number:g}", node.start_mark)
+            self._fail(f"{what} must be between 0 and 1, not {number:g}", node)
         return number
 
     def _number(self, node: yaml.Node, what: str) -> float:
@@ -219,7 +215,7 @@ class _Reader:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            self._fail(f"{what} must be a number, not {text!r}", node.start_mark)
+            self._fail(f"{what} must be a number, not {text!r}", node)
         return number
 
     def _spin(self, node: yaml.Node, what: str) -> Spin:
@@ -227,7 +223,7 @@ class _Reader:
         known = [spin.value for spin in Spin]
         if text not in known:
             hint = nearest(text, known, f"known are {', '.join(known)}")
-            self._fail(f"{what} cannot be {text!r}{hint}", node.start_mark)
+            self._fail(f"{what} cannot be {text!r}{hint}", node)
         return Spin(text)
 
     def _pipeline(self, node: yaml.Node, steps: int, budget: int | None) -> Pipeline:
@@ -240,7 +236,7 @@ class _Reader:
         )
         fault = pipeline.fault(steps, budget)
         if fault is not None:
-            self._fail(f"this pipeline does not fit the plan: {fault}", node.start_mark)
+            self._fail(f"this pipeline does not fit the plan: {fault}", node)
         return pipeline
 
     def _counts(self, node: yaml.Node, what: str) -> tuple[int, ...]:
@@ -249,7 +245,7 @@ class _Reader:
     def _flag(self, node: yaml.Node, what: str) -> bool:
         text = self._text(node, what)
         if text not in ("true", "false"):
-            self._fail(f"{what} must be true or false, not {text!r}", node.start_mark)
+            self._fail(f"{what} must be true or false, not {text!r}", node)
         return text == "true"
 
     def _fields(
@@ -258,47 +254,45 @@ class _Reader:
         legal = (*required, *optional)
         known = ", ".join(legal)
         if not isinstance(node, yaml.MappingNode):
-            self._fail(
-                f"{what} must be a mapping with the keys {known}; this is {_kind(node)}",
-                getattr(node, "start_mark", None),
-            )
+            self._fail(f"{what} must be a mapping with the keys {known}; this is {_kind(node)}", node)
         fields: dict[str, yaml.Node] = {}
         for key_node, value in node.value:
             key = self._text(key_node, "a key")
             if key not in legal:
                 hint = nearest(key, legal, f"it has {known}")
-                self._fail(f"{what} has no key {key!r}{hint}", key_node.start_mark)
+                self._fail(f"{what} has no key {key!r}{hint}", key_node)
             fields[key] = value
         missing = [key for key in required if key not in fields]
         if missing:
-            self._fail(f"{what} needs {' and '.join(map(repr, missing))}", node.start_mark)
+            self._fail(f"{what} needs {' and '.join(map(repr, missing))}", node)
         return fields
 
     def _items(self, node: yaml.Node, what: str) -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
-            self._fail(f"{what} must be a list; this is {_kind(node)}", node.start_mark)
+            self._fail(f"{what} must be a list; this is {_kind(node)}", node)
         if not node.value:
-            self._fail(f"{what} is empty", node.start_mark)
+            self._fail(f"{what} is empty", node)
         items: list[yaml.Node] = node.value
         return items
 
     def _text(self, node: yaml.Node, what: str) -> str:
         if not isinstance(node, yaml.ScalarNode) or node.tag == NULL:
-            self._fail(f"{what} must be text; this is {_kind(node)}", node.start_mark)
+            self._fail(f"{what} must be text; this is {_kind(node)}", node)
         text: str = node.value
         return text
 
     def _count(self, node: yaml.Node, what: str) -> int:
         text = self._text(node, what)
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0):
-            self._fail(f"{what} must be a whole number above zero, not {text!r}", node.start_mark)
+            self._fail(f"{what} must be a whole number above zero, not {text!r}", node)
         return int(text)
 
-    def _fail(self, problem: str, mark: yaml.Mark | None) -> NoReturn:
-        raise PlanError(self._fault(problem, mark))
+    def _fail(self, problem: str, node: yaml.Node | None) -> NoReturn:
+        raise self._fault(problem, node)
 
-    def _fault(self, problem: str, mark: yaml.Mark | None) -> str:
-        return TextError(problem, self._text_read, None if mark is None else mark.index).told(self._source)
+    def _fault(self, problem: str, node: yaml.Node | None) -> PlanError:
+        place = None if node is None else node.start_mark.index
+        return PlanError(TextError(problem, self._text_read, place).told(self._source))
 
 
 def precision_rows(precision: Precision) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Convex sets of nodes: tests for one, its boundary values, and the largest ones that an engine can run."""
+"""Convex sets of nodes: their boundary values, and the largest ones that an engine can run."""
 
 from __future__ import annotations
 
@@ -45,22 +45,6 @@ def boundaries(graph: Graph, ids: Collection[str]) -> Boundary:
     return Boundary(inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def is_convex(graph: Graph, ids: Collection[str]) -> bool:
-    """Whether no path leaves the set and comes back. Looks only at nodes from the set's first to its last."""
-    inside = {graph.node(id_).index for id_ in ids}
-    if not inside:
-        return True
-    behind: set[int] = set()
-    for node in graph.nodes[min(inside) : max(inside) + 1]:
-        producers = {graph.values[name].producer for name in node.reads}
-        if node.index not in inside:
-            if not producers.isdisjoint(inside) or not producers.isdisjoint(behind):
-                behind.add(node.index)
-        elif not producers.isdisjoint(behind):
-            return False
-    return True
-
-
 def maximal_regions(
     graph: Graph,
     accepted: Collection[str],
@@ -74,7 +58,6 @@ def maximal_regions(
     which a node is not accepted is in no region.
 
     Args:
-        graph: The graph.
         accepted: Ids of the nodes that may be in a region.
         fixed: Disjoint sets of other nodes, such as the partitions that are settled already.
         crossing_ok: See `indivisible`.

@@ -63,7 +63,6 @@ def segments(
     many segments.
 
     Args:
-        graph: The graph.
         limit: Greatest number of different segments, at least 1.
         weight: Work of a node, in any unit: expected time where it is known.
         crossing_ok: See `cuts`.
@@ -88,10 +87,8 @@ def coarser(
     The first is always 0. A smaller limit gives some of the places that a larger one gives.
 
     Args:
-        graph: The graph.
         partitions: Its segments, in linear order.
         limits: Greatest numbers of different regions, at least 1.
-        weight: Work of a node, in any unit.
     """
     if not partitions:
         return [() for _ in limits]

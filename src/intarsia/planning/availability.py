@@ -7,45 +7,85 @@ from collections.abc import Iterable, Iterator
 from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import PlanFile
-from intarsia.planning.engine_set import Engine, absence, leaves
+from intarsia.planning.engine_set import Absence, Engine, absence, leaves
 
 EXECUTORS = ("graph", "pipeline", "vm")
-"""Those that drive a model here; the others can only be described."""
+"""Those that drive a model in this package; the others but `AHEAD` can only be described."""
+AHEAD = "aot"
+"""The executor of networks that are written as C."""
 RUNTIMES = ("python",)
-"""Those that are built for here."""
-NOT_DONE = "link-params"
-"""The option of executors that no stage obeys."""
+"""Those that are built for here, beside `BARE`."""
+BARE = "crt"
+"""The runtime of what that executor writes."""
+RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE)
+"""Every executor and runtime that there is a stage for."""
+_LINKED = "link-params"
+"""The option of executors that only code obeys."""
 
 
 def missing_stages(config: CompilationConfig) -> Iterator[str]:
     """What a configuration, or one nested in it, asks for and cannot get here: an executor, a runtime, an option."""
-    executor, runtime = config.executor, config.runtime
-    if executor.kind.name not in EXECUTORS:
-        yield f"no stage drives a model by the executor {str(executor)!r} yet; {' and '.join(EXECUTORS)} run"
-    elif executor.options.get(NOT_DONE):
-        yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
-    if runtime.kind.name not in RUNTIMES:
-        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join(RUNTIMES)} runs"
+    runtime = config.runtime
+    if is_ahead_of_time(config):
+        if runtime.kind.name != BARE:
+            yield f"what the executor {AHEAD} writes is for the runtime {BARE}, and not for {str(runtime)!r}; state it"
+    else:
+        yield from _missing_in_process(config)
     for member in config.targets:
-        if isinstance(member, CompilationConfig):
+        if not isinstance(member, CompilationConfig):
+            continue
+        if is_ahead_of_time(config) or is_ahead_of_time(member):
+            yield f"a network is written as C as a whole, so that {AHEAD} takes no nested configuration, and is none"
+        else:
             yield from missing_stages(member)
 
 
-def missing_engines(described: Iterable[Engine], plan: PlanFile | None, devices: DevicePlan | None) -> Iterator[str]:
-    """Why the machine's engines that can be used here do not do: none is, or none on a device that is planned on."""
+def obeys(kind: str, option: str) -> bool:
+    """Whether a stage does what an option of an executor or a runtime says, where there is a stage for that at all."""
+    return option != _LINKED or kind == AHEAD
+
+
+def is_ahead_of_time(config: CompilationConfig) -> bool:
+    """Whether the model is to be written as C."""
+    return config.executor.kind.name == AHEAD
+
+
+def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
+    executor, runtime = config.executor, config.runtime
+    if executor.kind.name not in EXECUTORS:
+        yield f"no stage drives a model by the executor {str(executor)!r} yet; {', '.join((*EXECUTORS, AHEAD))} run"
+    elif not obeys(executor.kind.name, _LINKED) and executor.options.get(_LINKED):
+        yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
+    if runtime.kind.name == BARE:
+        yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"
+    elif runtime.kind.name not in RUNTIMES:
+        yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join((*RUNTIMES, BARE))} run"
+
+
+def missing_engines(
+    described: Iterable[Engine], plan: PlanFile | None, devices: DevicePlan | None, lacks: Absence = absence
+) -> Iterator[str]:
+    """Why the machine's engines that can be used here do not do: none is, or none on a device that is planned on.
+
+    Args:
+        described: Those of the configuration.
+        plan: The plan file, if there is one.
+        devices: Where each node runs, where anybody asked.
+        lacks: Why one cannot be used.
+    """
     named = leaves(described)
     if plan is not None:
         wanted = dict.fromkeys(partition.target for partition in plan.partitions)
-        yield from filter(None, map(absence, wanted))
+        yield from filter(None, map(lacks, wanted))
         return
-    here = [target for target in named if absence(target) is None]
+    here = [target for target in named if lacks(target) is None]
     if not here:
-        yield from filter(None, map(absence, named))
+        yield from filter(None, map(lacks, named))
     for device in devices.devices if devices else ():
         if device.index and device.device not in (None, "cpu"):
             yield f"engines run on the first device of a type so far, and {str(device)!r} is another one"
         serving = [target for target in named if serves(target, device)]
         if not any(target in here for target in serving):
-            yield from filter(None, map(absence, serving))
+            yield from filter(None, map(lacks, serving))
             if not serving:
                 yield f"no engine of the configuration serves {str(device)!r}"

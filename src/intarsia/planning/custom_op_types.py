@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from intarsia.cost.reference.custom_ops import custom_op_types
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
+from intarsia.graph.reference.contrib_ops import custom_op_values
 from intarsia.planning.engine_set import Engine, leaves, present, tells
 from intarsia.target import Target
 

@@ -5,24 +5,29 @@ Nested configurations stay as they are; whether what is absent matters is for `i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Backend
+from intarsia.backends.contract.source import WritesSource
 from intarsia.backends.described import described_capability
-from intarsia.config import CompilationConfig, NestedEngine
+from intarsia.config import CompilationConfig, NestedEngine, engines
 from intarsia.devices import DevicePlan
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
 from intarsia.partitioning import Capability, nested_capability, restrict
-from intarsia.target import Target
+from intarsia.target import KINDS, Target
 from intarsia.target.detect import lack
 
 Engine = Target | NestedEngine
+Absence = Callable[[Target], str | None]
+"""Why nothing here can compile for a target; ``None`` if something can."""
 _CUSTOM_OPS = "custom-ops"
+_NO_SOURCE = "{} writes no C code, which the executor aot makes one program of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +37,6 @@ class EngineSet:
     Attributes:
         engines: Most preferred first.
         capabilities: What each takes, those inside nested configurations too.
-        config: The configuration they are of.
     """
 
     engines: tuple[Engine, ...]
@@ -61,47 +65,43 @@ class EngineSet:
         """The configuration that names a target, or what it was before it was tuned; the outermost of several."""
         level = [(self.config, self.engines)]
         while level:
-            for config, engines in level:
-                if any(_is_tuned(target, engine) for engine in engines if isinstance(engine, Target)):
+            for config, several in level:
+                if any(is_tuned(target, engine) for engine in several if isinstance(engine, Target)):
                     return config
-            nested = [each for _, engines in level for each in engines if isinstance(each, NestedEngine)]
+            nested = [each for _, several in level for each in several if isinstance(each, NestedEngine)]
             level = [(each.config, each.engines) for each in nested]
         return self.config
 
 
 def leaves(engines: Iterable[Engine]) -> tuple[Target, ...]:
     """The targets of all levels, those of a nested configuration in place of it, each once."""
-    return tuple(dict.fromkeys(_leaves(engines)))
+    inner = ((engine,) if isinstance(engine, Target) else leaves(engine.engines) for engine in engines)
+    return tuple(dict.fromkeys(chain.from_iterable(inner)))
 
 
-def present(engines: Iterable[Engine]) -> tuple[Engine, ...]:
-    """Those that can be used here; a nested configuration with what is left of it."""
-    found: list[Engine] = []
-    for engine in engines:
-        if isinstance(engine, Target):
-            found += [engine] if absence(engine) is None else []
-        elif inner := present(engine.engines):
-            found.append(replace(engine, engines=inner))
-    return tuple(found)
+def present(engines: Iterable[Engine], lacks: Absence | None = None) -> tuple[Engine, ...]:
+    """Those that can be used here, by `absence` or what says so instead; a nested configuration with what is left."""
+    why = lacks or absence
+    return _kept(engines, lambda target: why(target) is None)
 
 
 def without(engines: Iterable[Engine], barred: Collection[str]) -> tuple[Engine, ...]:
     """Those that no barred engine runs; a nested configuration with what is left of it."""
+    return _kept(engines, lambda target: not barred or registry.engine_of(target) not in barred)
+
+
+def _kept(engines: Iterable[Engine], keeps: Callable[[Target], bool]) -> tuple[Engine, ...]:
     found: list[Engine] = []
     for engine in engines:
         if isinstance(engine, Target):
-            found += [] if barred and registry.engine_of(engine) in barred else [engine]
-        elif inner := without(engine.engines, barred):
+            found += [engine] if keeps(engine) else []
+        elif inner := _kept(engine.engines, keeps):
             found.append(replace(engine, engines=inner))
     return tuple(found)
 
 
 def with_custom_ops(engines: Iterable[Engine], libraries: tuple[str, ...]) -> tuple[Engine, ...]:
-    """The engines, each target that takes libraries of operators with these beside those it states.
-
-    Raises:
-        ConfigError: There are libraries, and none takes any.
-    """
+    """The engines, each target that takes libraries with these beside its own; a `ConfigError` if none takes any."""
     engines = tuple(engines)
     if not libraries:
         return engines
@@ -127,7 +127,7 @@ def _with_libraries(engine: Engine, libraries: tuple[str, ...]) -> Engine:
 def absence(target: Target) -> str | None:
     """Why nothing here can compile for a target, and what fixes it; ``None`` if something can."""
     kind = target.kind
-    if not kind.is_external:
+    if not kind.is_engine:
         if not kind.runs_here:
             return f"no backend of Intarsia runs an engine that generates code for {str(target)!r}"
         extra = kind.runs_here[0]
@@ -146,6 +146,47 @@ def absence(target: Target) -> str | None:
     return None if target.device_type == "cpu" else lack(target.device_type)
 
 
+def source_absence(target: Target) -> str | None:
+    """Why no code can be written for a target; ``None`` if it can, whatever processor it is for."""
+    name = target.kind.name
+    if name not in registry.names():
+        return f"no backend drives {name!r} yet"
+    backend = registry.of(target)
+    if not isinstance(backend, WritesSource):
+        return _NO_SOURCE.format(name)
+    try:
+        registry.require(registry.engine_of(target), loading=True)
+    except BackendUnavailableError as error:
+        return str(error)
+    return backend.source_lack(target)
+
+
+def source_engines(config: CompilationConfig) -> tuple[Engine, ...]:
+    """The engines of a configuration whose model is written as C: for a processor that is named alone, our own.
+
+    Raises:
+        ConfigError: An engine that is named writes no C.
+    """
+    names = [name for name in registry.names() if isinstance(registry.get(name), WritesSource)]
+    found = engines(config, (), stand_ins=True)
+    for target in leaves(found):
+        if target.kind.is_engine and target.kind.name in registry.names() and target.kind.name not in names:
+            told = _NO_SOURCE.format(target.kind.name)
+            raise ConfigError(
+                f"{told}; leave it out, or choose the executor graph, which runs it ({', '.join(names)} do)"
+            )
+    own = next(name for name in names if KINDS[name].has_own_engine)
+    return tuple(dict.fromkeys(_written(engine, own) for engine in found))
+
+
+def _written(engine: Engine, own: str) -> Engine:
+    """A processor that no engine is named for as the kind whose engine writes C for any, with what both can say."""
+    if not isinstance(engine, Target) or engine.kind.is_engine or engine.device_type != "cpu":
+        return engine
+    shared = engine.export().keys() & KINDS[own].options.keys()
+    return Target({"kind": own} | {name: value for name, value in engine.export().items() if name in shared})
+
+
 def no_backend_there(target: Target) -> str | None:
     """Why an engine could not run on the target's device even if it were installed; ``None`` if it could."""
     runs_on = target.kind.runs_on
@@ -159,14 +200,6 @@ def _architecture_here() -> str:
     return Target.detect().features.architecture
 
 
-def _leaves(engines: Iterable[Engine]) -> Iterator[Target]:
-    for engine in engines:
-        if isinstance(engine, Target):
-            yield engine
-        else:
-            yield from _leaves(engine.engines)
-
-
 def _inside_out(engines: Iterable[Engine]) -> Iterator[NestedEngine]:
     """The nested configurations, each after those inside it."""
     for engine in engines:
@@ -177,13 +210,12 @@ def _inside_out(engines: Iterable[Engine]) -> Iterator[NestedEngine]:
 
 def _capability(graph: Graph, target: Target) -> Capability:
     """What a target takes, said by its backend even where its engine is not installed."""
-    name = target.kind.name
-    if name not in registry.names():
+    if target.kind.name not in registry.names():
         return described_capability(graph, target)
     return registry.of(target).capability(graph, target)
 
 
-def _is_tuned(target: Target, stated: Target) -> bool:
+def is_tuned(target: Target, stated: Target) -> bool:
     """Whether a target is a stated one, perhaps with more options."""
     options = target.options
     return target.kind is stated.kind and all(options.get(name) == value for name, value in stated.options.items())

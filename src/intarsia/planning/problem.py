@@ -19,7 +19,6 @@ class Problem:
     Attributes:
         graph: The normalised graph.
         targets: Engine targets, most preferred first.
-        capabilities: What each target takes.
         settings: What the search may spend, and its seed.
         threads: Threads of every plan.
         segments: The partitions that the search never cuts, in linear order.

@@ -27,7 +27,7 @@ from intarsia.devices import (
     plan_devices,
     serves,
 )
-from intarsia.errors import ConfigError, NoCoverError, PlanError
+from intarsia.errors import ConfigError, ModelError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes, ranges_of
 from intarsia.graph.sizes import estimated
@@ -47,14 +47,27 @@ from intarsia.partitioning import (
     split_at_places,
     with_precision,
 )
-from intarsia.planning.availability import missing_engines, missing_stages
+from intarsia.planning.availability import is_ahead_of_time, missing_engines, missing_stages
 from intarsia.planning.custom_op_types import ask_types
-from intarsia.planning.engine_set import Engine, EngineSet, absence, leaves, present, with_custom_ops, without
+from intarsia.planning.engine_set import (
+    Absence,
+    Engine,
+    EngineSet,
+    absence,
+    leaves,
+    present,
+    source_absence,
+    source_engines,
+    with_custom_ops,
+    without,
+)
 from intarsia.planning.problem import Problem
 from intarsia.runtime import thread_budget
 from intarsia.target import Target, VirtualDevice
 
 MAX_SEGMENTS = 64
+_ADVICE = "add a target"
+"""How the line begins that says which engine would take a node, none of which writes C."""
 _VM = "vm"
 """The executor of models whose shapes are not fixed."""
 
@@ -66,8 +79,6 @@ class Request:
     Attributes:
         model: Whatever `load_model` takes.
         target: Any form of a configuration, or ``None``.
-        search: How the plan is searched.
-        constraints: Where things run.
         plan: The plan file, for ``manual``.
         threads: Threads that compute at one time.
         shapes: What binds the model's symbolic dimensions. One with a range stays open; it is planned at the middle.
@@ -92,16 +103,14 @@ class Compilation:
 
     Attributes:
         graph: The normalised graph, which carries the configuration and the constraints.
-        team: Who takes part.
-        problem: What is searched.
+        engine_set: Who takes part.
         run: Threads and spinning.
         given: The plan by priority, or the one of the plan file.
         ways: How the given plan may be run; which one is left to measuring.
-        origin: Where the model came from.
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
         missing: Why the plan cannot be compiled here, one sentence each.
-        teller: The target that tells what operators compute that ONNX does not define, where the model has some.
+        type_oracle: The target that tells what operators compute that ONNX does not define, where the model has some.
     """
 
     graph: Graph
@@ -147,20 +156,33 @@ def plan_compilation(request: Request) -> Compilation:
     """Plan as far as that goes without measuring; see `ask_types` for what a model with custom operators takes.
 
     Raises:
-        InputError: The model, configuration, constraints, plan or a setting is wrong.
+        InputError: The model, configuration, constraints, plan or a setting is wrong; or a model that is to be written
+            as C has a node for which there is none.
         NoCoverError: No engine of the configuration takes some node.
     """
     graph = load_model(request.model, request.shapes)
     run = _run_settings(request)
     config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
-    stated = with_custom_ops(engines(config, registry.usable(), stand_ins=True), request.custom_ops)
+    ahead = is_ahead_of_time(config)
+    listed = source_engines(config) if ahead else engines(config, registry.usable(), stand_ins=True)
+    lacks = source_absence if ahead else absence
+    stated = with_custom_ops(listed, request.custom_ops)
     described = without(stated, request.barred)
     graph, type_oracle = ask_types(graph, described, partial(load_model, request.model, request.shapes))
     resolved = _resolved(graph, request)
     devices = _device_plan(graph, config, resolved)
     graph = _carrying(graph, config, resolved)
-    missing = (*missing_stages(config), *missing_engines(described, request.plan, devices))
-    engine_set, given, missing = _divided(graph, config, described, missing, request, devices)
+    absent = missing_engines(described, request.plan, devices, lacks)
+    if ahead and request.plan is None:  # what is named is a part of the program, and nothing else stands in for it
+        absent = filter(None, map(lacks, leaves(described)))
+    missing = (*missing_stages(config), *absent)
+    try:
+        engine_set, given, missing = _divided(graph, config, described, missing, request, devices, lacks)
+    except NoCoverError as error:
+        if not ahead:
+            raise
+        told = "\n".join(line for line in str(error).splitlines() if not line.startswith(_ADVICE))
+        raise ModelError(f"there is no C for a part of the model: {told}") from error
     return Compilation(
         graph=graph,
         engine_set=engine_set,
@@ -170,16 +192,16 @@ def plan_compilation(request: Request) -> Compilation:
         ways=_ways(run, request.plan),
         origin=_origin(request),
         devices=devices,
-        absent={str(target): why for target in leaves(stated) if (why := _absence(target, request)) is not None},
+        absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
         type_oracle=type_oracle,
     )
 
 
-def _absence(target: Target, request: Request) -> str | None:
+def _absence(target: Target, request: Request, lacks: Absence) -> str | None:
     """Why a target takes no part."""
     barred = request.barred and request.barred.get(registry.engine_of(target))
-    return barred or absence(target)
+    return barred or lacks(target)
 
 
 def segments_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], ...]:
@@ -302,6 +324,7 @@ def _divided(
     missing: tuple[str, ...],
     request: Request,
     devices: DevicePlan | None,
+    lacks: Absence,
 ) -> tuple[EngineSet, Divided, tuple[str, ...]]:
     """The engines that are here and their plan. Where they do not do, all that are described, and what is missing."""
 
@@ -312,20 +335,17 @@ def _divided(
     if missing:
         return *divided(described), missing
     try:
-        return *divided(present(described)), ()
+        return *divided(present(described, lacks)), ()
     except NoCoverError as error:
-        absent = tuple(filter(None, map(absence, leaves(described))))
+        absent = tuple(filter(None, map(lacks, leaves(described))))
         if not absent:
             raise
         try:
             engine_set, given = divided(described)
         except NoCoverError:
             raise error from None
-        return (
-            engine_set,
-            given,
-            (*absent, f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}"),
-        )
+        here = f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}"
+        return engine_set, given, (*absent, here)
 
 
 def _given(graph: Graph, engine_set: EngineSet, request: Request, devices: DevicePlan | None) -> Divided:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from intarsia.backends import registry
 from intarsia.partitioning.plan_file import precision_rows
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
-from intarsia.search import Decision
+from intarsia.runtime import plan_of
+from intarsia.runtime.executors.transfers import plan_transfers
+from intarsia.search.decision.decision import Decision
 from intarsia.search.single.alternatives import AlternativeCosts, Alternatives
 
 
@@ -91,3 +94,13 @@ def unmeasured_json(alternatives: AlternativeCosts) -> list[Mapping[str, Any]]:
     return [
         {"target": str(target), "segments": list(segments)} for target, segments in alternatives.unmeasured().items()
     ]
+
+
+def transfers_json(job: Compilation, decision: Decision) -> list[dict[str, Any]]:
+    """The transfers of what ships, each with its milliseconds, but for those that an engine makes inside its call."""
+    chosen = decision.chosen
+    plan = plan_of(job.problem.graph, chosen.partitions, chosen.settings)
+    transfers = plan_transfers(plan, [registry.of(step.target).traits for step in plan.steps])
+    _, transfers_ms = decision.verdict.parts_ms(chosen.name)
+    times = iter(transfers_ms)
+    return [transfer.export() | {"ms": None if transfer.is_inside else next(times, None)} for transfer in transfers]

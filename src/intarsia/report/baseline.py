@@ -18,11 +18,11 @@ from intarsia.cost.timing.verdict import out_by, reach
 from intarsia.errors import ConfigError
 from intarsia.numbers import shown
 from intarsia.report.limits import METRICS, Against, Limit
+from intarsia.report.reasons import Json
 
 TIMES = frozenset({"p50", "p99", "cold", "compile"})
 """Figures that a noisy machine makes worthless."""
 _MACHINE = ("architecture", "cpu", "cores", "system", "isa")
-Json = Mapping[str, Any]
 
 
 class Outcome(StrEnum):
@@ -48,9 +48,7 @@ class Finding:
 
     Attributes:
         limit: As the user wrote it.
-        outcome: Kept, broken or undecided.
         then: The baseline's figure; seconds, bytes or a plain number.
-        now: This one's.
         found: What was held against the bound: a share, a difference, or the figure, with its 95 % interval.
         why: Why it is undecided, where that is not for the interval.
     """
@@ -89,11 +87,7 @@ class Judgement:
 
 
 def read_baseline(path: Path) -> Json:
-    """The comparison that ``--save`` wrote.
-
-    Raises:
-        ConfigError: There is none, or it is something else.
-    """
+    """The comparison that ``--save`` wrote; a `ConfigError` if there is none, or it is something else."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from intarsia.cost.timing.verdict import Shown
-from intarsia.report.ranking import ranked, was_benchmarked
-from intarsia.report.reasons import larger_needs, megabytes, ms
+from intarsia.cost.timing.statistics import Interval
+from intarsia.cost.timing.verdict import Shown, unshown
+from intarsia.report.reasons import Json, joined, larger_needs, latency, megabytes, ms, ranked
 from intarsia.search.decision.conclusion import Conclusion
 
 _SHARED = (
-    "model",
-    "chosen",
-    "reason",
-    "latency_ms",
-    "figures",
-    "needs",
-    "singles",
-    "mixes",
-    "reduced_precision",
-    "accuracy",
-    "verified",
-    "remarks",
-    "max_rel_error",
-    "allowed_error",
-    "allowed_reason",
-    "best_single",
-    "conclusion",
-    "shown_vs_best_single",
-    "speedup_vs_best_single",
-    "absent",
-    "search",
-    "threads",
-    "max_memory",
-    "engines",
-    "machine",
+    *("model", "chosen", "reason", "latency_ms", "figures", "needs", "singles", "mixes", "reduced_precision"),
+    *("accuracy", "verified", "remarks", "max_rel_error", "allowed_error", "allowed_reason", "best_single"),
+    *("conclusion", "shown_vs_best_single", "speedup_vs_best_single", "absent", "search", "threads", "max_memory"),
+    *("engines", "machine"),
 )
 _NO_WIN = (Conclusion.LOST, Conclusion.NO_DIFFERENCE)
 """Mixes were benchmarked, and none was shown to be faster."""
 LEAN = 0.8
 """An engine as fast as the best that needs less than this share of its memory is worth a word."""
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,7 +49,7 @@ class Comparison:
     def __repr__(self) -> str:
         cpu, threads = self.report["machine"].get("cpu", "this machine"), self.report["threads"]
         plans = [*self.report["singles"], *self.report["mixes"]]
-        rows = [f"  {_latency(each):>6} ms  {_name(each)}{_interval(each)}" for each in ranked(plans)]
+        rows = [f"  {latency(each):>6} ms  {_name(each)}{_interval(each)}" for each in ranked(plans)]
         failed = [f"          -  {each['target']}: {each['failure']['reason']}" for each in plans if _has_failed(each)]
         head = f"Comparison of {self.report['model']} on {cpu}, threads {threads}:"
         return "\n".join((head, *rows, *failed, self.recommendation))
@@ -108,7 +85,7 @@ def _against(alternative: Json, best: Json) -> str:
     gain = alternative["speedup_vs_best_single"]
     if alternative.get("shown_vs_best_single") == Shown.SLOWER:
         return f"the next engine, {alternative['target']}, takes {1 / gain['median']:.2f} times as long"
-    said = f"no difference shown to {alternative['target']} ({gain['low']:.2f} to {gain['high']:.2f} times as fast)"
+    said = f"no difference shown to {alternative['target']} ({unshown(Interval(**gain), None)})"
     peaks = [(each.get("memory") or {}).get("peak") for each in (alternative, best)]
     if peaks[0] and peaks[1] and peaks[0] < LEAN * peaks[1]:
         said += f", which takes {megabytes(peaks[0])} where this takes {megabytes(peaks[1])}"
@@ -126,16 +103,12 @@ def _engine(part: Json) -> str:
     return " in ".join([part["target"], *([" + ".join(sorted(schemes))] if schemes else [])])
 
 
-def _latency(plan: Json) -> str:
-    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
-
-
 def _has_failed(plan: Json) -> bool:
     return bool(plan.get("failure")) and not plan.get("latency_ms")
 
 
 def _name(plan: Json) -> str:
-    return str(plan.get("tuned") or f"{plan['name']}: {' + '.join(dict.fromkeys(plan['targets']))}")
+    return str(plan.get("tuned") or f"{plan['name']}: {joined(plan['targets'])}")
 
 
 def _interval(plan: Json) -> str:

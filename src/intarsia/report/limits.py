@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from intarsia.config.amounts import BYTES
+from intarsia.numbers import BYTES
 from intarsia.spec.problems import Problems, Where, nearest
 from intarsia.spec.syntax import Piece
 
@@ -45,10 +45,8 @@ class Limit:
     """What a figure must not be.
 
     Attributes:
-        text: As the user wrote it.
         metric: One of `METRICS`.
         is_above: Whether figures above the bound are refused, else those below it.
-        against: What the bound is.
         bound: Seconds, bytes, a plain number, or a share: 0.05 for ``+5%``.
     """
 
@@ -60,11 +58,7 @@ class Limit:
 
 
 def parse_limit(text: str) -> Limit:
-    """Read one limit.
-
-    Raises:
-        SpecError: What is wrong with it, where, and what would do.
-    """
+    """Read one limit; a `SpecError` says what is wrong with it, where, and what would do."""
     problems = Problems()
     whole = Piece.whole(text)
     match = _SHAPE.fullmatch(text)

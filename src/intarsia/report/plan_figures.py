@@ -1,13 +1,19 @@
-"""The part of a report that says what a plan is like: its interval, its slowest calls, its start, its memory."""
+"""What a plan is like, and what it needs: its interval, its slowest calls, its start, its memory, its artifact."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
 from typing import Any
 
+from intarsia.backends import registry
 from intarsia.cost.records.record import Measurement
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.timing.statistics import Interval, median
 from intarsia.cost.timing.verdict import Verdict
+from intarsia.errors import BackendUnavailableError
+from intarsia.report.reasons import Json
 
 
 def plan_figures(
@@ -15,11 +21,7 @@ def plan_figures(
 ) -> dict[str, Any]:
     """Figures of one plan; ``None`` for what was not measured.
 
-    Args:
-        name: The plan's.
-        verdict: The paired benchmark's figures; they come first.
-        footprint: What processes found that loaded the plan.
-        tuned: Times of another moment, for a plan that was not benchmarked.
+    Those of the paired benchmark come first; ``tuned`` are of another moment, for a plan that was not benchmarked.
     """
     tail = verdict.tails.get(name)
     p99 = None if tail is None else tail.p99
@@ -54,3 +56,50 @@ def _memory(footprint: Footprint | None) -> dict[str, Any] | None:
         "steady": footprint.steady_bytes,
         "peak_samples": [each.peak for each in footprint.memory],
     }
+
+
+def needs_json(
+    chosen: str, figures: Json, singles: Sequence[Json], artifact: Path, model: str | None, weights: int
+) -> dict[str, Any]:
+    """Both sizes with what each is compared with; ``None`` for what is not known.
+
+    ``chosen`` is the label of what ships; ``weights`` are bytes, which may lie in other files than the model's.
+    """
+    alternative = _alternative(chosen, singles)
+    return {
+        "memory": _peak(figures),
+        "alternative": None if alternative is None else alternative["target"],
+        "alternative_memory": None if alternative is None else _peak(alternative),
+        "artifact": _size(artifact),
+        "model": max(weights, _size(Path(model)) or 0 if model is not None else 0) or None,
+    }
+
+
+def _alternative(chosen: str, singles: Sequence[Json]) -> Json | None:
+    """What would ship without kernels of our own: the engine that ours is made of, or else the fastest other one."""
+    known = [single for single in singles if _peak(single) is not None]
+    host = _extended(chosen)
+    hosts = [single for single in known if host is not None and _engine(single["target"]) == host]
+    others = [single for single in known if _extended(single["target"]) is None]
+    found = min(hosts or others, key=lambda single: single.get("latency_ms") or inf, default=None)
+    return None if found is None or found["target"] == chosen else found
+
+
+def _extended(target: str) -> str | None:
+    try:
+        return registry.get(_engine(target)).extends
+    except BackendUnavailableError:  # the name of a mix, or an engine of a package that is gone
+        return None
+
+
+def _engine(target: str) -> str:
+    return target.split(maxsplit=1)[0]
+
+
+def _size(file: Path) -> int | None:
+    return file.stat().st_size if file.is_file() else None
+
+
+def _peak(plan: Json) -> int | None:
+    memory = plan.get("memory")
+    return memory["peak"] if memory else None

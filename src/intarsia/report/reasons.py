@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from intarsia.wording import counted
@@ -31,9 +31,7 @@ Json = Mapping[str, Any]
 def decision(report: Json, rest: str = "--verbose") -> Iterator[str]:
     """What ships and why; of a single engine also where another would have been faster.
 
-    Args:
-        report: Of a compile.
-        rest: Where the reader finds the places that are left out here.
+    ``rest`` is where the reader finds the places that are left out here.
     """
     yield f"chosen: {report['chosen']}; {report['reason']}"
     yield from report.get("remarks", ())
@@ -187,6 +185,16 @@ def ms(value: float | None) -> str:
     return NOTHING if value is None else format(value, "#.3g").removesuffix(".")
 
 
+def latency(plan: Json) -> str:
+    """A plan's milliseconds, marked where they are not of the benchmark."""
+    return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
+
+
+def joined(targets: Iterable[str]) -> str:
+    """Each engine once; a plan of many parts goes to and fro."""
+    return " + ".join(dict.fromkeys(targets))
+
+
 def signed_ms(value: float) -> str:
     """A difference, to three digits."""
     return f"{'+' if value >= 0 else '-'}{ms(abs(value))}"
@@ -243,3 +251,14 @@ def _control(search: Json) -> str:
 
 def _interval(found: Json) -> str:
     return f"95 % interval {found['low']:.3f} to {found['high']:.3f}"
+
+
+def ranked(plans: Iterable[Json]) -> list[Json]:
+    """The plans that have a time: first those of the benchmark, then those timed apart; each the fastest first."""
+    timed = [plan for plan in plans if plan.get("latency_ms") is not None]
+    return sorted(timed, key=lambda plan: (not was_benchmarked(plan), plan["latency_ms"]))
+
+
+def was_benchmarked(plan: Json) -> bool:
+    """Whether its time is of the benchmark; of what older reports do not tell, it is."""
+    return bool(plan.get("benchmarked", True))

@@ -21,17 +21,41 @@ from intarsia.graph import Graph
 from intarsia.graph.reference.rounding import rounds
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
-from intarsia.report.alternatives import opportunities_json, partitions_json, segments_json, unmeasured_json
-from intarsia.report.moved import transfers_json
-from intarsia.report.needs import needs_json
-from intarsia.report.plan_figures import plan_figures
-from intarsia.runtime import this_machine
+from intarsia.report.alternatives import (
+    opportunities_json,
+    partitions_json,
+    segments_json,
+    transfers_json,
+    unmeasured_json,
+)
+from intarsia.report.plan_figures import needs_json, plan_figures
+from intarsia.runtime import Bucket, this_machine
 from intarsia.runtime.plan import transitions
 from intarsia.runtime.verify import TOLERANCE
-from intarsia.search import CollageResult, Decision, Mix, Single
+from intarsia.search.collage.collage import CollageResult, Mix
+from intarsia.search.decision.decision import Decision
 from intarsia.search.precision.reduced_precision import ReducedPrecision
 from intarsia.search.single.alternatives import AlternativeCosts
+from intarsia.search.single.single_engine import Single
 from intarsia.version import __version__
+
+_SUMMED = ("seconds", "measured", "cached")
+
+
+def request_json(job: Compilation) -> dict[str, Any]:
+    """What was asked for; ``artifact`` is set by whoever saves the report."""
+    return {
+        "artifact": None,
+        "model": str(job.origin.model or "a model in memory"),
+        "shapes": {name: list(size) if isinstance(size, tuple) else size for name, size in job.origin.shapes},
+        "version": __version__,
+        "strategy": job.problem.settings.partition,
+        "seed": job.problem.settings.seed,
+        "budget_s": job.problem.settings.budget_s,
+        "config": str(job.engine_set.config),
+        "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
+        "devices": None if job.devices is None else job.devices.export(),
+    }
 
 
 def compile_report(
@@ -64,16 +88,7 @@ def compile_report(
     weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     engines = sorted({registry.engine_of(target) for target in job.problem.targets})
     return {
-        "artifact": None,
-        "model": str(job.origin.model or "a model in memory"),
-        "shapes": {name: list(size) if isinstance(size, tuple) else size for name, size in job.origin.shapes},
-        "version": __version__,
-        "strategy": job.problem.settings.partition,
-        "seed": job.problem.settings.seed,
-        "budget_s": job.problem.settings.budget_s,
-        "config": str(job.engine_set.config),
-        "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
-        "devices": None if job.devices is None else job.devices.export(),
+        **request_json(job),
         "latency_ms": latency,
         "figures": {**figures, "max_rel_error": _finite(decision.error), "allowed_error": decision.allowed},
         "needs": needs_json(chosen.label, figures, alone, decision.artifact, job.origin.model, weights),
@@ -266,3 +281,25 @@ def _control(decision: Decision) -> dict[str, float] | None:
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:
     return None if interval is None else asdict(interval)
+
+
+def report_of_sizes(reports: Sequence[tuple[Bucket, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The report of the largest sizes, and under ``buckets`` all of them with the sizes that each is for."""
+    last = reports[-1][1]
+    search = {name: sum(report["search"][name] for _, report in reports) for name in _SUMMED}
+    buckets = [
+        {
+            "ranges": {name: [range_.low, range_.high] for name, range_ in bucket.ranges.items()},
+            "measured_at": dict(bucket.sizes),
+            **report,
+        }
+        for bucket, report in reports
+    ]
+    unverified = next((report for _, report in reports if not report.get("verified", True)), None)
+    if unverified is not None:
+        last = {**last, "verified": False, "reason": unverified["reason"]}
+    together = {
+        "left_out": [each for _, report in reports for each in report.get("left_out", ())],
+        "remarks": list(dict.fromkeys(each for _, report in reports for each in report.get("remarks", ()))),
+    }
+    return {**last, **together, "search": {**last["search"], **search}, "buckets": buckets}

@@ -2,10 +2,10 @@
 
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.export import export
-from intarsia.runtime.artifact.machine import Machine, this_machine
+from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.artifact.writing import attach_report, write_artifact, write_buckets
 from intarsia.runtime.buckets import Bucket
-from intarsia.runtime.build import Build, build, can_embed, load_build, load_steps, main_places, weights_of
+from intarsia.runtime.build import Build, build, can_embed, load_build, main_places, weights_of
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds, random_feeds
 from intarsia.runtime.model import CompiledModel, load
@@ -18,7 +18,6 @@ __all__ = [
     "Build",
     "CompiledModel",
     "Executor",
-    "Machine",
     "Plan",
     "Step",
     "attach_report",
@@ -28,7 +27,6 @@ __all__ = [
     "export",
     "load",
     "load_build",
-    "load_steps",
     "main_places",
     "plan_of",
     "random_feeds",

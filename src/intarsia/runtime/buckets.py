@@ -17,16 +17,11 @@ from intarsia.runtime.plan import Plan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """Sizes of the open dimensions that share a plan.
-
-    Attributes:
-        ranges: The sizes, by dimension.
-        sizes: Those at which the plan was measured and checked.
-        plan: What runs them. Its engines are handed arrays of the true sizes, never padded ones.
-    """
+    """Sizes of the open dimensions that share a plan. Its engines get arrays of true sizes, never padded ones."""
 
     ranges: Ranges
     sizes: Mapping[str, int]
+    """Those at which the plan was measured and checked."""
     plan: Plan
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
@@ -39,28 +34,21 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSpec:
-    """The inputs of a model with open dimensions.
-
-    Attributes:
-        inputs: As engines see them: without a shape where a dimension is open.
-        dims: The dimensions of each input, open ones by name.
-        buckets: Together they hold every size that each range allows.
-    """
+    """The inputs of a model with open dimensions."""
 
     inputs: tuple[Signature, ...]
+    """As engines see them: without a shape where a dimension is open."""
     dims: Mapping[str, Dims]
+    """The dimensions of each input, open ones by name."""
     buckets: tuple[Bucket, ...]
+    """Together they hold every size that each range allows."""
 
     def samples(self) -> tuple[Signature, ...]:
         """The inputs at the sizes at which the bucket of the largest sizes was measured."""
         return sized(self.inputs, self.dims, self.buckets[-1].sizes)
 
     def bucket(self, arrays: Mapping[str, np.ndarray]) -> Bucket:
-        """The bucket that these feeds belong to.
-
-        Raises:
-            FeedError: Naming every feed of a wrong rank or size; no engine has seen it.
-        """
+        """The bucket of these feeds; a `FeedError` names every one of a wrong rank or size: no engine has seen it."""
         sizes: dict[str, int] = {}
         problems: list[str] = []
         for name, dims in self.dims.items():
@@ -74,11 +62,7 @@ class InputSpec:
         return found
 
     def checked(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The feeds as arrays, their names and dtypes checked; `bucket` checks their sizes.
-
-        Raises:
-            FeedError: Naming each missing, unknown or ill-formed feed.
-        """
+        """The feeds as arrays, checked as `check_feeds` does; `bucket` checks their sizes."""
         return check_feeds(self.inputs, feeds)
 
     def _take(self, name: str, dims: Dims, shape: Sequence[int], sizes: dict[str, int]) -> list[str]:

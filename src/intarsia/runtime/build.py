@@ -13,7 +13,8 @@ from intarsia.backends.contract import Embedding, EngineArtifact, Executable, Tr
 from intarsia.backends.contract.forked import LoadedLibraries
 from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
-from intarsia.graph import Graph, SubModel, extract
+from intarsia.graph import Graph, extract
+from intarsia.runtime.aot.loading import load_program
 from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.branches import BranchExecutor
@@ -27,17 +28,12 @@ from intarsia.target import Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """A plan with one engine artifact for each of its steps; of an embedding engine's steps the first has all.
-
-    Attributes:
-        plan: The plan.
-        artifacts: One for each step.
-        compile_s: Seconds that compiling the steps took, whenever that was.
-    """
+    """A plan with one engine artifact for each of its steps; of an embedding engine's steps the first has all."""
 
     plan: Plan
     artifacts: tuple[EngineArtifact, ...]
     compile_s: float = 0.0
+    """Seconds that compiling the steps took, whenever that was."""
 
 
 def build(graph: Graph, plan: Plan, partitions: CompiledPartitions | None = None) -> Build:
@@ -74,21 +70,18 @@ def _compiled(
     if known is not None:
         return known
     start = time.perf_counter()
-    artifact = _compile(extract(graph, step.nodes), step, settings)
+    model = extract(graph, step.nodes)
+    if step.precision is None:
+        artifact = backend.compile(model, step.target, settings)
+    else:
+        from intarsia.graph.quantise import quantised
+
+        reduced = quantised(model, step.precision)
+        artifact = with_weights(backend.compile(reduced, step.target, settings), reduced, model.graph)
     seconds = time.perf_counter() - start
     if partitions:
         partitions.put(backend, step, settings, artifact, seconds)
     return artifact, seconds
-
-
-def _compile(model: SubModel, step: Step, settings: RunSettings) -> EngineArtifact:
-    backend = registry.of(step.target)
-    if step.precision is None:
-        return backend.compile(model, step.target, settings)
-    from intarsia.graph.quantise import quantised
-
-    reduced = quantised(model, step.precision)
-    return with_weights(backend.compile(reduced, step.target, settings), reduced, model.graph)
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
@@ -98,6 +91,8 @@ def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping
         BackendUnavailableError: An engine does not work in a process that was forked from one that had loaded it.
         LoadError: An engine did not load what it had compiled.
     """
+    if plan.settings.ahead_of_time:
+        return load_program(plan, artifacts[0])
     if plan.settings.embed:
         _note(plan)
         with applied(load_environment(plan.engines, plan.settings)):
@@ -110,16 +105,11 @@ def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping
 def load_executables(
     plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray], settings: Sequence[RunSettings]
 ) -> list[Executable]:
-    """Load every step's engine, each with settings of its own.
-
-    Raises:
-        BackendUnavailableError: An engine does not work in a process that was forked from one that had loaded it.
-        LoadError: An engine did not load what it had compiled.
-    """
+    """Load every step's engine, each with settings of its own. Errors are those of `load_steps`."""
     _note(plan)
     with applied(load_environment(plan.engines, plan.settings)):
         return [
-            registry.of(step.target).load(*_handed(artifact, weights), step.target, own)
+            registry.of(step.target).load(as_compiled(artifact), {**weights, **own_weights(artifact)}, step.target, own)
             for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
         ]
 
@@ -127,12 +117,6 @@ def load_executables(
 def _note(plan: Plan) -> None:
     for name in plan.engines:
         LoadedLibraries.of_this_process().note(registry.get(name))
-
-
-def _handed(
-    artifact: EngineArtifact, weights: Mapping[str, np.ndarray]
-) -> tuple[EngineArtifact, Mapping[str, np.ndarray]]:
-    return as_compiled(artifact), {**weights, **own_weights(artifact)}
 
 
 def load_build(graph: Graph, built: Build) -> Executor:
@@ -155,11 +139,7 @@ def can_embed(plan: Plan) -> bool:
 
 
 def main_places(plan: Plan) -> tuple[int, ...]:
-    """Places of the steps of the engine that holds the others.
-
-    Raises:
-        PlanError: No engine of the plan can.
-    """
+    """Places of the steps of the engine that holds the others; a `PlanError` if none can."""
     return _main(plan).places
 
 
@@ -202,15 +182,11 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
     main = _main(plan, loading=True)
     place = main.places[0]
     others = [at for at, step in enumerate(plan.steps) if not main.holds(step)]
-    partitions = [
-        EmbeddedPartition(
-            plan.steps[at],
-            _loaded(plan, plan.steps[at], artifacts[at], weights),
-            _traits(plan.steps[at]),
-            blocks,
-        )
-        for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True)
-    ]
+    partitions = []
+    for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True):
+        step = plan.steps[at]
+        executable = registry.of(step.target).load(artifacts[at], weights, step.target, plan.settings)
+        partitions.append(EmbeddedPartition(step, executable, _traits(step), blocks))
     for name in dict.fromkeys(registry.engine_of(partition.step.target) for partition in partitions):
         files = registry.get(name).openmp_files()
         if files is not None:
@@ -223,10 +199,6 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
 def _follows_blocks(step: Step) -> bool:
     backend = registry.of(step.target)
     return backend.traits.follows_ports and backend.follows_blocks(step.target)
-
-
-def _loaded(plan: Plan, step: Step, artifact: EngineArtifact, weights: Mapping[str, np.ndarray]) -> Executable:
-    return registry.of(step.target).load(artifact, weights, step.target, plan.settings)
 
 
 def _traits(step: Step) -> Traits:

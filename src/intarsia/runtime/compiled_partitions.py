@@ -40,12 +40,7 @@ class CompiledPartitions:
     ) -> None:
         """Keep it; the folder appears whole. Without room for it, it is compiled again when it is wanted."""
         place = self._place(backend, step, settings)
-        facts = {
-            "files": list(artifact.files),
-            "weights": artifact.weights,
-            "meta": artifact.meta,
-            "seconds": seconds,
-        }
+        facts = {"files": list(artifact.files), "weights": artifact.weights, "meta": artifact.meta, "seconds": seconds}
         contents = [*artifact.files.values(), json.dumps(facts).encode()]
         names = [*map(str, range(len(artifact.files))), _FACTS]
         with suppress(OSError):  # the disk is full, or another process was first, with the same content

@@ -16,11 +16,7 @@ from intarsia.errors import ConfigError
 
 
 def load_environment(engines: Iterable[str], settings: RunSettings) -> dict[str, str | None]:
-    """What the named engines' libraries must find; ``None`` means absent.
-
-    Raises:
-        ConfigError: If two engines want one variable to differ.
-    """
+    """What the engines' libraries must find, ``None`` for absent; a `ConfigError` where two want one to differ."""
     wanted: dict[str, str | None] = {}
     owner: dict[str, str] = {}
     for engine in sorted(set(engines)):

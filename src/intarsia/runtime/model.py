@@ -5,30 +5,30 @@ from __future__ import annotations
 import logging
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from intarsia.backends.contract import Signature
+from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
 from intarsia.files import make_folder, place_file
 from intarsia.forks import Forkable, left_behind
-from intarsia.graph import Graph
 from intarsia.numbers import shown, whole
 from intarsia.runtime import summary
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.known import known_digest, remember
 from intarsia.runtime.artifact.trust import AnyPath, Trust
 from intarsia.runtime.buckets import Bucket
-from intarsia.runtime.build import Build, build, load_build, load_steps, weights_of
+from intarsia.runtime.build import build, load_steps, weights_of
 from intarsia.runtime.executors.arrays import handed_back, library_of
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds, named_feeds
 from intarsia.runtime.executors.pipeline import PipelineExecutor, load_pipeline
-from intarsia.runtime.executors.stream import Stream, in_turn
+from intarsia.runtime.executors.stream import Stream
 from intarsia.runtime.executors.turns import Turns
 from intarsia.runtime.executors.vm import VmExecutor
 from intarsia.runtime.plan import Plan
@@ -87,7 +87,7 @@ class CompiledModel(Forkable):
     @property
     def sample_inputs(self) -> tuple[Signature, ...]:
         """The inputs with a shape that each may have: their own, or where dimensions are open, what was measured."""
-        return self._artifact.input_spec.samples() if self.buckets else self.inputs
+        return self._artifact.sample_inputs
 
     @property
     def outputs(self) -> tuple[Signature, ...]:
@@ -159,7 +159,7 @@ class CompiledModel(Forkable):
         """
         self._turns.check()
         if self.plan.settings.pipeline is None:
-            return in_turn(self.load(), feeds)
+            return self.load().stream(feeds)
         if self._pipeline is None:
             self._turns.run(self._load_pipeline)
         return self._open(self._pipeline).stream(feeds)
@@ -182,19 +182,13 @@ class CompiledModel(Forkable):
     def _load(self) -> None:
         if self._executor is None:  # no other thread was first
             self._rehearse()
-            load = self._rebuilt if self._checked() else self._loaded
+            load = partial(self._loaded, self._differs())
             self._executor = VmExecutor(self._artifact.input_spec, load) if self.buckets else load(self.plan)
 
     def _load_pipeline(self) -> None:
-        if self._pipeline is not None:
-            return
-        self._rehearse()
-        if self._checked():
-            graph, built = self._built_anew(self.plan)
-            weights: Mapping[str, np.ndarray] = weights_of(graph, built)
-        else:
-            built, weights = self._artifact.build(), self._artifact.weights()
-        self._pipeline = load_pipeline(built.plan, built.artifacts, weights)
+        if self._pipeline is None:
+            self._rehearse()
+            self._pipeline = load_pipeline(*self._parts(self._differs(), self.plan))
 
     def _open(self, loaded: Loaded | None) -> Loaded:
         """What was loaded, unless the model was closed meanwhile."""
@@ -210,7 +204,7 @@ class CompiledModel(Forkable):
             rehearse(self._artifact)
             self._is_rehearsed = True
 
-    def _checked(self) -> bool:
+    def _differs(self) -> bool:
         """Tell what differs from where it was built; whether the engines' parts are therefore to be built anew."""
         fault = self._artifact.machine_fault()
         for remark in self._artifact.check_machine() if fault is None else ():
@@ -223,14 +217,17 @@ class CompiledModel(Forkable):
             log.warning("%s: rebuilt in memory, since %s", self._artifact.path, ", ".join(changed))
         return fault is not None or bool(changed)
 
-    def _rebuilt(self, plan: Plan) -> Executor:
-        graph, built = self._built_anew(plan)
-        return load_build(graph, built)
+    def _loaded(self, anew: bool, plan: Plan) -> Executor:
+        return load_steps(*self._parts(anew, plan))
 
-    def _built_anew(self, plan: Plan) -> tuple[Graph, Build]:
+    def _parts(self, anew: bool, plan: Plan) -> tuple[Plan, Sequence[EngineArtifact], Mapping[str, np.ndarray]]:
+        """The engines' parts of a plan with their weights, as they were built or built anew."""
+        if not anew:
+            return plan, self._artifact.build(plan).artifacts, self._artifact.weights()
         graph = self._artifact.graph()
         with self._named_fault():
-            return graph, build(graph, plan)
+            built = build(graph, plan)
+        return plan, built.artifacts, weights_of(graph, built)
 
     @contextmanager
     def _named_fault(self) -> Iterator[None]:
@@ -244,9 +241,6 @@ class CompiledModel(Forkable):
             raise ArtifactError(
                 f"{self._artifact.path}: {fault}; it cannot be rebuilt here: {error}; recompile here"
             ) from error
-
-    def _loaded(self, plan: Plan) -> Executor:
-        return load_steps(plan, self._artifact.build(plan).artifacts, self._artifact.weights())
 
     def checked(self, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The feeds as numpy's arrays, their names, dtypes and shapes checked; open dimensions are checked by a run.

@@ -38,11 +38,7 @@ class Step:
 class Plan:
     """Steps in running order. It may cover a whole model or a workload of one, which runs by the same code.
 
-    Attributes:
-        steps: Each step reads graph inputs and what earlier steps wrote.
-        settings: What every engine obeys.
-        inputs: What must be fed.
-        outputs: What it yields.
+    Each step reads graph inputs and what earlier steps wrote.
     """
 
     steps: tuple[Step, ...]
@@ -69,7 +65,10 @@ class Plan:
     def fingerprint(self) -> str:
         """Stable name of what is run where and how."""
         facts = {
-            "steps": [[str(step.target), step.nodes, *_precise(step)] for step in self.steps],
+            "steps": [
+                [str(step.target), step.nodes, *([step.precision.facts()] if step.precision else ())]
+                for step in self.steps
+            ],
             "settings": self.settings.facts(),
         }
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -98,10 +97,6 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
         inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
         outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
     return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
-
-
-def _precise(step: Step) -> tuple[object, ...]:
-    return () if step.precision is None else (step.precision.facts(),)
 
 
 def transitions(partitions: Iterable[Partition]) -> int:

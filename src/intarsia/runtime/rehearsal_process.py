@@ -43,12 +43,7 @@ def _run(path: Path, allow: Sequence[str]) -> str:
         with suppress(Exception):
             list(model.stream([feeds]) if model.plan.settings.pipeline else ())
         model.close()  # memory that was spoilt is often noticed when it is given back
-    except BackendError as error:
-        return _failure(error, error.backend, error.detail)
     except Exception as error:
-        return _failure(error, None, str(error))
+        engine, detail = (error.backend, error.detail) if isinstance(error, BackendError) else (None, str(error))
+        return FAILED + json.dumps([type(error).__name__, engine, detail])
     return digest_of(artifact.content)
-
-
-def _failure(error: Exception, engine: str | None, detail: str) -> str:
-    return FAILED + json.dumps([type(error).__name__, engine, detail])

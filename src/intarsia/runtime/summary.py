@@ -29,17 +29,15 @@ def as_text(artifact: Artifact) -> str:
 
 def as_html(artifact: Artifact) -> str:
     """A table that stands by itself: no script, no style sheet, nothing fetched."""
-    facts = _facts(artifact)
-    rows = [
-        *((what, escape(facts[what])) for what in ("engines", "threads", "latency", "gain", "error") if what in facts),
-        ("inputs", "<br>".join(map(escape, _listed(artifact, artifact.plan.inputs)))),
-        ("outputs", "<br>".join(map(escape, _listed(artifact, artifact.plan.outputs)))),
-        *((what, escape(facts[what])) for what in ("why",) if what in facts),
-    ]
+    cells = {what: escape(fact) for what, fact in _facts(artifact).items()}
+    for side, values in (("inputs", artifact.plan.inputs), ("outputs", artifact.plan.outputs)):
+        cells[side] = "<br>".join(map(escape, _listed(artifact, values)))
     body = "".join(
-        f'<tr><th scope="row" style="{_CELL}">{what}</th><td style="{_CELL}">{cell}</td></tr>' for what, cell in rows
+        f'<tr><th scope="row" style="{_CELL}">{what}</th><td style="{_CELL}">{cells[what]}</td></tr>'
+        for what in ("engines", "threads", "latency", "gain", "error", "inputs", "outputs", "why")
+        if what in cells
     )
-    caption = f'<caption style="text-align:left"><b>CompiledModel</b> {escape(facts["model"])}</caption>'
+    caption = f'<caption style="text-align:left"><b>CompiledModel</b> {cells["model"]}</caption>'
     return f'<table style="{_STYLE}">{caption}{body}</table>'
 
 
@@ -59,10 +57,8 @@ def _facts(artifact: Artifact) -> dict[str, str]:
 
 def _engines(artifact: Artifact) -> str:
     partitions = artifact.plan.partitions
-    nodes: Counter[str] = Counter()
-    for partition in partitions:
-        nodes[partition.target.kind.name] += len(partition.nodes)
-    nodes_of = ", ".join(f"{count} node{'s' * (count != 1)} on {engine}" for engine, count in nodes.most_common())
+    nodes = Counter(partition.target.kind.name for partition in partitions for _ in partition.nodes)
+    nodes_of = ", ".join(f"{counted(count, 'node')} on {engine}" for engine, count in nodes.most_common())
     parts = f" in {counted(len(partitions), 'partition')}" if len(partitions) > 1 else ""
     sizes = f", for sizes of {artifact.buckets[-1]}" if artifact.buckets else ""
     return f"{nodes_of or 'no nodes'}{parts}{sizes}"

@@ -27,17 +27,14 @@ smallest normal number (of float16 the smallest number) over the distance from 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apart:
-    """How far two arrays are from each other; infinite where shapes or non-finite places differ.
-
-    Attributes:
-        largest: max|a-b| / max|b|; of whole numbers of up to 8 bits max|a-b|, in steps.
-        length: ‖a-b‖₂ / ‖b‖₂; of those whole numbers the root of the mean square, in steps.
-        crest: max|b| over the root of its mean square; 1 for those whole numbers.
-    """
+    """How far two arrays are from each other; infinite where shapes or non-finite places differ."""
 
     largest: float
+    """max|a-b| / max|b|; of whole numbers of up to 8 bits max|a-b|, in steps."""
     length: float
+    """‖a-b‖₂ / ‖b‖₂; of those whole numbers the root of the mean square, in steps."""
     crest: float = 1.0
+    """max|b| over the root of its mean square; 1 for those whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +72,7 @@ def apart(actual: np.ndarray, expected: np.ndarray) -> Apart:
 
 
 def tolerances(movements: Iterable[Mapping[str, Apart]], *, steps: frozenset[str]) -> Mapping[str, Tolerance]:
-    """What perturbed evaluations leave open of each value.
-
-    Args:
-        movements: Of each evaluation, how far every value is from where it was.
-        steps: Values that are compared by steps.
-    """
+    """What perturbed evaluations leave open of each value by how far each moved it; ``steps`` are compared by steps."""
     several = list(movements)
     more = FEW if len(several) == 1 else 1.0
     found = {}

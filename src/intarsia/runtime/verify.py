@@ -21,28 +21,22 @@ TOLERANCE: Mapping[str, float] = {
 }
 """Largest max|a-b| / max|b| that counts as equal. fp32 leaves room for Winograd and other orders of summation."""
 
-
-ROUNDS_INSIDE = "this model's own rounding leaves open"
 _NO_TOLERANCE: Mapping[str, Tolerance] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """How far one value is from the reference.
-
-    Attributes:
-        name: The value.
-        error: max|a-b| / max|b|, or a `distance`; infinite where shapes or non-finite places differ.
-        allowed: What its dtype allows, or what rounding inside the model leaves open where that is more.
-        of: What the error is a share of, in words.
-        rounds: Whether it is allowed more than its dtype does, since the model rounds inside.
-    """
+    """How far one value is from the reference."""
 
     name: str
     error: float
+    """max|a-b| / max|b|, or a `distance`; infinite where shapes or non-finite places differ."""
     allowed: float
+    """What its dtype allows, or what rounding inside the model leaves open where that is more."""
     of: str = "of its largest value"
+    """What the error is a share of, in words."""
     rounds: bool = False
+    """Whether it is allowed more than its dtype does, since the model rounds inside."""
 
     @property
     def is_acceptable(self) -> bool:
@@ -51,18 +45,13 @@ class Deviation:
 
     def __str__(self) -> str:
         error = f"{self.error:.2g} {self.of}" if isfinite(self.error) else "beyond any number"
-        why = f" ({'what ' + ROUNDS_INSIDE})" if self.rounds else ""
+        why = " (what this model's own rounding leaves open)" if self.rounds else ""
         return f"{self.name}: error {error}, allowed {self.allowed:.2g}{why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What came of comparing a plan's outputs.
-
-    Attributes:
-        error: The largest error of an output.
-        allowed: What that output was allowed.
-    """
+    """The largest error of an output, and what that output was allowed."""
 
     error: float
     allowed: float

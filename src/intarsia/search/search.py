@@ -16,12 +16,12 @@ from intarsia.errors import MismatchError
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.search.collage.collage import CollageResult, CollageSearch
-from intarsia.search.collage.fixed_plan import given_candidate
+from intarsia.search.collage.run_modes import given_candidate
 from intarsia.search.collage.search_cache import search_entry
 from intarsia.search.decision.contenders import finalists
 from intarsia.search.decision.decide import decide
 from intarsia.search.decision.decision import Decision
-from intarsia.search.decision.interrupted import decide_early
+from intarsia.search.decision.uncompared import decide_early
 from intarsia.search.precision.accuracy_budget import AccuracyBudget
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION
 from intarsia.search.single.pruning import left_out
@@ -34,13 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What came of it.
-
-    Attributes:
-        singles: Every engine alone.
-        collage: What the search for mixes found; ``None`` if there was none.
-        decision: What ships, and why.
-    """
+    """What came of it; the search for mixes is ``None`` if there was none."""
 
     singles: Sequence[Single]
     collage: CollageResult | None
@@ -58,7 +52,13 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
         MemoryLimitError: Every plan needs more memory than it may.
     """
     try:
-        return _shown_or_not(job, measurer, deadline, progress)
+        try:
+            return _searched(job, measurer, deadline, progress)
+        except MismatchError as error:
+            if job.problem.settings.insists:
+                raise
+            log.info("nothing is right: %s", error)
+            return _unverified(job, measurer, error, deadline, progress)
     except KeyboardInterrupt:
         progress(Progress(stage="interrupted", note="writing the best so far; Ctrl-C again ends at once"))
         measurer.stop()
@@ -71,20 +71,10 @@ def search(job: Compilation, measurer: Measurer, deadline: Deadline, progress: W
         return Found(singles=singles, collage=None, decision=decision)
 
 
-def _shown_or_not(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
-    try:
-        return _searched(job, measurer, deadline, progress)
-    except MismatchError as error:
-        if job.problem.settings.insists:
-            raise
-        log.info("nothing is right: %s", error)
-        return _unverified(job, measurer, error, deadline, progress)
-
-
 def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress: Watcher) -> Found:
     singles = tune_singles(job.problem, measurer, progress, deadline)
     if job.problem.settings.footprints:
-        measurer.time.keep_last(_footprints_s(measurer, singles, deadline))
+        measurer.time.last_s = _footprints_s(measurer, singles, deadline)
     collage = _collage(job, measurer, singles, deadline, progress)
     plans = _plans(singles)
     mixes = [mix.candidate for mix in collage.mixes] if collage else []
@@ -112,10 +102,8 @@ def _unverified(
     stream = stream_of(job, measurer, finalists(plans, []), wanted, deadline, progress)
     decision = decide(job.problem, measurer, plans, [], stream.candidate, deadline, progress)
     told = {str(each.target): each.outcome.reason for each in before if isinstance(each.outcome, Failure)}
-    reason = (
-        f"no engine could be shown to answer rightly, so the best one ships unverified: "
-        f"{told.get(decision.chosen.label, why)}; --strict refuses it"
-    )
+    unshown = "no engine could be shown to answer rightly, so the best one ships unverified"
+    reason = f"{unshown}: {told.get(decision.chosen.label, why)}; --strict refuses it"
     return Found(singles=singles, collage=None, decision=replace(decision, reason=reason))
 
 
@@ -133,10 +121,10 @@ def _collage(
     entry = search_entry(job.problem, tuple(tuned), job.run)
 
     def searched() -> CollageResult:
-        measurer.time.keep(_benchmark_s(measurer, singles))
+        measurer.time.kept_s = _benchmark_s(measurer, singles)
         mixes = CollageSearch(job.problem, measurer, tuned, wholes, progress)
         result = mixes.run(deadline.part(_search_s(measurer, deadline)))
-        measurer.time.keep(0.0)
+        measurer.time.kept_s = 0.0
         return result
 
     return recalled(measurer, entry) or computed(measurer, entry, searched, is_kept=lambda _: measurer.may_conclude)
@@ -154,9 +142,8 @@ def _benchmark_s(measurer: Measurer, singles: Sequence[Single]) -> float:
     best = min(singles, key=lambda single: single.outcome.cost_ms)
     engine = registry.engine_of(best.target)
     ms = min(best.outcome.cost_ms, DECISION.kept_ms)
-    return DECISION.kept_sets * measurer.time.set_s(
-        [{engine}] * DECISION.kept_contenders, [ms] * DECISION.kept_contenders
-    )
+    several = DECISION.kept_contenders
+    return DECISION.kept_sets * measurer.time.set_s([{engine}] * several, [ms] * several)
 
 
 def _search_s(measurer: Measurer, deadline: Deadline) -> float:
@@ -169,12 +156,11 @@ def _search_s(measurer: Measurer, deadline: Deadline) -> float:
 
 def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candidate | None:
     """The plan that ships without a search: the one asked for, or the only one there is."""
-    strategy = job.problem.settings.partition
-    if strategy in ("greedy", "manual"):
-        return given_candidate(strategy, job.given.partitioning, job.ways, measurer)
-    if not has_plans:
-        return given_candidate("greedy", job.given.partitioning, job.ways, measurer)
-    return None
+    stated = job.problem.settings.partition
+    is_stated = stated in ("greedy", "manual")
+    if has_plans and not is_stated:
+        return None
+    return given_candidate(stated if is_stated else "greedy", job.given.partitioning, job.ways, measurer)
 
 
 def _plans(singles: Sequence[Single]) -> list[Candidate]:

@@ -50,16 +50,7 @@ def stream_of(
     deadline: Deadline,
     watch: Watcher,
 ) -> StreamChoice:
-    """How the plan drives a stream: as the plan file says, else as is measured if the configuration asks for that.
-
-    Args:
-        job: What is compiled.
-        measurer: Who measures.
-        finalists: The plans to choose from.
-        wanted: The plan that ships in any case.
-        deadline: See `choose_stream`.
-        watch: See `choose_stream`.
-    """
+    """How a plan drives a stream: as the plan file says, else as is measured if the configuration asks for that."""
     if wanted is not None and job.run.pipeline is not None:
         return StreamChoice(candidate=_driven(wanted, job.run.pipeline))
     executor = job.engine_set.config.executor
@@ -81,12 +72,9 @@ def choose_stream(
     """The fastest way to drive a stream, with one of these plans.
 
     Args:
-        problem: What is planned.
-        measurer: Who measures.
         pool: Plans, the most promising first.
         depth: Requests in flight at one time, if the user states it.
         deadline: When to stop trying; each plan is tried as it is, and one pipeline, in any case.
-        watch: Told of each measurement.
     """
     rates = _Rates(measurer, watch)
     best = min(pool, key=rates.ms)
@@ -127,7 +115,6 @@ def pipelines(costs: Sequence[float], threads: int, depth: int | None = None) ->
 
     Args:
         costs: Milliseconds of each step of the plan.
-        threads: Threads that compute at one time.
         depth: Requests in flight; enough for every stage to find the next one waiting if left out.
     """
     for count in dict.fromkeys((threads, 2) if threads > 1 else ()):
@@ -163,31 +150,25 @@ def _options(problem: Problem, measurer: Measurer, pool: Sequence[Candidate], de
     """The plans with each pipeline, the simplest pipelines first."""
     later: list[Candidate] = []
     for candidate in dict.fromkeys(replace(plan, settings=replace(plan.settings, embed=False)) for plan in pool):
-        for pipeline in pipelines(_costs(candidate), problem.threads, depth):
+        for pipeline in pipelines([ms or 0.0 for ms in candidate.predicted_ms], problem.threads, depth):
             driven = _driven(candidate, pipeline)
             if pipeline.lanes > 1:
                 yield driven
             else:
                 later.append(driven)
     yield from later
-    for count in (2,) if problem.threads > 1 else ():
-        whole = next((plan for plan in pool if len(plan.partitions) == 1), None)
-        partitions = None if whole is None else _cut(problem, measurer, whole, count)
-        if whole is not None and partitions is not None:
-            parts, costs = partitions
-            shares = (problem.threads // count,) * count
-            pipeline = Pipeline(stages=(1,) * count, threads=shares, depth=depth or 2 * count)
-            yield replace(_driven(whole, pipeline), partitions=parts, predicted_ms=costs)
+    whole = next((plan for plan in pool if len(plan.partitions) == 1), None)
+    cut = None if whole is None or problem.threads < 2 else _cut(problem, measurer, whole, 2)
+    if whole is not None and cut is not None:
+        parts, costs = cut
+        pipeline = Pipeline(stages=(1, 1), threads=(problem.threads // 2,) * 2, depth=depth or 4)
+        yield replace(_driven(whole, pipeline), partitions=parts, predicted_ms=costs)
 
 
 def _driven(candidate: Candidate, pipeline: Pipeline) -> Candidate:
     each = counted(pipeline.lanes, "lane") if pipeline.lanes > 1 else counted(len(pipeline.stages), "stage")
     settings = replace(candidate.settings, embed=False, parallel=False, pipeline=pipeline)
     return replace(candidate, name=f"{candidate.name}, {each}", label=f"{candidate.label}, {each}", settings=settings)
-
-
-def _costs(candidate: Candidate) -> list[float]:
-    return [ms or 0.0 for ms in candidate.predicted_ms]
 
 
 def _cut(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from intarsia.spec.containers import ListOf, MapOf, Order, SpecOf, list_of_specs
 from intarsia.spec.reader import read, read_list
-from intarsia.spec.registry import Registry
 from intarsia.spec.schema import Kind, Option, schema
 from intarsia.spec.spec import Level, Placed, Spec
-from intarsia.spec.tags import Tag, TagTable, Variant
+from intarsia.spec.tags import Registry, Tag, TagTable, Variant
 from intarsia.spec.types import Bool, Enum, ExecutedPath, Float, Int, Str
 
 __all__ = [

@@ -16,12 +16,8 @@ SUFFIXES = (".json", ".yaml", ".yml")
 def read_data(path: Path, what: str = "file") -> Any:
     """The data of a JSON or YAML file; the text of a file with another suffix, without the blanks around it.
 
-    Args:
-        path: The file.
-        what: What messages call it.
-
     Raises:
-        SpecError: It cannot be read, or is wrong, with the line and a caret.
+        SpecError: It cannot be read, or is wrong, with the line and a caret; ``what`` is what it calls the file.
     """
     try:
         text = read_text(path)

@@ -30,11 +30,7 @@ _OTHERS = {
 class TextError(ValueError):
     """What is wrong with a text, and where. The message holds the number of the line, the line, and a caret.
 
-    Args:
-        problem: What is wrong.
-        text: The whole text.
-        start: Where, in characters; ``None`` where no place is known.
-        stop: Where that ends.
+    ``start`` and ``stop`` count characters; without a start no place is known.
     """
 
     def __init__(self, problem: str, text: str = "", start: int | None = None, stop: int | None = None) -> None:

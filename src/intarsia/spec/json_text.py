@@ -17,11 +17,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTA
 
 
 def parse_json(text: str) -> Any:
-    """The data of JSON text.
-
-    Raises:
-        TextError: It is no JSON, says a name twice, or holds what no setting can be.
-    """
+    """The data of JSON text; a `TextError` where it is none, says a name twice, or holds what no setting can be."""
     if len(text) > MOST_BYTES:
         raise TextError(TOO_LARGE)
     try:
@@ -47,11 +43,7 @@ def depth(data: object) -> int:
 
 
 def check_written(data: object, text: str) -> None:
-    """Nothing, if every text in the data of this JSON can be written to a file: two escapes may make a character.
-
-    Raises:
-        TextError: One of them stands alone, which is half of a character.
-    """
+    """Raise a `TextError` where an escape in this JSON stands alone, so that it is half of a character."""
     half = _HALF.search(text)
     if half is None:
         return

@@ -94,11 +94,7 @@ class Problems:
         return "" if self.is_past_hints else nearest(name, legal, otherwise)
 
     def raise_any(self) -> None:
-        """Raise all that was found as one error.
-
-        Raises:
-            SpecError: With every problem, its place, and the nearest legal spelling.
-        """
+        """Raise all that was found as one `SpecError`: every problem, its place, and the nearest legal spelling."""
         if not self._found:
             return
         head = [] if len(self._found) == 1 else [f"{len(self._found) + self._unsaid} problems:"]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from intarsia.spec.aliases import Alias
 from intarsia.spec.containers import MOST_SPECS
 from intarsia.spec.documents import TextError
 from intarsia.spec.json_text import parse_json
@@ -20,7 +19,7 @@ from intarsia.spec.schema import Kind, Option
 from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
 from intarsia.spec.syntax import Piece, layer, split_specs, words
-from intarsia.spec.tags import Tag
+from intarsia.spec.tags import Alias, Tag
 from intarsia.spec.types import Bool, Value
 
 _DEEPEST = 8
@@ -31,8 +30,6 @@ def read(level: Level, form: object, *, path: str = "", alone: bool = True) -> S
     """The value of one spec of this level, in any form.
 
     Args:
-        level: The level.
-        form: The spec.
         path: Where it stands in what the user handed over.
         alone: Whether it is all that was handed over, so that an alias may mean a whole (`Level.whole`).
 
@@ -157,7 +154,8 @@ class SpecReader:
 
     def _from_words(self, pieces: list[Piece], where: Where, *, in_list: bool) -> Value:
         if not pieces:
-            self.problems.add(where, f"cannot parse an empty {self.level.name}; name one, such as {self._example()!r}")
+            example = next(iter(self.level.kinds), "kind -option=value")
+            self.problems.add(where, f"cannot parse an empty {self.level.name}; name one, such as {example!r}")
             return None
         head = self._name(pieces[0].text, where.on(pieces[0]), in_list=in_list)
         if head is None:
@@ -387,9 +385,6 @@ class SpecReader:
             self.problems.add(where, f"nested deeper than {_DEEPEST} levels")
             return True
         return False
-
-    def _example(self) -> str:
-        return next(iter(self.level.kinds), "kind -option=value")
 
 
 def load_json(piece: Piece, where: Where, problems: Problems) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from intarsia.spec.types import OptionType, Value
+from intarsia.spec.types import Bool, Enum, Int, OptionType, Str, Value
 
 Options = Mapping[str, Value]
 
@@ -20,7 +20,6 @@ class Option:
         type: What its values are, and how they are read and printed.
         default: Its value where nothing is stated; ``None`` where that is for whoever reads the option to decide.
         unit: Of a number; empty for a pure one.
-        meaning: One line for help and docs.
         older: Earlier spellings of its name, accepted with a deprecation warning.
     """
 
@@ -30,6 +29,26 @@ class Option:
     unit: str = ""
     meaning: str
     older: tuple[str, ...] = ()
+
+
+def flag(name: str, meaning: str, *, default: bool | None = None) -> Option:
+    """An option that is true or false."""
+    return Option(name=name, type=Bool(), default=default, meaning=meaning)
+
+
+def whole(name: str, meaning: str, default: int | None = None, *, minimum: int | None = 0, unit: str = "") -> Option:
+    """An option that is a whole number."""
+    return Option(name=name, type=Int(minimum=minimum), default=default, meaning=meaning, unit=unit)
+
+
+def choice(name: str, meaning: str, *choices: str, default: str | None = None) -> Option:
+    """An option that is one of these words."""
+    return Option(name=name, type=Enum(choices), default=default, meaning=meaning)
+
+
+def text(name: str, meaning: str, default: str | None = None) -> Option:
+    """An option that is any text."""
+    return Option(name=name, type=Str(), default=default, meaning=meaning)
 
 
 def fill_nothing(options: Options) -> Options:
@@ -48,7 +67,6 @@ class Kind:
 
     Attributes:
         name: Its first word in text.
-        meaning: One line for help and docs.
         options: What may be stated, by name, in the order that help lists it.
         fill: Adds what follows from the stated options by table. Pure, idempotent, and the same on every machine.
         check: Yields an option's name and what is wrong with it, for rules that its type cannot say.
@@ -70,11 +88,7 @@ class Kind:
 
 
 def schema(*groups: Iterable[Option]) -> Mapping[str, Option]:
-    """The table of all these options.
-
-    Raises:
-        ValueError: A name is declared twice, or cannot be written: the fault of whoever declares the kind.
-    """
+    """The table of all these options; a `ValueError` where a name is declared twice, or cannot be written."""
     table: dict[str, Option] = {}
     for option in (option for group in groups for option in group):
         if option.name in table:

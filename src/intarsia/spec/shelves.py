@@ -6,7 +6,7 @@ known to `intarsia.spec.tag_files`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-class _ByVendor(ABC):
+class _ByVendor(Shelf):
     """A shelf in parts: a tag ``vendor/product`` stands in the part of its vendor."""
 
     def __init__(self) -> None:
@@ -99,9 +99,7 @@ class VendorFolder(_ByVendor):
 class PlugIns(_ByVendor):
     """Tags that installed packages offer: an entry point is named after a vendor and leads to its `Tag` values.
 
-    Args:
-        group: Of the entry points.
-        over: Shelves whose tags it may not redefine.
+    They may not redefine those of the shelves ``over``.
     """
 
     def __init__(self, group: str, over: Iterable[Shelf] = ()) -> None:
@@ -135,13 +133,10 @@ class PlugIns(_ByVendor):
         return {tag.name: tag for tag in tags}
 
 
-class UserFolder:
-    """A folder of tag files of any names, read whole when any tag is first asked for.
+class UserFolder(Shelf):
+    """A folder of tag files of any names, read whole when any tag is first asked for; it need not exist.
 
-    Args:
-        folder: Where it is; it need not exist.
-        over: Shelves whose tags a row may redefine only with ``override``.
-        is_taken: Whether a name means something else already.
+    A row may redefine a tag of the shelves ``over`` only with ``override``, and has no name that ``is_taken``.
     """
 
     def __init__(
@@ -150,18 +145,6 @@ class UserFolder:
         self._folder = folder
         self._over = tuple(over)
         self._is_taken = is_taken
-
-    def find(self, name: str) -> Tag | None:
-        """The tag of this name."""
-        return self._tags.get(name)
-
-    def with_comma(self, text: str) -> tuple[str, ...]:
-        """Names with a comma in them."""
-        return tuple(name for name in self._tags if "," in name)
-
-    def similar(self, name: str) -> Iterator[str]:
-        """All names."""
-        return iter(self._tags)
 
     def tags(self) -> Mapping[str, Tag]:
         """All of them, by name."""
@@ -182,11 +165,7 @@ class UserFolder:
 
 
 def read_tag_folder(folder: Path) -> Mapping[str, Row]:
-    """The tags of every tag file in a folder, by name.
-
-    Raises:
-        SpecError: A file is at fault, or two files define one tag.
-    """
+    """The tags of every tag file in a folder, by name; a `SpecError` where one is at fault, or two define one tag."""
     rows: dict[str, Row] = {}
     origins: dict[str, Path] = {}
     for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
@@ -198,10 +177,6 @@ def read_tag_folder(folder: Path) -> Mapping[str, Row]:
 
 
 def refuse_redefinition(name: str, where: str, shelves: Iterable[Shelf]) -> None:
-    """Nothing, if no shelf has a tag of this name.
-
-    Raises:
-        SpecError: One has.
-    """
+    """Raise a `SpecError` if a shelf has a tag of this name."""
     if any(shelf.find(name) is not None for shelf in shelves):
         raise SpecError(f"tag {name!r} of {where} has been previously defined; say override to replace it")

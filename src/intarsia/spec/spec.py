@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Self, TypeVar
 
-from intarsia.spec.aliases import Alias
 from intarsia.spec.containers import ListOf
 from intarsia.spec.problems import nearest
 from intarsia.spec.schema import Kind, Options
-from intarsia.spec.tags import TagTable
+from intarsia.spec.tags import Alias, TagTable
 from intarsia.spec.types import Str, Value
 
 K = TypeVar("K", bound=Kind)
@@ -66,11 +65,7 @@ class Spec(Generic[K]):
         return self.tags[0] if self.tags else ""
 
     def __getitem__(self, name: str) -> Value:
-        """The stated value of an option, else its default.
-
-        Raises:
-            KeyError: The kind has no such option.
-        """
+        """The stated value of an option, else its default; a `KeyError` where the kind has no such option."""
         try:
             option = self.kind.options[name]
         except KeyError:
@@ -159,9 +154,6 @@ class Level:
 
     Attributes:
         name: ``target``, ``config``, …; what messages call its values.
-        type: The Python type of its values.
-        kinds: Its kinds, by name.
-        tags: Tags of every level.
         default_kind: The kind of a dict that names neither kind nor tag; empty where one is needed.
         elsewhere: Options that belong to another level, each with where it goes.
         aliases: Other spellings, by name; a kind or tag of the same name goes first.

@@ -23,7 +23,6 @@ class Piece(NamedTuple):
     """Part of a source text. A tuple, since a text becomes dozens of them and those are made in half the time.
 
     Attributes:
-        source: The whole text the user wrote.
         text: The characters of this part, after unquoting.
         at: Position in ``source`` of each character of ``text``, and of what follows the last one.
     """

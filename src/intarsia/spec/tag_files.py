@@ -33,11 +33,7 @@ class Row:
 
 
 def read_tag_file(path: Path) -> Mapping[str, Row]:
-    """The tags of one file, by name.
-
-    Raises:
-        SpecError: It cannot be read, or with every field that is wrong, each with its path.
-    """
+    """The tags of one file, by name; a `SpecError` with every field that is wrong, or why it cannot be read."""
     reader = _FileReader()
     rows = reader.rows(read_data(path, "tag file"))
     try:

@@ -1,33 +1,68 @@
-"""Tags: names for whole specs. One namespace for every level; a tag is where a value came from, not part of it.
+"""Registries of named things that plug-ins and users may add to; and tags, names for whole specs of every level.
 
-`TagTable` is that namespace. Files of tags are read by `intarsia.spec.shelves`.
+A tag is where a value came from, not part of it. `TagTable` is their one namespace; files of them are read by
+`intarsia.spec.shelves`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import TypeVar
 
 from intarsia.errors import SpecError
-from intarsia.spec.registry import Registry
 from intarsia.spec.syntax import BLANKS, QUOTES
+
+T = TypeVar("T")
 
 Form = object
 """Any form that a spec may be written in: text, a dict, or a value."""
-
 _FORBIDDEN = frozenset(f"{BLANKS}{QUOTES}\\=")
+
+
+class Registry(Mapping[str, T]):
+    """A read-only table with one explicit way to add a row.
+
+    Adding swaps the whole table for a new one, so a reader in another thread sees the old or the new, never a mixture.
+    """
+
+    __slots__ = ("_rows", "_word")
+
+    def __init__(self, word: str, rows: Mapping[str, T] | None = None) -> None:
+        self._word = word
+        self._rows: Mapping[str, T] = MappingProxyType(dict(rows or {}))
+
+    def __getitem__(self, name: str) -> T:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def register(self, name: str, row: T, *, override: bool = False) -> None:
+        """Add a row; a `SpecError` if the name is taken and ``override`` was not asked for."""
+        if name in self and not override:
+            raise SpecError(f"{self._word} {name!r} has been previously defined; pass override=True to replace it")
+        self._rows = MappingProxyType({**self._rows, name: row})
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Undo on leaving what is registered inside."""
+        before = self._rows
+        try:
+            yield
+        finally:
+            self._rows = before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What a suffix selects (``name:variant``), where it is of another level than its tag.
-
-    Attributes:
-        level: What it names: ``target``, ``config``, ….
-        form: The spec.
-    """
+    """What a suffix selects (``name:variant``), where it is of another level than its tag."""
 
     level: str
     form: Form
@@ -69,20 +104,24 @@ class Tag:
         return form if form is None or isinstance(form, Variant) else Variant(level=self.level, form=form)
 
 
-class Shelf(Protocol):
+class Shelf(ABC):
     """Tags that stand ready without having been registered, read no further than a name needs."""
+
+    @abstractmethod
+    def tags(self) -> Mapping[str, Tag]:
+        """All of them, by name."""
 
     def find(self, name: str) -> Tag | None:
         """The tag of this name."""
+        return self.tags().get(name)
 
     def with_comma(self, text: str) -> tuple[str, ...]:
         """Names with a comma in them, among them each that occurs in this text."""
+        return tuple(name for name in self.tags() if "," in name)
 
     def similar(self, name: str) -> Iterator[str]:
         """Names that this one may be a misspelling of, without reading more than a file or two."""
-
-    def tags(self) -> Mapping[str, Tag]:
-        """All of them, by name."""
+        return iter(self.tags())
 
 
 class TagTable(Registry[Tag]):
@@ -136,3 +175,14 @@ class TagTable(Registry[Tag]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """Another spelling, of a dict that names a kind.
+
+    ``whole``: standing alone, it means a whole that the spec is the chief part of (`Level.whole`).
+    """
+
+    form: Mapping[str, object]
+    whole: bool = False

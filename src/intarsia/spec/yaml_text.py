@@ -50,21 +50,13 @@ _LONGEST_DOUBTFUL = 64
 
 
 def parse_yaml(text: str) -> Any:
-    """The data of YAML text, all names text; ``None`` for an empty one.
-
-    Raises:
-        TextError: It is no YAML, or holds what JSON cannot say.
-    """
+    """The data of YAML text, names as text; ``None`` of an empty one, a `TextError` if JSON cannot say the same."""
     root = compose(text)
     return None if root is None else data_of(root, text)
 
 
 def data_of(node: yaml.Node, text: str) -> Any:
-    """The data of a node that `compose` made of this text.
-
-    Raises:
-        TextError: It holds what JSON cannot say.
-    """
+    """The data of a node that `compose` made of this text; a `TextError` where JSON cannot say it."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):

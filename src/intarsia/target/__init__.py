@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from intarsia.target.aliases import ALIASES
-from intarsia.target.base_device import least_specialised, resolve_base
 from intarsia.target.dispatch import Dispatch
-from intarsia.target.features import Features
+from intarsia.target.explain import Origin, origins
 from intarsia.target.kinds.catalogue import KINDS
 from intarsia.target.kinds.declare import device_kind, engine_kind
 from intarsia.target.kinds.kind import DEVICE_TYPES, TargetKind
 from intarsia.target.kinds.registration import register_kind
-from intarsia.target.origins import Origin, origins
-from intarsia.target.priority import PriorityList, one_host, parse_targets, read_priority_list
+from intarsia.target.priority import (
+    least_specialised,
+    parse_targets,
+    read_priority_list,
+    resolve_base,
+)
 from intarsia.target.tagging import LEVELS, list_tags, load_tags, register_tag
 from intarsia.target.tags import TAGS
 from intarsia.target.target import Target, target_or_current
@@ -24,9 +27,7 @@ __all__ = [
     "LEVELS",
     "TAGS",
     "Dispatch",
-    "Features",
     "Origin",
-    "PriorityList",
     "Target",
     "TargetKind",
     "VirtualDevice",
@@ -36,7 +37,6 @@ __all__ = [
     "least_specialised",
     "list_tags",
     "load_tags",
-    "one_host",
     "origins",
     "parse_targets",
     "read_priority_list",

@@ -1,4 +1,4 @@
-"""Other spellings of targets: short names, names of other tools, and processors by their family. One table.
+"""Other spellings of targets, what ONNX Runtime calls a provider, and the options that belong elsewhere: three tables.
 
 A tag says where a value came from and is kept; an alias is just another spelling, and is gone once it is read.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from intarsia.spec.aliases import Alias
+from intarsia.spec.tags import Alias
 
 _LINUX = "linux-gnu"
 
@@ -47,3 +47,52 @@ ALIASES: Mapping[str, Alias] = MappingProxyType(
     }
 )
 """Each other spelling, with what it stands for."""
+
+CPU_PROVIDER = "CPUExecutionProvider"
+PROVIDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "TensorrtExecutionProvider": "tensorrt",
+        "NvTensorRTRTXExecutionProvider": "tensorrt",
+        "CUDAExecutionProvider": "cuda",
+        "MIGraphXExecutionProvider": "rocm",
+        "ROCMExecutionProvider": "rocm",
+        "OpenVINOExecutionProvider": "openvino",
+        "DnnlExecutionProvider": "dnnl",
+        "TvmExecutionProvider": "tvm",
+        "VitisAIExecutionProvider": "vitis-ai",
+        "CoreMLExecutionProvider": "coreml",
+        "ACLExecutionProvider": "arm_acl",
+        "WebGpuExecutionProvider": "webgpu",
+        CPU_PROVIDER: "llvm",
+    }
+)
+"""What ONNX Runtime calls a provider, as the target that it names here, by ONNX Runtime's order of preference.
+
+A device's name stands for every engine that serves the device.
+"""
+
+_EXECUTOR = "how a whole model is driven belongs to the executor of a compilation configuration"
+_RUNTIME = "what runs the compiled model belongs to the runtime of a compilation configuration"
+_SEARCH = "how a plan is searched is a setting of compile(), not part of a machine"
+_GREEDY = "it is an argument of intarsia.partitioning.greedy(), and compile() has no such setting"
+ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "executor": _EXECUTOR,
+        "link-params": _EXECUTOR,
+        "unpacked-api": _EXECUTOR,
+        "interface-api": _EXECUTOR,
+        "workspace-byte-alignment": _EXECUTOR,
+        "constant-byte-alignment": _EXECUTOR,
+        "constants-byte-alignment": _EXECUTOR,
+        "runtime": _RUNTIME,
+        "system-lib": _RUNTIME,
+        "partition": _SEARCH,
+        "budget": _SEARCH,
+        "seed": _SEARCH,
+        "min-nodes": _GREEDY,
+        "min-flops": _GREEDY,
+        "spin": "what idle threads may do is a setting of the plan",
+        "from_device": "probing is asked for by Target.from_device(), which writes out what it finds",
+    }
+)
+"""Options that a target refuses, each with where it goes."""

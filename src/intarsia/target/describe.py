@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from intarsia.files import replace_file
 from intarsia.spec import Option
@@ -27,16 +26,12 @@ _SHARED = (THREADS, *COMMON, BASE, PYTHON, COMPILER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionDescription:
-    """One option of one kind, in words.
+    """One option of one kind: the attributes of `Option` as text, and more.
 
     Attributes:
-        name: As written in a target.
         flag: As written on the command line: ``--target-llvm-mcpu``.
         type: What its values are, such as ``list of str, unordered``.
-        default: As text; empty where none is stated.
-        unit: Of a number; empty for a pure one.
-        meaning: One line.
-        older: Earlier spellings of the name, that are still read.
+        default: Empty where none is stated.
         is_shared: Whether every device, or every engine, has it.
     """
 
@@ -58,18 +53,10 @@ class OptionDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindDescription:
-    """One kind, in words.
+    """One kind in words, under the names that `TargetKind` has.
 
     Attributes:
-        name: Its first word in text.
-        level: ``device``, ``engine`` or ``syntax``.
-        device_type: Name of the device it runs on.
-        keys: Strategy families of a target that states none.
-        engines: For a device, the engines that can serve it.
-        serves: For an engine, the devices it generates code for.
         runs_here: What of that Intarsia runs: for a device, the engines with a backend; for an engine, device types.
-        is_partial: Whether, as an engine, it takes only part of a graph.
-        meaning: One line.
         options: Its own first, then those it shares.
     """
 
@@ -128,27 +115,6 @@ def describe_option(kind: str, option: Option, *, level: str = "target") -> Opti
         older=option.older,
         is_shared=option in _SHARED,
     )
-
-
-def describe_target(target: Target) -> dict[str, Any]:
-    """What a target says and what follows from it, as pure JSON: stated options, defaults, keys, features."""
-    kind = target.kind
-    defaults = {
-        name: option.type.data(option.default)
-        for name, option in kind.options.items()
-        if option.default is not None and name not in target.options
-    }
-    return {
-        "text": str(target),
-        "kind": kind.name,
-        "level": kind.level,
-        "tags": list(target.tags),
-        "stated": {name: kind.options[name].type.data(value) for name, value in target.options.items()},
-        "defaults": defaults,
-        "device_type": target.device_type,
-        "keys": list(target.keys),
-        "features": list(target.features),
-    }
 
 
 def section() -> str:

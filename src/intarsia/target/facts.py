@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from intarsia.spec.types import Value
 from intarsia.target.kinds.kind import TargetKind
+from intarsia.target.kinds.memories import sizes
 
 _FIRST_WITH_DOT_PRODUCT = 61
 """Compute capability, times ten, of the first NVIDIA GPUs with ``dp4a``: CUDA C++ Programming Guide, 16.1."""
@@ -94,6 +95,26 @@ class DeviceFacts:
     def vtcm_capacity(self) -> int:
         """Bytes of tightly coupled vector memory."""
         return self._number("vtcm-capacity") or 0
+
+    @property
+    def ram(self) -> Mapping[str, int]:
+        """Bytes of each memory that holds values, fastest first; none if not stated."""
+        return sizes(tuple(self._fact("ram", ())))
+
+    @property
+    def flash(self) -> int | None:
+        """Bytes of the memory that holds code and weights."""
+        return self._number("flash")
+
+    @property
+    def stack(self) -> int | None:
+        """Bytes of stack that a call of the model may use."""
+        return self._number("stack")
+
+    @property
+    def board(self) -> str:
+        """Name of the emulated board on which programs run, empty if not stated."""
+        return str(self._fact("board", ""))
 
     @property
     def l2_cache_size_bytes(self) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from intarsia.errors import SpecError
-from intarsia.spec import Placed, Spec, read_list
+from intarsia.spec import Placed, Spec, SpecOf, read_list
+from intarsia.target.kinds.catalogue import KINDS
 from intarsia.target.kinds.kind import DEVICE_TYPES
 from intarsia.target.target import LEVEL, Target
 
@@ -47,21 +48,14 @@ def read_priority_list(form: object) -> PriorityList:
 def parse_targets(form: object) -> tuple[Target, ...]:
     """The targets of a priority list, most preferred first. The host that any of them states is stated by all.
 
-    Device indices (``opencl:1``) are dropped; `read_priority_list` has them.
-
-    Raises:
-        SpecError: As `read_priority_list`.
+    Device indices (``opencl:1``) are dropped; `read_priority_list` has them, and raises the same errors.
     """
     found = read_priority_list(form)
     return found.targets if found.host is None else tuple(target.with_host(found.host) for target in found.targets)
 
 
 def one_host(hosts: Sequence[Target]) -> Target | None:
-    """The host that all of these are, or ``None`` of none.
-
-    Raises:
-        SpecError: Two of them differ.
-    """
+    """The host that all of these are, or ``None`` of none; a `SpecError` where two differ."""
     for host in hosts[1:]:
         if host != hosts[0]:
             raise SpecError(f"two hosts are stated and differ: {str(hosts[0])!r} and {str(host)!r}; state one")
@@ -110,3 +104,39 @@ def _by_device(form: Mapping[Any, object]) -> tuple[Spec[Any] | Placed, ...]:
             what = f"{str(spec)!r} runs on {target.device_type}, but its key names the device {key!r}"
             raise SpecError(f"{what}; write a list instead: only the order counts")
     return specs
+
+
+def least_specialised(targets: Iterable[Target], device_type: str) -> Target | None:
+    """The target of this device type that refines no other one; the first of several, devices before engines."""
+    of_type = [target for target in targets if target.device_type == device_type]
+    least = [target for target in of_type if not any(target.refines(other) for other in of_type)]
+    return min(least, key=lambda target: target.kind.is_external, default=None)
+
+
+def resolve_base(target: Target, others: Iterable[Target]) -> Target:
+    """The device target that an engine's target generates code for: its base, else the one compatible target.
+
+    Args:
+        others: The targets of its configuration, and the host; those that are no devices are passed over.
+
+    Raises:
+        SpecError: It states no base, and none or several of the others are compatible; they are listed.
+    """
+    if target.base is not None:
+        return target.base
+    devices = list(dict.fromkeys(other for other in others if other.kind.level == "device"))
+    found = [device.with_host(None) if device.host else device for device in devices if target.refines(device)]
+    if len(found) == 1:
+        return found[0]
+    text = f"{target.kind.name} -base={SpecOf('target').text(found[0]) if found else usual_base(target)}"
+    listing = ", ".join(repr(str(device)) for device in found or devices)
+    if found:
+        raise SpecError(f"{str(target)!r} may generate code for any of {listing}; say for which, as in: {text}")
+    what = f"none of {listing} is one" if listing else "there is none"
+    raise SpecError(f"{str(target)!r} needs a device to generate code for, and {what}; add it, or write: {text}")
+
+
+def usual_base(engine: Target) -> str:
+    """The kind of device that such an engine is most often used for."""
+    taken = (kind.name for kind in KINDS.values() if engine.kind.takes(kind))
+    return next(iter((*engine.kind.serves, *taken)))

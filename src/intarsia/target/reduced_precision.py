@@ -13,14 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReducedPrecisionOption:
-    """A value of an engine's option with which it computes in less than fp32.
+    """A value of an option of the engine ``kind`` with which it computes in elements of ``type``, less than fp32.
 
-    Attributes:
-        kind: The engine.
-        option: The option.
-        value: The value.
-        type: The element type that it computes in.
-        isa: Instruction-set features, by their Linux names, any of which makes that faster than fp32.
+    ``isa`` are features, by their Linux names, any of which makes that faster than fp32.
     """
 
     kind: str

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, overload
+from typing import Literal, TypedDict, Unpack, overload
 
 from intarsia.errors import SpecError
 from intarsia.spec import Registry, Tag
@@ -22,28 +22,22 @@ LEVELS: Registry[Callable[[str], object]] = Registry("level of tags", {"target":
 """For each level the function that reads a tag's name as a value of it; a level that is loaded later adds itself."""
 
 
+class TagFields(TypedDict, total=False):
+    """What a tag may state beside its form and level, each as the attribute of `intarsia.spec.Tag`."""
+
+    variants: Mapping[str, object] | None
+    source: str
+    override: bool
+
+
 @overload
 def register_tag(
-    name: str,
-    form: object,
-    *,
-    level: Literal["target"] = "target",
-    variants: Mapping[str, object] | None = None,
-    source: str = "",
-    override: bool = False,
+    name: str, form: object, *, level: Literal["target"] = "target", **fields: Unpack[TagFields]
 ) -> Target: ...
 
 
 @overload
-def register_tag(
-    name: str,
-    form: object,
-    *,
-    level: str,
-    variants: Mapping[str, object] | None = None,
-    source: str = "",
-    override: bool = False,
-) -> object: ...
+def register_tag(name: str, form: object, *, level: str, **fields: Unpack[TagFields]) -> object: ...
 
 
 def register_tag(
@@ -68,10 +62,7 @@ def register_tag(
 
 
 def load_tags(path: str | Path) -> Mapping[str, Tag]:
-    """Add the tags of a file, or of every tag file in a folder; `intarsia.spec.tag_files` says what a file may hold.
-
-    Returns:
-        What was added, by name.
+    """Add the tags of a file, or of each tag file in a folder (`intarsia.spec.tag_files`), and return them by name.
 
     Raises:
         SpecError: A file cannot be read, a row is at fault, a name is taken and the row does not say ``override``, or a
@@ -84,11 +75,9 @@ def load_tags(path: str | Path) -> Mapping[str, Tag]:
 
 
 def list_tags(pattern: str = "*", *, level: str = "") -> Mapping[str, Tag]:
-    """Every tag whose name matches, sorted by name; reads all that is shipped, and no form.
+    """Every tag, or those of one level, whose name matches a pattern of the shell (``nvidia/*rtx*``), sorted by name.
 
-    Args:
-        pattern: As of the shell: ``nvidia/*rtx*``.
-        level: Only tags of this level; empty for all.
+    Reads all that is shipped, and no form.
     """
     names = sorted(name for name in TAGS if fnmatchcase(name, pattern))
     found = {name: TAGS[name] for name in names}
@@ -113,11 +102,7 @@ def _add(rows: Iterable[Row]) -> None:
 
 
 def _try_out(tag: Tag) -> None:
-    """Read the tag and its variants; a level that is not loaded is checked when the tag is used.
-
-    Raises:
-        SpecError: One of them is at fault.
-    """
+    """Read the tag and its variants; a level that is not loaded is checked when the tag is used."""
     for variant in ("", *tag.variants):
         chosen = tag.chosen(variant)
         read = None if chosen is None else LEVELS.get(chosen.level)

@@ -13,8 +13,7 @@ from intarsia.errors import SpecError
 from intarsia.spec import Level, Spec, read
 from intarsia.spec.schema import Options
 from intarsia.spec.types import Value
-from intarsia.target.aliases import ALIASES
-from intarsia.target.elsewhere import ELSEWHERE
+from intarsia.target.aliases import ALIASES, ELSEWHERE
 from intarsia.target.facts import DeviceFacts
 from intarsia.target.kinds.catalogue import KINDS, plugin_kind
 from intarsia.target.kinds.kind import TargetKind
@@ -179,11 +178,7 @@ class Target(DeviceFacts, Spec[TargetKind]):
 
 
 def target_or_current(form: object = None) -> Target:
-    """The target of this form, else the one in scope.
-
-    Raises:
-        SpecError: There is neither; or the form is not a target.
-    """
+    """The target of this form, else the one in scope; a `SpecError` where there is neither, or the form is none."""
     found = Target.current() if form is None else Target(form)
     if found is None:
         raise SpecError("target is not set: pass it as an argument, or call inside 'with Target(…):'")

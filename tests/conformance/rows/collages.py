@@ -10,13 +10,14 @@ from intarsia.config import SearchSettings
 from intarsia.cost.worker.deadline import NO_END
 from intarsia.cost.worker.progress import unwatched
 from intarsia.graph import Graph
-from intarsia.partitioning import Partition, boundaries, is_convex, linear_order
+from intarsia.partitioning import Partition, boundaries, linear_order
 from intarsia.planning.problem import Problem
-from intarsia.search import CollageSearch
+from intarsia.search.collage.collage import CollageSearch
 from intarsia.target import Target
 from tests.conformance.rows.compilers import EXTERNAL, NATIVE, SETTINGS, Compiler, TableMeasurer, fusion_factor
 from tests.conformance.rows.programs import Program, read_program
 from tests.conformance.rows.row import Row, form
+from tests.convexity import is_convex
 
 
 def _compilers(row: Row) -> dict[Target, Compiler]:

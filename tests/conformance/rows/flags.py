@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from intarsia.config import CompilationConfig
-from intarsia.config.cli_overrides import Rewrites, merge
+from intarsia.config.cli_overrides import Rewrites
 from intarsia.target import KINDS
-from tests.command_flags import read_flags, read_line
+from tests.command_flags import merge, read_flags, read_line
 from tests.conformance.rows.configs import leaves
 from tests.conformance.rows.diagnostics import expect_error
 from tests.conformance.rows.facts import check_target, plain

@@ -12,11 +12,11 @@ import pytest
 from intarsia.backends import registry
 from intarsia.backends.contract import Availability
 from intarsia.errors import BackendUnavailableError
-from intarsia.target.kinds.catalogue import ENGINES
+from intarsia.target.kinds.catalogue import BACKED
 
 BUILT_IN = tuple(
     kind.name
-    for kind in ENGINES
+    for kind in BACKED
     for stem in [kind.name.replace("-", "_")]
     if (registry.FOLDER / f"{stem}.py").exists() or (registry.FOLDER / stem / "backend.py").exists()
 )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intarsia.cli import console
-from intarsia.cli.buckets import print_buckets
+from intarsia.cli.tables import print_buckets
 
 ORT = "onnxruntime -optimization-level=extended"
 

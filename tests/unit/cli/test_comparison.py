@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intarsia.cli import console
-from intarsia.cli.comparison import MOST_MIXES, print_comparison, print_judgement
+from intarsia.cli.comparison import print_comparison, print_judgement
+from intarsia.cli.tables import MOST_MIXES
 from intarsia.report.baseline import judge
 from intarsia.report.limits import parse_limit
 from tests.cli_fakes import COMPARISON, MIX, SINGLES

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from intarsia.cli.complete import complete_target
+from intarsia.cli.machine import complete_target
 from tests.cli_fakes import invoke
 
 ENTRY = "from intarsia.cli.start import main; main()"

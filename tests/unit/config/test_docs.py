@@ -36,9 +36,9 @@ def test_every_option_has_its_row(kind: Kind) -> None:
 
 @pytest.mark.parametrize("value", [*map(Executor, EXECUTORS), *map(Runtime, RUNTIMES)], ids=str)
 def test_every_executor_and_runtime_has_its_rows_and_says_whether_it_runs_here(value: Executor | Runtime) -> None:
-    kind, runs = value.kind, value.kind.name in (*availability.EXECUTORS, *availability.RUNTIMES)
+    kind, runs = value.kind, value.kind.name in availability.RUNNING
     rows = [f"| `{kind.name}` | | | | {kind.meaning} | {'yes' if runs else 'no'} |"]
     for option in kind.options.values():
-        is_done = runs and option.name != availability.NOT_DONE
+        is_done = runs and availability.obeys(kind.name, option.name)
         rows.append(f"| {row_of(option)} {'yes' if is_done else 'no'} |")
     assert "\n".join(rows) in PAGE

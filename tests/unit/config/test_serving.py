@@ -35,6 +35,10 @@ def _tables_of_one_test() -> Iterator[None]:
         ("cuda, llvm", ["onnxruntime -base=cuda", "onnxruntime", "ncnn"]),
         ({"targets": ["llvm"], "libraries": ["ncnn"]}, ["ncnn"]),
         ("acl", ["arm_acl", "onnxruntime", "ncnn"]),
+        ("c", ["c"]),
+        ("llvm, c", ["onnxruntime", "ncnn", "c"]),
+        ("c -threads=2, onnxruntime", ["c -threads=2", "onnxruntime"]),
+        ("ncnn, c -mcpu=haswell", ["ncnn -base='llvm -mcpu=haswell'", "c -mcpu=haswell"]),
     ],
 )
 def test_engines(form: object, texts: list[str]) -> None:

@@ -115,10 +115,7 @@ def done(
     return _Set(
         rounds=named,
         calls=named,
-        footprints={},
         profile={name: ((ms[-1],), ()) for name, ms in named.items()},
-        errors=dict.fromkeys(named, 0.0),
-        allowed={},
         failed=failed,
         causes=dict.fromkeys(failed, cause),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from intarsia.devices.places import Places
+from intarsia.devices.resolved_constraints import Places
 from tests.fakes import fake_graph
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint
-from intarsia.devices.places import Places
-from intarsia.devices.resolved_constraints import Coupling, resolve_constraints
+from intarsia.devices.resolved_constraints import Coupling, Places, resolve_constraints
 from tests.fakes import fake_dag
 
 GRAPH = fake_dag([[], [0]])

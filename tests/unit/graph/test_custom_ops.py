@@ -7,8 +7,8 @@ from onnx import helper
 
 from intarsia.errors import ModelError
 from intarsia.graph import extract, load_model
-from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
+from intarsia.graph.reference.contrib_ops import custom_op_values
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import info, model, two_layers
 

@@ -6,7 +6,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from intarsia.graph import load_model
-from intarsia.graph.embedding_tables import table_rows
+from intarsia.graph.sizes import table_rows
 from intarsia.runtime.executors.feeds import varied_feeds
 from tests.unit.graph.models import info, model
 

@@ -5,7 +5,7 @@ from onnx import helper
 
 from intarsia.errors import ModelError
 from intarsia.graph import load_model
-from intarsia.graph.memory_check import check_fits
+from intarsia.graph.sizes import check_fits
 from tests.unit.graph.models import info, model
 
 

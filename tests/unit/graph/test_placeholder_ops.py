@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, extract, load_model
 from intarsia.graph.placeholder_ops import DOMAIN, OP_TYPE, punched
-from intarsia.partitioning import maximal_regions
+from intarsia.partitioning.region import maximal_regions
 from tests.unit.graph.models import random_dags, two_layers
 
 

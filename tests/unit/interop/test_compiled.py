@@ -12,6 +12,7 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Availability
+from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint
 from intarsia.driver.settings import SETTINGS, CompileSettings
 from intarsia.errors import ConfigError
@@ -52,7 +53,7 @@ def test_the_second_time_nothing_is_compiled(compiles: list[dict[str, Any]], cac
     first, second = kept(cache), kept(cache)
     assert np.array_equal(first(X)["y"], second(X)["y"])
     assert len(compiles) == 1
-    assert compiles == [{"target": "reference", "settings": CompileSettings(budget=20.0)}]
+    assert compiles == [{"target": CompilationConfig.of("reference"), "settings": CompileSettings(budget=20.0)}]
 
 
 CHANGES: dict[str, dict[str, Any]] = {

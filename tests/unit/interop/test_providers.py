@@ -9,7 +9,7 @@ from intarsia.errors import ConfigError
 from intarsia.interop import providers
 from intarsia.interop.providers import chosen_providers, get_all_providers, get_available_providers, targets_of
 from intarsia.target import Target
-from intarsia.target.providers import CPU_PROVIDER, PROVIDERS
+from intarsia.target.aliases import CPU_PROVIDER, PROVIDERS
 
 
 @pytest.fixture(autouse=True)

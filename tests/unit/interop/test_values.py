@@ -9,7 +9,8 @@ import pytest
 from onnx import TensorProto
 
 from intarsia.errors import FeedError, UnsupportedError
-from intarsia.interop.values import OrtDevice, OrtValue, array_at
+from intarsia.interop.values import OrtDevice, OrtValue, element_dtype
+from intarsia.runtime.executors.arrays import array_at
 
 
 @pytest.mark.parametrize(
@@ -29,14 +30,14 @@ def test_text_is_a_value_too() -> None:
 
 
 def test_memory_is_shared() -> None:
-    array = np.zeros((2, 2), np.float32)
+    array = np.zeros((2, 2), element_dtype(np.float32))
     value = OrtValue.ortvalue_from_numpy(array)
-    value.update_inplace(np.ones((2, 2), np.float32))
+    value.update_inplace(np.ones((2, 2), element_dtype(np.float32)))
     assert array.sum() == 4
     assert np.shares_memory(np.from_dlpack(value), array)
     assert np.shares_memory(OrtValue.from_dlpack(array).numpy(), array)
-    assert np.shares_memory(array_at(value.data_ptr(), (2, 2), np.float32), array)
-    assert array_at(value.data_ptr(), (4,), TensorProto.FLOAT).tolist() == [1, 1, 1, 1]
+    assert np.shares_memory(array_at(value.data_ptr(), (2, 2), element_dtype(np.float32)), array)
+    assert array_at(value.data_ptr(), (4,), element_dtype(TensorProto.FLOAT)).tolist() == [1, 1, 1, 1]
 
 
 def test_a_value_of_a_type_that_numpy_lacks() -> None:

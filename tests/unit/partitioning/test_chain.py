@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.partitioning import Cut
 from intarsia.partitioning.chain import Chain, Region
+from intarsia.partitioning.linear import Cut
 
 
 def chain(kinds: str, works: dict[str, float] | None = None, widths: dict[int, int] | None = None) -> Chain:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from intarsia.partitioning.groups import fused_groups
 from intarsia.partitioning.linear import cuts, line, linear_order
-from intarsia.partitioning.region import boundaries, is_convex
+from intarsia.partitioning.region import boundaries
+from tests.convexity import is_convex
 from tests.fakes import dags, fake_dag, fake_graph
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from intarsia.errors import PlanError
 from intarsia.partitioning.groups import fused_groups
 from intarsia.partitioning.linear import linear_order
 from intarsia.partitioning.partitioning import Partition, Partitioning, merge_adjacent
-from intarsia.partitioning.region import boundaries, is_convex, maximal_regions
+from intarsia.partitioning.region import boundaries, maximal_regions
 from intarsia.target import Target
+from tests.convexity import is_convex
 from tests.fakes import dags, fake_dag, fake_graph
 
 if TYPE_CHECKING:

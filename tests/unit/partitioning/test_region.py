@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from intarsia.partitioning.groups import fused_groups
 from intarsia.partitioning.quotient import edges, runnable_order
-from intarsia.partitioning.region import Boundary, boundaries, is_convex, maximal_regions
+from intarsia.partitioning.region import Boundary, boundaries, maximal_regions
+from tests.convexity import is_convex
 from tests.fakes import dags, fake_dag, fake_graph
 
 if TYPE_CHECKING:

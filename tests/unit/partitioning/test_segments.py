@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from intarsia.graph.fingerprint import fingerprint_of
 from intarsia.partitioning.groups import fused_groups
 from intarsia.partitioning.linear import linear_order
-from intarsia.partitioning.region import boundaries, is_convex
+from intarsia.partitioning.region import boundaries
 from intarsia.partitioning.segments import OTHER, REPEATS, character, coarser, segments
+from tests.convexity import is_convex
 from tests.fakes import dags, fake_dag, fake_graph
 
 if TYPE_CHECKING:

@@ -19,11 +19,24 @@ from tests.fakes import fake_dag
         ({"kind": "pipeline", "depth": 3}, False),
         ({"kind": "graph", "link-params": True}, True),
         ("aot", True),
+        ("cuda-graph", True),
     ],
 )
 def test_executors_that_are_there(executor: object, missing: bool) -> None:
-    config = CompilationConfig.of({"targets": ["reference"], "executor": executor})
+    targets = ["reference", "cuda"] if executor == "cuda-graph" else ["reference"]
+    config = CompilationConfig.of({"targets": targets, "executor": executor})
     assert bool(list(missing_stages(config))) is missing
+
+
+def test_code_is_written_for_bare_metal_alone() -> None:
+    ahead = {"targets": ["c"], "executor": "aot -link-params=true", "runtime": "crt"}
+    assert not list(missing_stages(CompilationConfig.of(ahead)))
+    (told,) = missing_stages(CompilationConfig.of({**ahead, "runtime": "cpp"}))
+    assert "runtime crt" in told
+    (told,) = missing_stages(CompilationConfig.of({**ahead, "executor": "graph"}))
+    assert "executor aot" in told
+    (told,) = missing_stages(CompilationConfig.of({**ahead, "targets": [{"targets": ["c"]}, "c"]}))
+    assert "nested" in told
 
 
 def test_the_executor_of_a_nested_configuration_counts() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from intarsia.backends import registry
@@ -17,6 +19,7 @@ from tests.unit.graph.models import two_layers
 REFERENCE = Target("reference")
 USABLE = ("reference",)
 GRAPH = load_model(two_layers())
+NO_COMPILER = "/nowhere/cc"
 
 
 def described(form: object) -> tuple[CompilationConfig, tuple[Target | NestedEngine, ...]]:
@@ -28,8 +31,9 @@ def described(form: object) -> tuple[CompilationConfig, tuple[Target | NestedEng
     ("text", "reason"),
     [
         ("reference", None),
-        ("ethos-u", "no backend drives 'ethos-u' yet"),
-        ("c", "no engine that is usable here generates code for 'c'"),
+        ("ethos-n", "no backend drives 'ethos-n' yet"),
+        ("ethos-u", "a part of programs in C alone; state the executor aot"),
+        ("c -mcpu=cortex-m4", "c compiles here for "),
         ("cuda", "generates code for 'cuda'; pip install 'intarsia[torch]'"),
         ("tvm -base=hexagon", "tvm runs here on cpu, not on hexagon"),
         ("hexagon", "no backend of Intarsia runs an engine that generates code for 'hexagon'"),
@@ -53,6 +57,18 @@ def test_an_engine_is_absent_for_devices_and_architectures_that_it_does_not_run_
     assert foreign.endswith(", not for riscv")
 
 
+def test_a_device_with_an_engine_of_its_own_is_there_with_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", sys.executable)  # which is not run
+    assert absence(Target("c")) is None
+    foreign = absence(Target("c -mcpu=cortex-m55"))
+    assert foreign is not None
+    assert foreign.startswith("c compiles here for ")
+    monkeypatch.setenv("CC", NO_COMPILER)
+    found = absence(Target("c"))
+    assert found is not None
+    assert found.startswith(f"the engine 'c' cannot be used here: the C compiler '{NO_COMPILER}'")
+
+
 def test_an_engine_is_absent_where_there_is_no_device_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "require", lambda name: Availability(usable=True, devices=("cpu", "vulkan")))
     monkeypatch.setattr("intarsia.planning.engine_set.lack", lambda type_: f"no {type_} here")
@@ -60,7 +76,8 @@ def test_an_engine_is_absent_where_there_is_no_device_for_it(monkeypatch: pytest
     assert absence(Target("ncnn")) is None
 
 
-def test_a_nested_configuration_keeps_what_is_present() -> None:
+def test_a_nested_configuration_keeps_what_is_present(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", NO_COMPILER)
     inner = {"kind": "config", "targets": ["reference", "ethos-u", "c"]}
     gone = {"kind": "config", "targets": ["ethos-u", "c"]}
     _, found = described([inner, gone, "reference"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from intarsia.report.needs import needs_json
+from intarsia.report.plan_figures import needs_json
 from intarsia.report.reasons import larger_needs
 
 MB = 1_000_000

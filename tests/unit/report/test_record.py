@@ -25,8 +25,11 @@ from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.report.record import compile_report
-from intarsia.search import CollageResult, Decision, Known, Mix, Single
+from intarsia.search.collage.collage import CollageResult, Mix
+from intarsia.search.collage.edge_costs import Known
 from intarsia.search.decision.conclusion import Conclusion
+from intarsia.search.decision.decision import Decision
+from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem
 

@@ -38,7 +38,10 @@ from intarsia.partitioning import (
 )
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.runtime import build, load_build, plan_of
-from intarsia.search import CollageSearch, Decision, decide, tune_singles
+from intarsia.search.collage.collage import CollageSearch
+from intarsia.search.decision.decide import decide
+from intarsia.search.decision.decision import Decision
+from intarsia.search.single.single_engine import tune_singles
 from intarsia.target import Target
 from tests.unit.graph.models import feeds_of, info, model, random_dags
 from tests.unit.search.fakes import MemoryStore

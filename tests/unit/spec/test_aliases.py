@@ -8,7 +8,7 @@ import pytest
 
 from intarsia.errors import SpecError
 from intarsia.spec import Kind, Level, Option, Placed, Spec, Str, Tag, TagTable, list_of_specs, read, read_list, schema
-from intarsia.spec.aliases import Alias
+from intarsia.spec.tags import Alias
 
 TAGS = TagTable()
 WORD = Option(name="word", type=Str(), meaning="a word")

@@ -6,9 +6,10 @@ import pytest
 
 from intarsia.errors import SpecError
 from intarsia.spec import Tag, TagTable, Variant
+from intarsia.spec.tags import Shelf
 
 
-class Drawer:
+class Drawer(Shelf):
     """A shelf that is a dict, and notes whether it was read as a whole."""
 
     def __init__(self, *names: str) -> None:

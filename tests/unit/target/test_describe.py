@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from intarsia.target import KINDS, Target
-from intarsia.target.describe import HEADING, describe_kinds, describe_target, section
+from intarsia.target import KINDS
+from intarsia.target.describe import HEADING, describe_kinds, section
 
 PAGE = Path(__file__).parents[3] / "docs" / "spec-language.md"
 
@@ -40,18 +39,3 @@ def test_help_says_unit_and_default() -> None:
     options = {option.name: option for option in describe_kinds()["opencl"].own_options}
     assert options["thread_warp_size"].help == "threads that run in lockstep [int ≥ 0; in threads; default 1]"
     assert "host" not in options
-
-
-def test_a_target_is_described() -> None:
-    text = "opencl -device=mali -thread_warp_size=4 -tag=a"
-    described = describe_target(Target(text))
-    assert json.loads(json.dumps(described)) == described
-    assert described["stated"] == {"device": "mali", "thread_warp_size": 4}
-    assert described["defaults"]["max_threads_per_block"] == 256
-    assert "thread_warp_size" not in described["defaults"]
-    assert (described["keys"], described["tags"], described["device_type"]) == (
-        ["mali", "opencl", "gpu"],
-        ["a"],
-        "opencl",
-    )
-    assert "avx2" in describe_target(Target("llvm -mcpu=haswell"))["features"]

@@ -15,7 +15,7 @@ from intarsia.errors import SpecError
 from intarsia.spec import Bool, Enum, ExecutedPath, Int, ListOf, Order, SpecOf, Str
 from intarsia.spec.types import OptionType
 from intarsia.target import DEVICE_TYPES, KINDS, TAGS, Target, TargetKind, register_kind, register_tag
-from intarsia.target.elsewhere import ELSEWHERE
+from intarsia.target.aliases import ELSEWHERE
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +53,7 @@ def _checked_values(kind: TargetKind) -> dict[str, st.SearchStrategy[Any]]:
     engines = [{"kind": engine.name} for engine in KINDS.values() if engine.serves and engine.takes(kind)]
     checked: dict[str, list[Any]] = {
         "cl-opt": [["-unroll-count:uint=3"]],
+        "ram": [["dtcm:131072", "sram:393216"], []],
         "target_device_type": list(DEVICE_TYPES.values()),
         "arch": ["sm_80", "sm_90a"],
         "base": [{"kind": name} for name in bases],

@@ -11,10 +11,22 @@ from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
 from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Visit
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
-from intarsia.backends.contract.slots import BoundCall, Port, Slot, array_at, as_port, by_copy, following, is_late
+from intarsia.backends.contract.slots import (
+    Arrays,
+    BoundCall,
+    Places,
+    Port,
+    Slot,
+    array_at,
+    as_port,
+    by_copy,
+    following,
+    is_late,
+)
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, GapReason, Traits
 
 __all__ = [
+    "Arrays",
     "Availability",
     "Backend",
     "BoundCall",
@@ -27,6 +39,7 @@ __all__ = [
     "Gap",
     "GapReason",
     "PartitionBlocks",
+    "Places",
     "Port",
     "ProfileRequest",
     "Signature",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from intarsia.backends.contract.artifact import EngineArtifact
 from intarsia.backends.contract.embedding import Embedding
 from intarsia.backends.contract.executable import Executable
+from intarsia.backends.contract.slots import Arrays
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
 from intarsia.errors import ModelError
 from intarsia.partitioning.capability import Capability
@@ -30,20 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRequest:
-    """What is to be run under an engine's own profiler.
-
-    Attributes:
-        artifact: What the engine compiled.
-        weights: At least those that ``artifact.weights`` names.
-        feeds: An array for each input.
-        target: What it was compiled for.
-        settings: How it runs.
-        runs: How many runs to report.
+    """What is to be run under an engine's own profiler: an artifact, with at least the weights that it names, on these
+    feeds, for the target and by the settings that it was compiled for; and how many runs to report.
     """
 
     artifact: EngineArtifact
-    weights: Mapping[str, np.ndarray]
-    feeds: Mapping[str, np.ndarray]
+    weights: Arrays
+    feeds: Arrays
     target: Target
     settings: RunSettings
     runs: int
@@ -66,6 +60,8 @@ class Backend(ABC):
     gaps: ClassVar[tuple[Gap, ...]] = ()
     fork_fault: ClassVar[ForkFault | None] = None
     """Why it cannot be loaded in a fork of a process that had loaded it; ``None`` where it can, as was measured."""
+    meta_name: ClassVar[str | None] = None
+    """What `intarsia.backends.contract.metadata` calls the type of an artifact's ``meta``; ``None``: not checked."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
 
@@ -86,9 +82,7 @@ class Backend(ABC):
         """Compiles a sub-graph. May take long. The result depends on the arguments alone."""
 
     @abstractmethod
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Makes an artifact runnable. ``weights`` holds at least ``artifact.weights``; they may be mapped files."""
 
     @abstractmethod
@@ -96,11 +90,11 @@ class Backend(ABC):
         """Writes the sub-graph in the engine's own format, with the options it ran with; returns the paths."""
 
     def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
-        """The type of what ``compile`` puts into an artifact's ``meta``, one of `intarsia.backends.contract.metadata`.
+        """The type that `meta_name` names. What is read from a file is checked by it, so that ``load`` need not."""
+        from intarsia.backends.contract import metadata
 
-        What is read from a file is checked by it, so that ``load`` need not; ``None`` if it is not checked.
-        """
-        return None
+        found: type[BaseModel] | None = None if self.meta_name is None else getattr(metadata, self.meta_name)
+        return found
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each combination of options that is worth measuring. Options that the user stated stay."""
@@ -130,12 +124,7 @@ class Backend(ABC):
         return None
 
     def observe(
-        self,
-        model: SubModel,
-        names: Sequence[str],
-        feeds: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, model: SubModel, names: Sequence[str], feeds: Arrays, target: Target, settings: RunSettings
     ) -> Sequence[np.ndarray] | None:
         """The values of these names inside a model, after one run of it; ``None`` if the engine cannot show them.
 

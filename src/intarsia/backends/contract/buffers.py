@@ -8,13 +8,14 @@ Inference", 2020).
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from intarsia.backends.contract.shared_memory import SharedBlock
+from intarsia.backends.contract.slots import Arrays
 from intarsia.errors import MemoryLimitError
 
 PAGE = mmap.PAGESIZE
@@ -28,8 +29,8 @@ class Need:
     name: str
     dtype: np.dtype
     shape: tuple[int, ...]
-    first: int
-    last: int
+    first: int = 0
+    last: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -56,7 +57,7 @@ def place(needs: Sequence[Need]) -> tuple[dict[str, int], int]:
     return offsets, max((offsets[n.name] + n.nbytes for n in placed), default=0)
 
 
-def allocate(needs: Sequence[Need], *, shared: bool = False) -> Mapping[str, np.ndarray]:
+def allocate(needs: Sequence[Need], *, shared: bool = False) -> Arrays:
     """Zeroed C-contiguous arrays over one page-aligned block, which lives as long as any of them.
 
     A shared block is one that other processes can map. What is not shared is this process's alone after a fork, too.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.artifact import EngineArtifact, Signature
 from intarsia.backends.contract.executable import Executable
+from intarsia.backends.contract.slots import Arrays
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -26,13 +25,7 @@ how many elements lie at each of both."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionBlocks:
-    """The inputs and outputs of an embedded partition that are in blocks of channels.
-
-    Attributes:
-        size: Channels in a block.
-        inputs: Positions among its inputs.
-        outputs: Positions among its outputs.
-    """
+    """The positions of an embedded partition's inputs and outputs that are in blocks of ``size`` channels."""
 
     size: int
     inputs: tuple[int, ...]
@@ -65,12 +58,7 @@ class Embedding(ABC):
 
     @abstractmethod
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
-        visit: Visit,
+        self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings, visit: Visit
     ) -> Executable:
         """Makes it runnable. Each run calls ``visit`` once for every partition, in order, on the thread that runs."""
 

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
-from intarsia.backends.contract.artifact import Signature
+from intarsia.backends.contract.artifact import Signature, signatures
 from intarsia.backends.contract.device_memory import DeviceMemory
-from intarsia.backends.contract.slots import BoundCall, Slot
-
-if TYPE_CHECKING:
-    import numpy as np
+from intarsia.backends.contract.slots import BoundCall, Places
 
 
 class Executable(ABC):
     """A loaded sub-graph. ``bind`` it once, call the result many times; ``close`` frees the engine's memory.
 
-    Attributes:
-        inputs: What it reads.
-        outputs: What it writes.
-        memory: Of engines with the trait ``device_values``: the device's memory, if that is not the host's.
+    ``memory`` is, of engines with the trait ``device_values``, the device's memory, if that is not the host's.
     """
 
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     memory: DeviceMemory | None = None
+    let_go: ClassVar[tuple[str, ...]] = ()
+    """Attributes that ``close`` empties. Calls bound before keep what was there alive until they are dropped too."""
+
+    def __init__(self, meta: Mapping[str, Any]) -> None:
+        self.inputs, self.outputs = signatures(meta["inputs"]), signatures(meta["outputs"])
 
     @abstractmethod
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """A call that reads these inputs and writes these outputs.
 
         Arrays, and what a `Port` holds, are C-contiguous, of the signature's dtype and shape, and outlive the call;
@@ -38,5 +37,7 @@ class Executable(ABC):
         `ExecutionError` if the engine fails (see `guarded`).
         """
 
-    def close(self) -> None:  # noqa: B027 - optional: most engines free memory with the object
+    def close(self) -> None:
         """Frees what the engine holds. A second call does nothing."""
+        for name in self.let_go:
+            setattr(self, name, None)

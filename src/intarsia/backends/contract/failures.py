@@ -114,11 +114,8 @@ def cause_of_words(text: str) -> Cause:
 
 
 def cause_of_end(code: int, words: str = "") -> Cause:
-    """The cause of a process's end.
-
-    Args:
-        code: Its status; of one that a signal ended, the signal's number below zero.
-        words: The last that it said.
+    """The cause of a process's end: by its status (of one that a signal ended, the signal's number below zero), and the
+    last that it said.
     """
     if code < 0 and -code not in _FAULTS:
         return Cause.KILLED

@@ -15,12 +15,7 @@ _CURE = (
 
 
 class LoadedLibraries(Forkable):
-    """The libraries with threads of their own that were loaded, in this process and before it was forked.
-
-    Attributes:
-        here: Since this process began.
-        earlier: In the processes that it was forked from.
-    """
+    """The libraries with threads of their own that were loaded here, and earlier in what this was forked from."""
 
     _ours: ClassVar[LoadedLibraries | None] = None
 

@@ -61,6 +61,28 @@ class Embedding(Saved):
     borders: dict[str, tuple[tuple[Count, ...], tuple[Count, ...]]]
 
 
+class CompiledFor(_Kept):
+    """What a library that a compiler made for one processor serves."""
+
+    system: Text
+    architecture: Text
+    instruction_sets: tuple[Text, ...]
+
+
+class CompiledC(Borders):
+    """Of the engine `c`: bytes of memory of a call, where each constant starts, and what the library serves."""
+
+    workspace: Count
+    constants: tuple[Count, ...]
+    library: CompiledFor
+
+
+class ProgramMeta(Borders):
+    """Of a program that was compiled ahead of time: the target whose processor it is for."""
+
+    host: Text
+
+
 class Mnn(Borders):
     """Of MNN."""
 

@@ -70,10 +70,20 @@ def products_of(node: Node, graph: Graph) -> Iterator[tuple[Node, int]]:
             yield reader, rank - (1 if reader.attributes.get("transB") else 2)
 
 
+def refused(reason: str, holds: Callable[[Node, Graph], object]) -> Case:
+    """A rule: nodes that something holds for are not taken. ``{}`` in the reason stands for the operator's name."""
+    return lambda node, graph: reason.format(node.op_type) if holds(node, graph) else None
+
+
 def first_reason(case: Mapping[str, Case], node: Node, graph: Graph) -> str | None:
     """What the rule for this operator says, if there is one."""
     rule = case.get(node.op_type)
     return None if rule is None else rule(node, graph)
+
+
+def is_mod_of_floats(node: Node, graph: Graph) -> bool:
+    """Whether a Mod of floats has the sign of the divisor, unlike C's ``fmod``."""
+    return str(input_dtype(node, graph, 0)).startswith("float") and not node.attributes.get("fmod", 0)
 
 
 def resizes_by_part_of_a_pixel(node: Node, graph: Graph) -> bool:

@@ -39,6 +39,10 @@ class Port(Slot):
         self.block = block
 
 
+Arrays = Mapping[str, "np.ndarray"]
+Places = Mapping[str, "np.ndarray | Slot"]
+
+
 def as_port(place: np.ndarray | Slot) -> Port:
     """A place of known shape as a port, for engines that copy anyway."""
     if isinstance(place, Port):
@@ -88,10 +92,7 @@ def by_copy(
 ) -> BoundCall:
     """A call that hands over the inputs by name, and copies each result to its place, or puts it into its slot.
 
-    Args:
-        run: Takes the names of the results that are wanted, and the inputs.
-        inputs: By name.
-        outputs: By name.
+    ``run`` takes the names of the results that are wanted, and the inputs.
     """
     names = list(outputs)
 

@@ -17,13 +17,7 @@ class GapReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """One thing an engine cannot do, and whose move it is.
-
-    Attributes:
-        what: Operator or feature, e.g. ``LSTM[bidirectional]``.
-        why: Whose move it is.
-        evidence: The error it gives, or the upstream issue.
-    """
+    """One thing an engine cannot do, e.g. ``LSTM[bidirectional]``; whose move it is; its error or upstream issue."""
 
     what: str
     why: GapReason
@@ -47,15 +41,18 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkFault:
-    """Why an engine does not work in a process that was forked from one in which it was loaded.
+    """Why an engine does not work in a process that was forked from one in which it was loaded, as was measured.
 
-    Attributes:
-        library: What holds the threads that do not come along. Engines of one library share the fault.
-        evidence: What was measured.
+    ``library`` holds the threads that do not come along. Engines of one library share the fault.
     """
 
     library: str
     evidence: str
+
+    @classmethod
+    def of_threads(cls, library: str, whose: str) -> Self:
+        """A run there never ends."""
+        return cls(library=library, evidence=f"a run there waits for ever for {whose} threads, which do not come along")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

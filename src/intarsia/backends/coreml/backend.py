@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
+from intarsia.backends.contract import Arrays, Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -17,8 +17,6 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -74,9 +72,7 @@ class CoremlBackend(LoweredBackend):
             }
         return EngineArtifact(files=files, meta=border_rows(model))
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Not here.
 
         Raises:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     EngineArtifact,
     Executable,
@@ -34,8 +35,6 @@ from intarsia.backends.torch.kernels import NATIVES, TYPES, lack
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -59,9 +58,7 @@ class InductorBackend(LoweredBackend):
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
     )
-    fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
-    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("PyTorch", "OpenMP's")
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream(
             "uint16, uint32, uint64, but for arithmetic element by element",
@@ -117,9 +114,7 @@ class InductorBackend(LoweredBackend):
             meta=border_rows(model),
         )
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Map the library."""
         with guard(LoadError, _NAME):
             import torch

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.contract import Signature
@@ -21,13 +20,11 @@ from intarsia.backends.native import library as native
 from intarsia.files import cache_folder, scratch
 
 _FOLDER = cache_folder() / "inductor"
-ENVIRONMENT: Mapping[str, str] = MappingProxyType(
-    {
-        "TORCHINDUCTOR_CACHE_DIR": str(_FOLDER),
-        # One C++ compiler at a time: more are processes that outlive the compile.
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-    }
-)
+ENVIRONMENT: Mapping[str, str] = {
+    "TORCHINDUCTOR_CACHE_DIR": str(_FOLDER),
+    # One C++ compiler at a time: more are processes that outlive the compile.
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
 """What the compiler must find, from when it is imported on."""
 
 Run = Callable[..., Sequence[Tensor]]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     EngineArtifact,
@@ -30,9 +31,6 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch
 
 if TYPE_CHECKING:
-    import numpy as np
-    from pydantic import BaseModel
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -59,6 +57,7 @@ class IreeBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0 WITH LLVM-exception"
     machine_code = (_MODULE,)
+    meta_name = "Borders"
     traits = Traits(
         writes_in_place=False,
         compiles_slowly=True,
@@ -67,9 +66,7 @@ class IreeBackend(Backend):
         max_opset=_MAX_OPSET,
         max_ir=_MAX_IR,
     )
-    fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="IREE", evidence="a run there waits for ever for IREE's threads, which do not come along"
-    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("IREE", "IREE's")
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream(
             "DepthToSpace[mode=CRD, blocksize > 2]",
@@ -135,15 +132,7 @@ class IreeBackend(Backend):
             meta=border_rows(model),
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders."""
-        from intarsia.backends.contract.metadata import Borders
-
-        return Borders
-
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Hand the weights to the compiled code, and start it where they are packed."""
         with guard(LoadError, _NAME):
             given = {_symbol(name): weights[name] for name in artifact.weights}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import BoundCall, Executable, Signature, Slot, following, guard, guarded
+from intarsia.backends.contract import Arrays, BoundCall, Executable, Places, Signature, following, guard, guarded
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.errors import LoadError
 
@@ -24,13 +23,10 @@ _ALIGNMENT = 64
 class Loaded(Executable):
     """A compiled function on a device, with its weights, which it packs as it likes them."""
 
+    let_go = ("_context", "_entry", "_held")
+
     def __init__(
-        self,
-        module: bytes,
-        weights: Mapping[str, np.ndarray],
-        inputs: tuple[Signature, ...],
-        outputs: tuple[Signature, ...],
-        device: Any,
+        self, module: bytes, weights: Arrays, inputs: tuple[Signature, ...], outputs: tuple[Signature, ...], device: Any
     ) -> None:
         import iree.runtime as runtime
 
@@ -48,7 +44,7 @@ class Loaded(Executable):
         self._entry = code.lookup_function(ENTRY)
         self._held: tuple[Any, ...] = (index, weights)
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Inputs are read where they lie, if they lie well; results are copied from memory that IREE owns."""
         from iree.runtime import HalBufferView, VmVariantList
 
@@ -69,11 +65,6 @@ class Loaded(Executable):
             places += [(each.point, outputs[value.name]) for each, value in zip(taken, self.outputs, strict=True)]
             bound = following(places, call)
         return guarded(bound, "iree", (self._held,))
-
-    def close(self) -> None:
-        """Drop the code; calls bound to it keep it alive until they are dropped too."""
-        self._context = self._entry = None
-        self._held = ()
 
 
 class _Given:

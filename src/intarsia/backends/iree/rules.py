@@ -7,7 +7,6 @@ with these as constants) came out right with IREE 3.13.0, or all but those that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import (
@@ -19,6 +18,7 @@ from intarsia.backends.contract.node_facts import (
     input_dtype,
     input_rank,
     is_constant,
+    refused,
     resizes_by_part_of_a_pixel,
     words,
 )
@@ -52,9 +52,13 @@ OPERATORS = words(
 _BY_NUMBERS = frozenset({"NOTSET", "VALID"})
 """The ways of padding that leave nothing to be worked out."""
 
-_USUAL_RESIZE: Mapping[str, object] = MappingProxyType(
-    {"antialias": 0, "axes": None, "cubic_coeff_a": -0.75, "exclude_outside": 0, "keep_aspect_ratio_policy": "stretch"}
-)
+_USUAL_RESIZE: Mapping[str, object] = {
+    "antialias": 0,
+    "axes": None,
+    "cubic_coeff_a": -0.75,
+    "exclude_outside": 0,
+    "keep_aspect_ratio_policy": "stretch",
+}
 
 
 def refusal(node: Node, graph: Graph) -> str | None:
@@ -68,24 +72,21 @@ def refusal(node: Node, graph: Graph) -> str | None:
     return f"iree has no {graph.weights[narrow[0]].dtype}" if narrow else first_reason(_CASES, node, graph)
 
 
+_window = refused("iree's {} with ceil_mode keeps a window that starts in the padding", has_window_in_padding)
+
+
+def _pads_itself(node: Node, graph: Graph) -> bool:
+    return node.attributes.get("auto_pad", "NOTSET") not in _BY_NUMBERS
+
+
 def _average_pool(node: Node, graph: Graph) -> str | None:
     if node.attributes.get("ceil_mode", 0) and node.attributes.get("count_include_pad", 0):
         return "iree's AveragePool with ceil_mode counts padding that ONNX does not count"
     return _window(node, graph)
 
 
-def _window(node: Node, graph: Graph) -> str | None:
-    if has_window_in_padding(node, graph):
-        return f"iree's {node.op_type} with ceil_mode keeps a window that starts in the padding"
-    return None
-
-
-def _max_pool(node: Node, graph: Graph) -> str | None:
-    return "iree's MaxPool knows no column-major indices" if node.attributes.get("storage_order", 0) else None
-
-
 def _lp_pool(node: Node, graph: Graph) -> str | None:
-    if node.attributes.get("auto_pad", "NOTSET") not in _BY_NUMBERS:
+    if _pads_itself(node, graph):
         return "iree's LpPool pads by numbers only"
     if any(dilation != 1 for dilation in node.attributes.get("dilations") or ()):
         return "iree's LpPool dilates no kernel"
@@ -93,23 +94,14 @@ def _lp_pool(node: Node, graph: Graph) -> str | None:
 
 
 def _conv_transpose(node: Node, graph: Graph) -> str | None:
-    if node.attributes.get("auto_pad", "NOTSET") not in _BY_NUMBERS:
+    if _pads_itself(node, graph):
         return "iree's ConvTranspose pads by numbers only"
     return "iree does not compile a ConvTranspose in groups" if node.attributes.get("group", 1) != 1 else None
-
-
-def _conv_integer(node: Node, graph: Graph) -> str | None:
-    padded = any(node.attributes.get("pads") or ()) or node.attributes.get("auto_pad", "NOTSET") not in _BY_NUMBERS
-    return "iree's ConvInteger does not pad" if padded else None
 
 
 def _matmul(node: Node, graph: Graph) -> str | None:
     ranks = sorted(input_rank(node, graph, position) or 0 for position in (0, 1))
     return "iree does not multiply a vector by a stack of matrices" if ranks[0] == 1 and ranks[1] > 2 else None
-
-
-def _quantised_matmul(node: Node, graph: Graph) -> str | None:
-    return None if input_rank(node, graph, 0) == 2 else "iree computes QLinearMatMul wrongly on more than 2 dimensions"
 
 
 def _loss(node: Node, graph: Graph) -> str | None:
@@ -132,22 +124,6 @@ def _recurrent(node: Node, graph: Graph) -> str | None:
     if has_input(node, 4):
         return f"iree's {node.op_type} ignores the lengths of sequences"
     return "iree ignores the peepholes of an LSTM" if has_input(node, 7) else None
-
-
-def _mod(node: Node, graph: Graph) -> str | None:
-    if input_dtype(node, graph, 0) == "float64" and not node.attributes.get("fmod", 0):
-        return "iree's Mod of float64 calls a function that nothing defines (fmod)"
-    return None
-
-
-def _depth_to_space(node: Node, graph: Graph) -> str | None:
-    if node.attributes.get("mode", "DCR") == "CRD" and node.attributes["blocksize"] > 2:
-        return "iree's DepthToSpace in the order CRD is wrong for blocks of more than 2"
-    return None
-
-
-def _dropout(node: Node, graph: Graph) -> str | None:
-    return "iree's Dropout does not train" if has_input(node, 2) else None
 
 
 def _resize(node: Node, graph: Graph) -> str | None:
@@ -173,35 +149,36 @@ def _scatter(node: Node, graph: Graph) -> str | None:
     return f"iree's ScatterElements knows no {reduction}" if reduction in {"min", "max"} else None
 
 
-def _scan(node: Node, graph: Graph) -> str | None:
-    return None if node.inputs[0] else "iree knows Scan only as of opset 9, without lengths"
-
-
-def _constant_axis(node: Node, graph: Graph) -> str | None:
-    return None if is_constant(node, graph, 1) else f"iree wants the axis of {node.op_type} as a constant"
-
-
-_CASES: Mapping[str, Case] = MappingProxyType(
-    {
-        "AveragePool": _average_pool,
-        "ConvInteger": _conv_integer,
-        "ConvTranspose": _conv_transpose,
-        "CumSum": _constant_axis,
-        "DepthToSpace": _depth_to_space,
-        "Dropout": _dropout,
-        "GRU": _recurrent,
-        "LSTM": _recurrent,
-        "LpPool": _lp_pool,
-        "MatMul": _matmul,
-        "MaxPool": _max_pool,
-        "Mod": _mod,
-        "NegativeLogLikelihoodLoss": _loss,
-        "Pad": _pad,
-        "QLinearMatMul": _quantised_matmul,
-        "RNN": _recurrent,
-        "Resize": _resize,
-        "Scan": _scan,
-        "ScatterElements": _scatter,
-        "SoftmaxCrossEntropyLoss": _loss,
-    }
-)
+_CASES: Mapping[str, Case] = {
+    "AveragePool": _average_pool,
+    "ConvInteger": refused(
+        "iree's ConvInteger does not pad",
+        lambda node, graph: any(node.attributes.get("pads") or ()) or _pads_itself(node, graph),
+    ),
+    "ConvTranspose": _conv_transpose,
+    "CumSum": refused("iree wants the axis of {} as a constant", lambda node, graph: not is_constant(node, graph, 1)),
+    "DepthToSpace": refused(
+        "iree's DepthToSpace in the order CRD is wrong for blocks of more than 2",
+        lambda node, _: node.attributes.get("mode", "DCR") == "CRD" and node.attributes["blocksize"] > 2,
+    ),
+    "Dropout": refused("iree's Dropout does not train", lambda node, _: has_input(node, 2)),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+    "LpPool": _lp_pool,
+    "MatMul": _matmul,
+    "MaxPool": refused(
+        "iree's MaxPool knows no column-major indices", lambda node, _: node.attributes.get("storage_order", 0)
+    ),
+    "Mod": refused(
+        "iree's Mod of float64 calls a function that nothing defines (fmod)",
+        lambda node, graph: input_dtype(node, graph, 0) == "float64" and not node.attributes.get("fmod", 0),
+    ),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _loss),
+    "Pad": _pad,
+    "QLinearMatMul": refused(
+        "iree computes QLinearMatMul wrongly on more than 2 dimensions",
+        lambda node, graph: input_rank(node, graph, 0) != 2,
+    ),
+    "Resize": _resize,
+    "Scan": refused("iree knows Scan only as of opset 9, without lengths", lambda node, _: not node.inputs[0]),
+    "ScatterElements": _scatter,
+}

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    Slot,
+    Places,
     as_port,
     guard,
-    signatures,
 )
 from intarsia.backends.contract.shared_memory import SharedBlock, shared_block
 from intarsia.backends.isolation.message import Message, bytes_as_arrays, paged, view
@@ -53,13 +53,7 @@ _GAPS = (
 
 
 def isolated(inner: Backend, name: str, python: str) -> Backend:
-    """The engine as it is in another interpreter.
-
-    Args:
-        inner: The engine in this one.
-        name: What it is called there: the engine's name, and the interpreter behind it.
-        python: Path of the interpreter.
-    """
+    """The engine ``inner`` as it is in the interpreter at a path; ``name`` says which engine and which interpreter."""
     suffix = name.removeprefix(inner.name)
     traits = replace(
         inner.traits,
@@ -129,9 +123,7 @@ class _IsolatedBackend(Backend, Forkable):
         files = {name: array.tobytes() for name, array in answer.arrays.items()}
         return EngineArtifact(files=files, weights=tuple(answer.facts["weights"]), meta=answer.facts["meta"])
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Hand files and weights over; the meta holds the borders, since they are bound here."""
         process = self._process(settings, LoadError)
         files = {f"file {name}": array for name, array in bytes_as_arrays(artifact.files).items()}
@@ -175,14 +167,13 @@ class _Proxy(Executable):
     """Stands for an executable in the other process."""
 
     def __init__(self, process: EngineProcess, facts: Mapping[str, Any]) -> None:
-        self.inputs = signatures(facts["inputs"])
-        self.outputs = signatures(facts["outputs"])
+        super().__init__(facts)
         self._number = facts["number"]
         self._process = process
         self._drop = weakref.finalize(self, process.drop, self._number)
         self._drop.atexit = False
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Arrays in a shared block are bound where they are; others have a stand-in that is copied to or from."""
         given = {value.name: as_port(inputs[value.name]).array for value in self.inputs}
         wanted = {value.name: as_port(outputs[value.name]).array for value in self.outputs}
@@ -212,7 +203,7 @@ _Copies = list[tuple[np.ndarray, np.ndarray]]
 """Arrays of ours, each with its stand-in."""
 
 
-def _placed(arrays: Mapping[str, np.ndarray], blocks: list[SharedBlock]) -> tuple[_Copies, dict[str, Any]]:
+def _placed(arrays: Arrays, blocks: list[SharedBlock]) -> tuple[_Copies, dict[str, Any]]:
     """Stand-ins for the arrays that lie in no shared block, and where each array or its stand-in lies.
 
     Each block that is not among ``blocks`` yet is added; a place is the number of one, an offset, a dtype and a shape.

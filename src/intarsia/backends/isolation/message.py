@@ -29,12 +29,7 @@ MOST_BLOCKS = 250
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One request or answer.
-
-    Attributes:
-        facts: What can be written as JSON.
-        arrays: Arrays of numbers; each begins on a page of its own.
-    """
+    """One request or answer: facts that can be written as JSON, and arrays of numbers, each on a page of its own."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)

@@ -37,13 +37,9 @@ class EngineProcess(Forkable):
     """One engine in a process of another interpreter. Requests from several threads take turns."""
 
     def __init__(self, engine: str, name: str, python: str, environment: Mapping[str, str | None]) -> None:
-        """Start it.
+        """Start it. The other side calls the engine ``engine``, errors call it ``name``.
 
-        Args:
-            engine: What the other side calls the engine.
-            name: What errors call it.
-            python: Path of the interpreter.
-            environment: Variables that the engine reads while it loads; ``None`` means absent.
+        ``environment`` has variables that the engine reads while it loads; ``None`` means absent.
 
         Raises:
             OSError: There is no such interpreter.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from intarsia.backends import registry
-from intarsia.backends.contract import Backend, BoundCall, EngineArtifact, Executable, guard, signature_rows
+from intarsia.backends.contract import Arrays, Backend, BoundCall, EngineArtifact, Executable, guard, signature_rows
 from intarsia.backends.contract.shared_memory import SharedBlock
 from intarsia.backends.isolation.message import (
     ANSWER,
@@ -74,7 +74,7 @@ class _Loaded(NamedTuple):
     """Engines may know memory by its address alone, so what they were handed is kept with what they made of it."""
 
     executable: Executable
-    weights: Mapping[str, np.ndarray]
+    weights: Arrays
 
 
 class _Call(NamedTuple):
@@ -82,7 +82,7 @@ class _Call(NamedTuple):
 
     executable: int
     call: BoundCall
-    buffers: Sequence[Mapping[str, np.ndarray]]
+    buffers: Sequence[Arrays]
 
 
 class _Server:

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     Gap,
-    Slot,
+    Places,
     Traits,
     as_port,
     border_rows,
     guard,
     guarded,
-    signatures,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -35,7 +35,6 @@ from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
-    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
@@ -53,6 +52,7 @@ class LitertBackend(LoweredBackend):
     natives = words("conv_bias gelu hard_swish leaky_relu log_softmax prelu relu resize_linear sigmoid softmax")
     licence = "Apache-2.0"
     machine_code = ()
+    meta_name = "LiteRt"
     traits = Traits(
         writes_in_place=False,
         compiles_once=True,
@@ -105,15 +105,7 @@ class LitertBackend(LoweredBackend):
             },
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders, and what its own files are read by."""
-        from intarsia.backends.contract.metadata import LiteRt
-
-        return LiteRt
-
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Compute what depends on weights alone, and lay all of them behind the structure."""
         with guard(LoadError, self.name):
             content = _content(artifact, weights, thread_count(target, settings))
@@ -130,7 +122,7 @@ class LitertBackend(LoweredBackend):
         return (path,)
 
 
-def _content(artifact: EngineArtifact, weights: Mapping[str, np.ndarray], threads: int) -> bytes:
+def _content(artifact: EngineArtifact, weights: Arrays, threads: int) -> bytes:
     """The file that is run with each call."""
     known: dict[str | int, np.ndarray] = dict(weights.items())
     if artifact.meta["prepared"]:
@@ -156,14 +148,15 @@ def _interpreter(content: bytes, threads: int) -> Any:
 class _Interpreted(Executable):
     """A network in LiteRT's interpreter."""
 
+    let_go = ("_interpreter",)
+
     def __init__(self, content: bytes, meta: Mapping[str, Any], threads: int) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._given = meta["given"]
         self._wanted = meta["wanted"]
         self._interpreter: Any = _interpreter(content, threads)
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """The interpreter's tensors are its own: inputs are copied there, and results from there."""
         import numpy as np
 
@@ -184,7 +177,3 @@ class _Interpreted(Executable):
                     np.copyto(port.array, view())
 
         return guarded(call, _NAME)
-
-    def close(self) -> None:
-        """Drop the interpreter; calls bound to it keep it alive until they are dropped too."""
-        self._interpreter = None

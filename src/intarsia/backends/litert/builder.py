@@ -44,14 +44,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """One of LiteRT's operators applied.
-
-    Attributes:
-        name: As its schema spells it, e.g. ``CONV_2D``.
-        reads: Numbers of the tensors it takes.
-        writes: Number of the tensors it gives.
-        options: Fields of its table of options.
-    """
+    """One of LiteRT's operators applied, called as its schema spells it, e.g. ``CONV_2D``; tensors by number."""
 
     name: str
     reads: tuple[int, ...]
@@ -61,14 +54,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Laid:
-    """A value, and how it lies in memory.
-
-    Attributes:
-        tensor: Number of the tensor that holds it.
-        dtype: Of its elements.
-        shape: Its dimensions as the program counts them.
-        order: How they lie.
-    """
+    """A value in a tensor: its dimensions as the program counts them, and how they lie in memory."""
 
     tensor: int
     dtype: str
@@ -167,6 +153,13 @@ class ModelBuilder:
         self.operators.append(Operator(name=name, reads=tuple(reads), writes=(first, *others), options=options))
         return first
 
+    def give(
+        self, name: str, reads: Sequence[int], dtype: str, shape: Sequence[int], order: Order, /, **options: Any
+    ) -> Laid:
+        """The value of this shape that an operator gives, lying in this order."""
+        number = self.emit(name, reads, dtype, [shape[axis] for axis in order], **options)
+        return Laid(number, dtype, tuple(shape), order)
+
     def reshaped(self, tensor: int, shape: Sequence[int]) -> int:
         """A tensor with other dimensions in memory."""
         source = self.tensors[tensor]
@@ -218,9 +211,7 @@ class ModelBuilder:
         shape = np.broadcast_shapes(*(each.shape for each in reads))
         order = self._common_order(reads, len(shape))
         tensors = [self.operand(each, order) for each in reads]
-        dtype = like.dtype if dtype is None else dtype
-        number = self.emit(name, tensors, dtype, [shape[axis] for axis in order], **options)
-        return Laid(number, dtype, shape, order)
+        return self.give(name, tensors, dtype or like.dtype, shape, order, **options)
 
     def _common_order(self, reads: Sequence[Laid], rank: int) -> Order:
         full = [each for each in reads if each.rank == rank]

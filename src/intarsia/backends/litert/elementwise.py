@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 
 from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError
 from intarsia.backends.litert.gelu import ERF
@@ -54,26 +53,9 @@ def _typed(d: ModelBuilder, x: Laid, dtype: str) -> Laid:
     return d.compute("CAST", x, dtype=dtype, inDataType=x.dtype, outDataType=dtype)
 
 
-def _identity(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return reads[0]
-
-
-def _tan(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    (x,) = reads
-    return d.compute("DIV", d.compute("SIN", x), d.compute("COS", x))
-
-
 def _other_side(d: ModelBuilder, x: Laid) -> Laid:
     """The third side of a right-angled triangle: the root of 1 - x^2, exact where x is near 1."""
     return d.compute("SQRT", d.compute("MUL", d.compute("SUB", 1.0, x), d.compute("ADD", x, 1.0)))
-
-
-def _asin(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return d.compute("ATAN2", reads[0], _other_side(d, reads[0]))
-
-
-def _acos(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return d.compute("ATAN2", _other_side(d, reads[0]), reads[0])
 
 
 def _atan(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -119,10 +101,6 @@ def _not(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("BITWISE_XOR", reads[0], ones)
 
 
-def _xor(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return d.compute("NOT_EQUAL" if each.dtype == "bool" else "BITWISE_XOR", *reads)
-
-
 def _fmod(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """The remainder with the sign of what is divided."""
     x, y = reads
@@ -149,9 +127,7 @@ def _shift_right(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> L
 
 
 def _relu(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    if each.dtype == "float32":
-        return d.compute("RELU", reads[0])
-    return d.compute("MAXIMUM", reads[0], 0)
+    return d.compute("RELU", reads[0]) if each.dtype == "float32" else d.compute("MAXIMUM", reads[0], 0)
 
 
 def _extreme(name: str, d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -164,50 +140,32 @@ def _extreme(name: str, d: ModelBuilder, each: Instruction, reads: Sequence[Laid
     return d.compute(name, *reads)
 
 
-def _cast(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return _typed(d, reads[0], each.dtype)
-
-
-def _where(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return d.compute("SELECT_V2", *reads, dtype=each.dtype)
-
-
-def _gelu(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return d.compute("GELU", reads[0], approximate=each.attributes["approximate"] == "tanh")
-
-
-def _leaky_relu(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    return d.compute("LEAKY_RELU", reads[0], alpha=each.attributes["alpha"])
-
-
-WRITERS: Mapping[str, Writer] = MappingProxyType(
-    {
-        **{name: _direct(operator) for name, operator in _UNARY.items()},
-        **{name: _widened(operator) for name, operator in (_BINARY | _COMPARISONS).items()},
-        "acos": _acos,
-        "acosh": _acosh,
-        "and": partial(_bits, "LOGICAL_AND"),
-        "asin": _asin,
-        "asinh": _asinh,
-        "atan": _atan,
-        "atanh": _atanh,
-        "cast": _cast,
-        "cosh": partial(_hyperbolic, "ADD"),
-        "erf": _direct(ERF),
-        "fmod": _fmod,
-        "gelu": _gelu,
-        "identity": _identity,
-        "leaky_relu": _leaky_relu,
-        "max": partial(_extreme, "MAXIMUM"),
-        "min": partial(_extreme, "MINIMUM"),
-        "not": _not,
-        "prelu": _direct("PRELU"),
-        "or": partial(_bits, "LOGICAL_OR"),
-        "relu": _relu,
-        "shift_right": _shift_right,
-        "sinh": partial(_hyperbolic, "SUB"),
-        "tan": _tan,
-        "where": _where,
-        "xor": _xor,
-    }
-)
+WRITERS: Mapping[str, Writer] = {
+    **{name: _direct(operator) for name, operator in _UNARY.items()},
+    **{name: _widened(operator) for name, operator in (_BINARY | _COMPARISONS).items()},
+    "acos": lambda d, each, reads: d.compute("ATAN2", _other_side(d, reads[0]), reads[0]),
+    "acosh": _acosh,
+    "and": partial(_bits, "LOGICAL_AND"),
+    "asin": lambda d, each, reads: d.compute("ATAN2", reads[0], _other_side(d, reads[0])),
+    "asinh": _asinh,
+    "atan": _atan,
+    "atanh": _atanh,
+    "cast": lambda d, each, reads: _typed(d, reads[0], each.dtype),
+    "cosh": partial(_hyperbolic, "ADD"),
+    "erf": _direct(ERF),
+    "fmod": _fmod,
+    "gelu": lambda d, each, reads: d.compute("GELU", reads[0], approximate=each.attributes["approximate"] == "tanh"),
+    "identity": lambda d, each, reads: reads[0],
+    "leaky_relu": lambda d, each, reads: d.compute("LEAKY_RELU", reads[0], alpha=each.attributes["alpha"]),
+    "max": partial(_extreme, "MAXIMUM"),
+    "min": partial(_extreme, "MINIMUM"),
+    "not": _not,
+    "prelu": _direct("PRELU"),
+    "or": partial(_bits, "LOGICAL_OR"),
+    "relu": _relu,
+    "shift_right": _shift_right,
+    "sinh": partial(_hyperbolic, "SUB"),
+    "tan": lambda d, each, reads: d.compute("DIV", d.compute("SIN", reads[0]), d.compute("COS", reads[0])),
+    "where": _direct("SELECT_V2"),
+    "xor": lambda d, each, reads: d.compute("NOT_EQUAL" if each.dtype == "bool" else "BITWISE_XOR", *reads),
+}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,20 +19,18 @@ from intarsia.backends.litert.network import Network
 _ALIGNMENT = 64
 _UNPLACED = 1 << 40
 """Stands for a place while the size of the structure is not known: not 0, which would take no room."""
-_OPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "ADD": "AddOptions", "ARG_MAX": "ArgMaxOptions", "ARG_MIN": "ArgMinOptions", "AVERAGE_POOL_2D": "Pool2DOptions",
-        "BATCH_MATMUL": "BatchMatMulOptions", "CAST": "CastOptions", "CONCATENATION": "ConcatenationOptions",
-        "CONV_2D": "Conv2DOptions", "CONV_3D": "Conv3DOptions", "CONV_3D_TRANSPOSE": "Conv3DOptions",
-        "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions", "DIV": "DivOptions",
-        "FULLY_CONNECTED": "FullyConnectedOptions", "GATHER": "GatherOptions", "GELU": "GeluOptions",
-        "LEAKY_RELU": "LeakyReluOptions", "MAX_POOL_2D": "Pool2DOptions", "MEAN": "ReducerOptions",
-        "MUL": "MulOptions", "REDUCE_MAX": "ReducerOptions", "REDUCE_MIN": "ReducerOptions",
-        "REDUCE_PROD": "ReducerOptions", "RESIZE_BILINEAR": "ResizeBilinearOptions", "SOFTMAX": "SoftmaxOptions",
-        "STABLEHLO_SCATTER": "StablehloScatterOptions", "STRIDED_SLICE": "StridedSliceOptions", "SUB": "SubOptions",
-        "SUM": "ReducerOptions", "TRANSPOSE_CONV": "TransposeConvOptions",
-    }
-)  # fmt: skip
+_OPTIONS: Mapping[str, str] = {
+    "ADD": "AddOptions", "ARG_MAX": "ArgMaxOptions", "ARG_MIN": "ArgMinOptions", "AVERAGE_POOL_2D": "Pool2DOptions",
+    "BATCH_MATMUL": "BatchMatMulOptions", "CAST": "CastOptions", "CONCATENATION": "ConcatenationOptions",
+    "CONV_2D": "Conv2DOptions", "CONV_3D": "Conv3DOptions", "CONV_3D_TRANSPOSE": "Conv3DOptions",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions", "DIV": "DivOptions",
+    "FULLY_CONNECTED": "FullyConnectedOptions", "GATHER": "GatherOptions", "GELU": "GeluOptions",
+    "LEAKY_RELU": "LeakyReluOptions", "MAX_POOL_2D": "Pool2DOptions", "MEAN": "ReducerOptions",
+    "MUL": "MulOptions", "REDUCE_MAX": "ReducerOptions", "REDUCE_MIN": "ReducerOptions",
+    "REDUCE_PROD": "ReducerOptions", "RESIZE_BILINEAR": "ResizeBilinearOptions", "SOFTMAX": "SoftmaxOptions",
+    "STABLEHLO_SCATTER": "StablehloScatterOptions", "STRIDED_SLICE": "StridedSliceOptions", "SUB": "SubOptions",
+    "SUM": "ReducerOptions", "TRANSPOSE_CONV": "TransposeConvOptions",
+}  # fmt: skip
 """Tables of options; operators that are not named need none."""
 _VERSIONS = {"BROADCAST_TO": 2}
 """Oldest versions that the interpreter knows, where that is not the first."""
@@ -46,11 +43,8 @@ _COMBINED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
-    """A file without its weights.
-
-    Attributes:
-        content: What stands before them, padded.
-        weights: In the order in which they stand: which one it is, see `Tensor.weight`, and its size in bytes, padded.
+    """What stands before the weights of a file, padded; and of each weight, in their order, which one it is, see
+    `Tensor.weight`, and its size in bytes, padded.
     """
 
     content: bytes

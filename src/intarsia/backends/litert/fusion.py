@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.contract.node_facts import words
@@ -18,7 +17,7 @@ _RELU, _RELU6 = 1, 3
 """Values of the schema's ``ActivationFunctionType``."""
 _ACTIVE = words("ADD AVERAGE_POOL_2D CONV_2D CONV_3D DEPTHWISE_CONV_2D DIV FULLY_CONNECTED MAX_POOL_2D MUL SUB")
 """Operators that an activation can be a part of."""
-_CHANNEL: Mapping[str, int] = MappingProxyType({"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0})
+_CHANNEL: Mapping[str, int] = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
 """Layers, and the dimension of their kernels that counts what they give."""
 
 
@@ -163,9 +162,14 @@ def _cancelled(fusion: _Fusion, first: Operator, each: Operator, side: int) -> O
     return replace(pool, writes=each.writes)
 
 
-_RULES: Mapping[str, _Rule] = MappingProxyType(
-    {"ADD": _shifted, "DIV": _cancelled, "MINIMUM": _relu6, "MUL": _product, "RELU": _relu, "RESHAPE": _reshaped_twice}
-)
+_RULES: Mapping[str, _Rule] = {
+    "ADD": _shifted,
+    "DIV": _cancelled,
+    "MINIMUM": _relu6,
+    "MUL": _product,
+    "RELU": _relu,
+    "RESHAPE": _reshaped_twice,
+}
 
 
 def fused(draft: ModelBuilder, wanted: Sequence[int]) -> list[Operator]:

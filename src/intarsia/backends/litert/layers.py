@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.litert.builder import Laid, ModelBuilder, NoKernelError, plain
@@ -111,9 +110,8 @@ def _conv_3d(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     for place, letter in enumerate("DHW"):
         options[f"stride{letter}"] = attributes["strides"][place]
         options[f"dilation{letter}Factor"] = attributes["dilations"][place]
-    shape = [each.shape[axis] for axis in order]
     tensors = [d.laid(grown, order).tensor, d.laid(w, (2, 3, 4, 1, 0)).tensor, bias]
-    return Laid(d.emit("CONV_3D", tensors, each.dtype, shape, **options), each.dtype, each.shape, order)
+    return d.give("CONV_3D", tensors, each.dtype, each.shape, order, **options)
 
 
 def _conv_transpose(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -233,9 +231,7 @@ def _pool_image(
         "filterHeight": window["kernel"][0],
         "filterWidth": window["kernel"][1],
     }
-    n, c = image.shape[:2]
-    found = d.emit(name, [image.tensor], image.dtype, [n, *out, c], **attributes)
-    return Laid(found, image.dtype, (n, c, *out), image.order)
+    return d.give(name, [image.tensor], image.dtype, (*image.shape[:2], *out), image.order, **attributes)
 
 
 def _pool_3d(d: ModelBuilder, each: Instruction, x: Laid, name: str, fill: float) -> Laid:
@@ -254,24 +250,22 @@ def _pool_3d(d: ModelBuilder, each: Instruction, x: Laid, name: str, fill: float
 
 
 def _resize_linear(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    (x,) = reads
-    coordinates = each.attributes["coordinates"]
-    attributes = {
-        "alignCorners": coordinates == "align_corners",
-        "halfPixelCenters": coordinates.endswith("half_pixel"),
-    }
-    image = _as_image(d, x)
-    shape = [each.shape[axis] for axis in image.order]
-    size = d.constant(each.shape[2:])
-    return _from_image(d, d.emit("RESIZE_BILINEAR", [image.tensor, size], each.dtype, shape, **attributes), each)
+    image, coordinates = _as_image(d, reads[0]), each.attributes["coordinates"]
+    return d.give(
+        "RESIZE_BILINEAR",
+        [image.tensor, d.constant(each.shape[2:])],
+        each.dtype,
+        each.shape,
+        image.order,
+        alignCorners=coordinates == "align_corners",
+        halfPixelCenters=coordinates.endswith("half_pixel"),
+    )
 
 
-WRITERS: Mapping[str, Writer] = MappingProxyType(
-    {
-        "conv": _conv,
-        "conv_transpose": _conv_transpose,
-        "pool_max": _pool_max,
-        "pool_sum": _pool_sum,
-        "resize_linear": _resize_linear,
-    }
-)
+WRITERS: Mapping[str, Writer] = {
+    "conv": _conv,
+    "conv_transpose": _conv_transpose,
+    "pool_max": _pool_max,
+    "pool_sum": _pool_sum,
+    "resize_linear": _resize_linear,
+}

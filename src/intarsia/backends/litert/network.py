@@ -23,13 +23,9 @@ WRITERS: Mapping[str, Writer] = dict(chain.from_iterable(family.WRITERS.items() 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """What a file holds.
+    """What a file holds, operators in running order.
 
-    Attributes:
-        tensors: All of them.
-        operators: In running order.
-        inputs: Numbers of the tensors that are handed over.
-        outputs: Numbers of those that are asked for; one may be there twice.
+    ``inputs`` and ``outputs`` are numbers of tensors; an output may be there twice.
     """
 
     tensors: tuple[Tensor, ...]
@@ -43,11 +39,8 @@ def networks(
 ) -> tuple[Network, Network]:
     """What is computed once, and what with each call; results of the first are weights of the second.
 
-    Args:
-        program: The program.
-        inputs: Names of its inputs, in the order in which they are handed over.
-        outputs: Names of its outputs, in theirs.
-        numbers: Weights of one element. Some are 0 or 6, and these are bounds that layers have built in.
+    Inputs and outputs are named in the order in which they are handed over. ``numbers`` has the weights of one element:
+    some are 0 or 6, and these are bounds that layers have built in.
     """
     draft = ModelBuilder()
     values: list[Laid] = []

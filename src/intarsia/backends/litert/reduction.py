@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.litert.builder import Laid, ModelBuilder, last, plain
@@ -26,10 +25,8 @@ def _reduce(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     axes, keep = each.attributes["axes"], each.attributes["keep"]
     order = x.order if keep else _without(x.order, axes)
-    shape = [each.shape[axis] for axis in order]
     places = d.constant(sorted(x.place(axis) for axis in axes))
-    found = d.emit(_REDUCTIONS[each.name], [x.tensor, places], x.dtype, shape, keepDims=keep)
-    return Laid(found, x.dtype, each.shape, order)
+    return d.give(_REDUCTIONS[each.name], [x.tensor, places], x.dtype, each.shape, order, keepDims=keep)
 
 
 def _arg(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -45,7 +42,7 @@ def _arg(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
 def _cumsum(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     place = d.constant(x.place(each.attributes["axis"]))
-    return Laid(d.emit("CUMSUM", [x.tensor, place], x.dtype, x.stored), x.dtype, x.shape, x.order)
+    return d.give("CUMSUM", [x.tensor, place], x.dtype, x.shape, x.order)
 
 
 def _cumprod(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -55,12 +52,10 @@ def _cumprod(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     shift = 1
     while shift < x.shape[axis]:
         sizes = [size - shift if place == axis else size for place, size in enumerate(x.shape)]
-        stored = [sizes[place] for place in x.order]
-        begin = d.constant([0] * x.rank)
-        early = d.emit("SLICE", [x.tensor, begin, d.constant(stored)], x.dtype, stored)
+        begin, stored = d.constant([0] * x.rank), d.constant([sizes[place] for place in x.order])
+        early = d.give("SLICE", [x.tensor, begin, stored], x.dtype, sizes, x.order)
         room = [shift if place == axis else 0 for place in range(x.rank)]
-        moved = padded(d, Laid(early, x.dtype, tuple(sizes), x.order), room, [0] * x.rank, 1)
-        x = d.compute("MUL", x, moved)
+        x = d.compute("MUL", x, padded(d, early, room, [0] * x.rank, 1))
         shift *= 2
     return x
 
@@ -69,11 +64,8 @@ def _soft(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     """Over what lies last."""
     (x,) = reads
     x = d.laid(x, last(x.order, each.attributes["axis"]))
-    if each.name == "softmax":
-        found = d.emit("SOFTMAX", [x.tensor], x.dtype, x.stored, beta=1.0)
-    else:
-        found = d.emit("LOG_SOFTMAX", [x.tensor], x.dtype, x.stored)
-    return Laid(found, x.dtype, x.shape, x.order)
+    options = {"beta": 1.0} if each.name == "softmax" else {}
+    return d.give(each.name.upper(), [x.tensor], x.dtype, x.shape, x.order, **options)
 
 
 def _matmul(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -81,13 +73,11 @@ def _matmul(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     order = plain(len(each.shape))
     if y.rank == 2 and d.is_known(y):
         rows = d.laid(y, (1, 0)).tensor
-        found = d.emit("FULLY_CONNECTED", [d.flat(x), rows], x.dtype, each.shape, keepNumDims=True)
-        return Laid(found, x.dtype, each.shape, order)
+        return d.give("FULLY_CONNECTED", [d.flat(x), rows], x.dtype, each.shape, order, keepNumDims=True)
     turned = (*plain(y.rank - 2), y.rank - 1, y.rank - 2)
     is_turned = y.order == turned
     other = y.tensor if is_turned else d.flat(y)
-    found = d.emit("BATCH_MATMUL", [d.flat(x), other], x.dtype, each.shape, adjX=False, adjY=is_turned)
-    return Laid(found, x.dtype, each.shape, order)
+    return d.give("BATCH_MATMUL", [d.flat(x), other], x.dtype, each.shape, order, adjX=False, adjY=is_turned)
 
 
 def _scatter_along(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -107,16 +97,12 @@ def _scatter_along(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) ->
     return Laid(d.reshaped(found, each.shape), x.dtype, each.shape, plain(x.rank))
 
 
-WRITERS: Mapping[str, Writer] = MappingProxyType(
-    {
-        "argmax": _arg,
-        "argmin": _arg,
-        "cumprod": _cumprod,
-        "cumsum": _cumsum,
-        "log_softmax": _soft,
-        "matmul": _matmul,
-        "scatter_along": _scatter_along,
-        "softmax": _soft,
-        **dict.fromkeys(_REDUCTIONS, _reduce),
-    }
-)
+WRITERS: Mapping[str, Writer] = {
+    **dict.fromkeys(("argmax", "argmin"), _arg),
+    "cumprod": _cumprod,
+    "cumsum": _cumsum,
+    "matmul": _matmul,
+    "scatter_along": _scatter_along,
+    **dict.fromkeys(("log_softmax", "softmax"), _soft),
+    **dict.fromkeys(_REDUCTIONS, _reduce),
+}

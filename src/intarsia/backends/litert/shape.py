@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from types import MappingProxyType
 
 import numpy as np
 
@@ -61,31 +60,28 @@ def _expand(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     more = len(each.shape) - x.rank
     order = (*range(more), *(axis + more for axis in x.order))
-    shape = [each.shape[axis] for axis in order]
-    return Laid(d.emit("BROADCAST_TO", [x.tensor, d.constant(shape)], x.dtype, shape), x.dtype, each.shape, order)
+    stored = d.constant([each.shape[axis] for axis in order])
+    return d.give("BROADCAST_TO", [x.tensor, stored], x.dtype, each.shape, order)
 
 
 def _slice(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     (x,) = reads
     attributes = each.attributes
     starts, stops, steps = ([attributes[name][axis] for axis in x.order] for name in ("starts", "stops", "steps"))
-    shape = [each.shape[axis] for axis in x.order]
     if all(step == 1 for step in steps):
-        found = d.emit("SLICE", [x.tensor, d.constant(starts), d.constant(shape)], x.dtype, shape)
-        return Laid(found, x.dtype, each.shape, x.order)
+        stored = [each.shape[axis] for axis in x.order]
+        return d.give("SLICE", [x.tensor, d.constant(starts), d.constant(stored)], x.dtype, each.shape, x.order)
     # A stop of -1 would be counted from the end: there it goes on to the first element.
     whole = sum(1 << place for place, stop in enumerate(stops) if stop < 0)
     bounds = [d.constant(each) for each in (starts, stops, steps)]
-    found = d.emit("STRIDED_SLICE", [x.tensor, *bounds], x.dtype, shape, endMask=whole)
-    return Laid(found, x.dtype, each.shape, x.order)
+    return d.give("STRIDED_SLICE", [x.tensor, *bounds], x.dtype, each.shape, x.order, endMask=whole)
 
 
 def _concat(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     order = max(reads, key=lambda value: (not d.is_known(value), value.size, not value.is_plain)).order
     tensors = [d.laid(value, order).tensor for value in reads if value.size]
-    shape = [each.shape[axis] for axis in order]
-    found = d.emit("CONCATENATION", tensors, each.dtype, shape, axis=order.index(each.attributes["axis"]))
-    return Laid(found, each.dtype, each.shape, order)
+    axis = order.index(each.attributes["axis"])
+    return d.give("CONCATENATION", tensors, each.dtype, each.shape, order, axis=axis)
 
 
 def padded(d: ModelBuilder, x: Laid, before: Sequence[int], after: Sequence[int], value: float = 0) -> Laid:
@@ -94,16 +90,9 @@ def padded(d: ModelBuilder, x: Laid, before: Sequence[int], after: Sequence[int]
         return x
     widths = d.constant([(before[axis], after[axis]) for axis in x.order])
     grown = tuple(size + one + other for size, one, other in zip(x.shape, before, after, strict=True))
-    shape = [grown[axis] for axis in x.order]
     if value == 0:
-        return Laid(d.emit("PAD", [x.tensor, widths], x.dtype, shape), x.dtype, grown, x.order)
-    fill = d.constant([value], x.dtype)
-    return Laid(d.emit("PADV2", [x.tensor, widths, fill], x.dtype, shape), x.dtype, grown, x.order)
-
-
-def _pad(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
-    attributes = each.attributes
-    return padded(d, reads[0], attributes["before"], attributes["after"], attributes["value"])
+        return d.give("PAD", [x.tensor, widths], x.dtype, grown, x.order)
+    return d.give("PADV2", [x.tensor, widths, d.constant([value], x.dtype)], x.dtype, grown, x.order)
 
 
 def _take(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
@@ -112,9 +101,7 @@ def _take(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     order: list[int] = []
     for lying in x.order:
         order += range(axis, axis + more) if lying == axis else [lying + (more - 1 if lying > axis else 0)]
-    shape = [each.shape[place] for place in order]
-    found = d.emit("GATHER", [x.tensor, d.flat(indices)], x.dtype, shape, axis=x.place(axis))
-    return Laid(found, x.dtype, each.shape, tuple(order))
+    return d.give("GATHER", [x.tensor, d.flat(indices)], x.dtype, each.shape, tuple(order), axis=x.place(axis))
 
 
 def flat_places(d: ModelBuilder, indices: Laid, shape: Sequence[int], axis: int) -> int:
@@ -154,16 +141,14 @@ def _argsort(d: ModelBuilder, each: Instruction, reads: Sequence[Laid]) -> Laid:
     return d.compute("CAST", order, dtype="int64", inDataType="int32", outDataType="int64")
 
 
-WRITERS: Mapping[str, Writer] = MappingProxyType(
-    {
-        "argsort": _argsort,
-        "concat": _concat,
-        "expand": _expand,
-        "pad": _pad,
-        "reshape": _reshape,
-        "slice": _slice,
-        "take": _take,
-        "take_along": _take_along,
-        "transpose": _transpose,
-    }
-)
+WRITERS: Mapping[str, Writer] = {
+    "argsort": _argsort,
+    "concat": _concat,
+    "expand": _expand,
+    "pad": lambda d, each, reads: padded(d, reads[0], **each.attributes),
+    "reshape": _reshape,
+    "slice": _slice,
+    "take": _take,
+    "take_along": _take_along,
+    "transpose": _transpose,
+}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.contract import Backend, EngineArtifact, Gap, border_rows, guard
 from intarsia.backends.lowering.lower import lower, refusal
@@ -13,8 +12,6 @@ from intarsia.errors import CompileError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
@@ -29,6 +26,7 @@ NOT_LOWERED = Gap.not_implemented(
 class LoweredBackend(Backend):
     """Stores the program; what is left to an engine is to judge instructions, and to run them."""
 
+    meta_name = "Borders"
     natives: ClassVar[frozenset[str]] = frozenset()
     """Operations beyond the primitives that the engine has as one."""
 
@@ -49,12 +47,6 @@ class LoweredBackend(Backend):
             weights=tuple(program.weights),
             meta=border_rows(model),
         )
-
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders."""
-        from intarsia.backends.contract.metadata import Borders
-
-        return Borders
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """The program as text, and ``model.onnx``: for engines without a file of their own for a graph."""

@@ -24,6 +24,7 @@ class Builder:
         self.natives = natives
         self.instructions: list[Instruction] = []
         self.constants: dict[str, np.ndarray] = {}
+        self.origin: tuple[str, ...] = ()
         self._leaves: dict[tuple[str, str], Term] = {}
 
     def program(self, outputs: dict[str, Term]) -> Program:
@@ -37,7 +38,8 @@ class Builder:
     def emit(self, name: str, reads: Sequence[Term], dtype: str, shape: Sequence[int], /, **attributes: Any) -> Term:
         """Append an instruction whose result is known to be of this type and shape."""
         place = len(self.instructions)
-        made = Instruction(name, tuple(term.number for term in reads), attributes, dtype, tuple(map(int, shape)))
+        numbers = tuple(term.number for term in reads)
+        made = Instruction(name, numbers, attributes, dtype, tuple(map(int, shape)), self.origin)
         self.instructions.append(made)
         return Term(place, dtype, made.shape)
 

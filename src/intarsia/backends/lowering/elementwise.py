@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial, reduce
 
 import numpy as np
 
+from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.composites import clip, reciprocal, relu, sigmoid, softplus
 from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
@@ -31,19 +32,6 @@ def _all(name: str, ctx: NodeContext) -> Term:
     return reduce(partial(ctx.builder.binary, name), ctx.operands())
 
 
-def _mean(ctx: NodeContext) -> Term:
-    return ctx.builder.binary("div", _all("add", ctx), ctx.count)
-
-
-def _div(ctx: NodeContext) -> Term:
-    x, y = ctx.operand(0), ctx.operand(1)
-    return ctx.builder.binary("div" if x.is_float else "int_div", x, y)
-
-
-def _mod(ctx: NodeContext) -> Term:
-    return _binary("fmod" if ctx.get("fmod", 0) else "mod", ctx)
-
-
 def _pow(ctx: NodeContext) -> Term:
     x, y = ctx.operand(0), ctx.operand(1)
     b = ctx.builder
@@ -53,14 +41,6 @@ def _pow(ctx: NodeContext) -> Term:
     return b.cast(b.binary("pow", b.cast(x, wide), b.cast(y, wide)), x.dtype)
 
 
-def _shift(ctx: NodeContext) -> Term:
-    return _binary("shift_left" if ctx.get("direction") == "LEFT" else "shift_right", ctx)
-
-
-def _where(ctx: NodeContext) -> Term:
-    return ctx.builder.where(ctx.operand(0), ctx.operand(1), ctx.operand(2))
-
-
 def _cast(ctx: NodeContext) -> Term:
     if ctx.get("saturate", 1) == 0:
         raise UnsupportedError("a cast without saturation")
@@ -68,10 +48,6 @@ def _cast(ctx: NodeContext) -> Term:
     if dtype.startswith("float8") or x.dtype == "string" or dtype == "string":
         raise UnsupportedError(f"a cast from {x.dtype} to {dtype}")
     return ctx.builder.cast(x, dtype)
-
-
-def _clip(ctx: NodeContext) -> Term:
-    return clip(ctx.builder, ctx.operand(0), ctx.optional(1), ctx.optional(2))
 
 
 def _is_inf(ctx: NodeContext) -> Term:
@@ -107,19 +83,6 @@ def _exponential(ctx: NodeContext, alpha: float, gamma: float = 1.0, inside: flo
     return found if gamma == 1.0 else b.binary("mul", found, gamma)
 
 
-def _elu(ctx: NodeContext) -> Term:
-    return _exponential(ctx, ctx.get("alpha", 1.0))
-
-
-def _celu(ctx: NodeContext) -> Term:
-    alpha = ctx.get("alpha", 1.0)
-    return _exponential(ctx, alpha, inside=alpha)
-
-
-def _selu(ctx: NodeContext) -> Term:
-    return _exponential(ctx, ctx.get("alpha", _SELU_ALPHA), ctx.get("gamma", _SELU_GAMMA))
-
-
 def _hard_sigmoid(ctx: NodeContext, alpha: float | None = None, beta: float | None = None) -> Term:
     b, x = ctx.builder, ctx.operand(0)
     steep = ctx.get("alpha", 0.2) if alpha is None else alpha
@@ -132,16 +95,6 @@ def _hard_swish(ctx: NodeContext) -> Term:
     if "hard_swish" in ctx.builder.natives:
         return ctx.builder.unary("hard_swish", x)
     return ctx.builder.binary("mul", x, _hard_sigmoid(ctx, 1 / 6, 0.5))
-
-
-def _mish(ctx: NodeContext) -> Term:
-    b, x = ctx.builder, ctx.operand(0)
-    return b.binary("mul", x, b.unary("tanh", softplus(b, x)))
-
-
-def _soft_sign(ctx: NodeContext) -> Term:
-    b, x = ctx.builder, ctx.operand(0)
-    return b.binary("div", x, b.binary("add", b.unary("abs", x), 1.0))
 
 
 def _thresholded(ctx: NodeContext) -> Term:
@@ -180,25 +133,18 @@ def _dropout(ctx: NodeContext) -> list[Term | None]:
     if ctx.has(2) and bool(ctx.known(2)):
         raise UnsupportedError("it draws random numbers in training")
     mask = b.expand(b.constant(np.array(True)), x.shape) if ctx.wants(1) else None
-    return [_same(ctx), mask]
+    return [_unary("identity", ctx), mask]
 
 
-def _same(ctx: NodeContext) -> Term:
-    x = ctx.operand(0)
-    return ctx.builder.unary("identity", x)
-
-
-def _on_first(rule: object, ctx: NodeContext) -> Term:
-    assert callable(rule)
-    found: Term = rule(ctx.builder, ctx.operand(0))
-    return found
+def _on_first(rule: Callable[[Builder, Term], Term]) -> Rule:
+    return lambda ctx: rule(ctx.builder, ctx.operand(0))
 
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
     "BitwiseNot": "not", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor",
-    "Log": "log", "Neg": "neg", "Not": "not", "Round": "round", "Sign": "sign", "Sin": "sin", "Sinh": "sinh",
-    "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
+    "Identity": "identity", "Log": "log", "Neg": "neg", "Not": "not", "Round": "round", "Sign": "sign", "Sin": "sin",
+    "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
 }  # fmt: skip
 _BINARY = {
     "Add": "add", "And": "and", "BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor", "Mul": "mul", "Or": "or",
@@ -210,37 +156,35 @@ RULES: Mapping[str, Rule] = {
     **{op_type: partial(_unary, name) for op_type, name in _UNARY.items()},
     **{op_type: partial(_binary, name) for op_type, name in _BINARY.items()},
     **{op_type: partial(_compare, name) for op_type, name in _COMPARISONS.items()},
-    "Cast": _cast,
-    "CastLike": _cast,
-    "Celu": _celu,
-    "Clip": _clip,
-    "Div": _div,
+    "BitShift": lambda ctx: _binary("shift_left" if ctx.get("direction") == "LEFT" else "shift_right", ctx),
+    **dict.fromkeys(("Cast", "CastLike"), _cast),
+    "Celu": lambda ctx: _exponential(ctx, ctx.get("alpha", 1.0), inside=ctx.get("alpha", 1.0)),
+    "Clip": lambda ctx: clip(ctx.builder, ctx.operand(0), ctx.optional(1), ctx.optional(2)),
+    "Div": lambda ctx: _binary("div" if ctx.operand(0).is_float else "int_div", ctx),
     "Dropout": _dropout,
-    "Elu": _elu,
+    "Elu": lambda ctx: _exponential(ctx, ctx.get("alpha", 1.0)),
     "Gelu": _gelu,
     "HardSigmoid": _hard_sigmoid,
     "HardSwish": _hard_swish,
-    "Identity": _same,
     "IsInf": _is_inf,
-    "IsNaN": lambda ctx: ctx.builder.compare("ne", ctx.operand(0), ctx.operand(0)),
+    "IsNaN": _on_first(lambda b, x: b.compare("ne", x, x)),
     "LeakyRelu": _leaky,
     "Max": partial(_all, "max"),
-    "Mean": _mean,
+    "Mean": lambda ctx: ctx.builder.binary("div", _all("add", ctx), ctx.count),
     "Min": partial(_all, "min"),
-    "Mish": _mish,
-    "Mod": _mod,
+    "Mish": _on_first(lambda b, x: b.binary("mul", x, b.unary("tanh", softplus(b, x)))),
+    "Mod": lambda ctx: _binary("fmod" if ctx.get("fmod", 0) else "mod", ctx),
     "PRelu": _prelu,
     "Pow": _pow,
-    "BitShift": _shift,
-    "Reciprocal": partial(_on_first, reciprocal),
-    "Relu": partial(_on_first, relu),
-    "Selu": _selu,
+    "Reciprocal": _on_first(reciprocal),
+    "Relu": _on_first(relu),
+    "Selu": lambda ctx: _exponential(ctx, ctx.get("alpha", _SELU_ALPHA), ctx.get("gamma", _SELU_GAMMA)),
     "Shrink": _shrink,
-    "Sigmoid": partial(_on_first, sigmoid),
-    "Softplus": partial(_on_first, softplus),
-    "Softsign": _soft_sign,
+    "Sigmoid": _on_first(sigmoid),
+    "Softplus": _on_first(softplus),
+    "Softsign": _on_first(lambda b, x: b.binary("div", x, b.binary("add", b.unary("abs", x), 1.0))),
     "Sum": partial(_all, "add"),
     "Swish": _swish,
     "ThresholdedRelu": _thresholded,
-    "Where": _where,
+    "Where": lambda ctx: ctx.builder.where(*ctx.operands()),
 }

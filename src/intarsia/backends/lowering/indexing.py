@@ -27,23 +27,16 @@ def _indices(ctx: NodeContext, position: int, size: int) -> Term:
     return _counted(ctx.builder, ctx.operand(position), size)
 
 
-def _gather(ctx: NodeContext) -> Term:
+def _at(ctx: NodeContext) -> tuple[Term, Term, int]:
+    """What is looked into, the indices, and along which dimension."""
     x = ctx.operand(0)
     axis = axis_of(ctx.get("axis", 0), x.rank)
-    return ctx.builder.take(x, _indices(ctx, 1, x.shape[axis]), axis)
-
-
-def _gather_elements(ctx: NodeContext) -> Term:
-    x = ctx.operand(0)
-    axis = axis_of(ctx.get("axis", 0), x.rank)
-    return ctx.builder.take_along(x, _indices(ctx, 1, x.shape[axis]), axis)
+    return x, _indices(ctx, 1, x.shape[axis]), axis
 
 
 def _scatter_elements(ctx: NodeContext) -> Term:
-    b, x = ctx.builder, ctx.operand(0)
-    axis = axis_of(ctx.get("axis", 0), x.rank)
-    indices = _indices(ctx, 1, x.shape[axis])
-    return b.scatter_along(x, indices, ctx.operand(2), axis, ctx.get("reduction", "none"))
+    x, indices, axis = _at(ctx)
+    return ctx.builder.scatter_along(x, indices, ctx.operand(2), axis, ctx.get("reduction", "none"))
 
 
 def _flat(b: Builder, indices: Term, shape: tuple[int, ...]) -> Term:
@@ -157,8 +150,8 @@ RULES: Mapping[str, Rule] = {
     "ArgMax": _arg("max"),
     "ArgMin": _arg("min"),
     "Compress": _compress,
-    "Gather": _gather,
-    "GatherElements": _gather_elements,
+    "Gather": lambda ctx: ctx.builder.take(*_at(ctx)),
+    "GatherElements": lambda ctx: ctx.builder.take_along(*_at(ctx)),
     "GatherND": _gather_nd,
     "Hardmax": _hardmax,
     "OneHot": _one_hot,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from intarsia.backends.lowering.program import LEAVES, Instruction, Program
+from intarsia.backends.lowering.program import LEAVES, Attributes, Instruction, Program
 
 Tensor = Any
 Kernel = Callable[..., Tensor]
@@ -14,20 +14,29 @@ KernelOf = Callable[[Instruction, Sequence[Instruction]], Kernel]
 """What computes an instruction on what these instructions compute."""
 
 
+def indices_of(sliced: Attributes) -> tuple[slice, ...]:
+    """What a ``slice`` takes, as Python's indices. There a stop of -1 means the last element."""
+    rows = zip(sliced["starts"], sliced["stops"], sliced["steps"], strict=True)
+    return tuple(slice(start, None if stop < 0 else stop, step) for start, stop, step in rows)
+
+
+def padding_of(window: Attributes) -> list[tuple[int, int]]:
+    """Elements before and after each dimension."""
+    return list(zip(window["before"], window["after"], strict=True))
+
+
+def corner(x: Tensor, shape: Sequence[int], axis: int) -> Tensor:
+    """The first elements of all dimensions but one, as many as ``shape`` has."""
+    return x[tuple(slice(None if place == axis else size) for place, size in enumerate(shape))]
+
+
 class Interpreter:
     """The steps that are left once all is computed that depends on known tensors alone."""
 
     def __init__(
         self, program: Program, kernel_of: KernelOf, given: Sequence[int], known: Mapping[int, Tensor]
     ) -> None:
-        """Prepare.
-
-        Args:
-            program: What to run.
-            kernel_of: Makes a kernel.
-            given: Places of the leaves that each call hands over.
-            known: Tensors of the other leaves, by place.
-        """
+        """Prepare. Each call hands over the leaves at the places ``given``; ``known`` has the tensors of the others."""
         self._given = given
         self._outputs = list(program.outputs.values())
         self._values: list[Tensor] = [known.get(place) for place in range(len(program.instructions))]

@@ -16,10 +16,6 @@ from intarsia.backends.lowering.node_context import NodeContext, Rule
 from intarsia.backends.lowering.program import Term, UnsupportedError
 
 
-def _matmul(ctx: NodeContext) -> Term:
-    return product(ctx.builder, ctx.operand(0), ctx.operand(1))
-
-
 def _gemm(ctx: NodeContext) -> Term:
     b = ctx.builder
     x, y = ctx.operand(0), ctx.operand(1)
@@ -34,8 +30,11 @@ def _gemm(ctx: NodeContext) -> Term:
     return b.binary("add", found, more if beta == 1.0 else b.binary("mul", more, beta))
 
 
-def _einsum(ctx: NodeContext) -> Term:
-    return einsum(ctx.builder, ctx.get("equation"), ctx.operands())
+def _stated(ctx: NodeContext, rank: int) -> tuple[list[int], list[int], list[int]]:
+    """Strides, dilations and pads, or what stands for them where they are left out."""
+    defaults = {"strides": [1] * rank, "dilations": [1] * rank, "pads": [0] * 2 * rank}
+    strides, dilations, pads = (list(ctx.get(name) or default) for name, default in defaults.items())
+    return strides, dilations, pads
 
 
 def window_of(
@@ -43,9 +42,7 @@ def window_of(
 ) -> dict[str, list[int]]:
     """Strides, dilations and padding; the padding that ``auto_pad`` asks for is worked out."""
     rank = len(kernel)
-    strides = list(ctx.get("strides") or [1] * rank)
-    dilations = list(ctx.get("dilations") or [1] * rank)
-    pads = list(ctx.get("pads") or [0] * 2 * rank)
+    strides, dilations, pads = _stated(ctx, rank)
     auto = ctx.get("auto_pad", "NOTSET")
     if auto.startswith("SAME"):
         for axis in range(rank):
@@ -67,19 +64,13 @@ def convolved(ctx: NodeContext, x: Term, w: Term, bias: Term | None = None) -> T
     return ctx.builder.conv(x, w, bias, shape, **window, groups=ctx.get("group", 1))
 
 
-def _conv(ctx: NodeContext) -> Term:
-    return convolved(ctx, ctx.operand(0), ctx.operand(1), ctx.optional(2))
-
-
 def _conv_transpose(ctx: NodeContext) -> Term:
     b, x, w = ctx.builder, ctx.operand(0), ctx.operand(1)
     shape = ctx.shape_of_output()
     kernel = w.shape[2:]
     rank = len(kernel)
-    strides = list(ctx.get("strides") or [1] * rank)
-    dilations = list(ctx.get("dilations") or [1] * rank)
+    strides, dilations, pads = _stated(ctx, rank)
     more = list(ctx.get("output_padding") or [0] * rank)
-    pads = list(ctx.get("pads") or [0] * 2 * rank)
     full = [(x.shape[2 + a] - 1) * strides[a] + dilations[a] * (kernel[a] - 1) + 1 for a in range(rank)]
     auto = ctx.get("auto_pad", "NOTSET")
     if auto.startswith("SAME") or ctx.get("output_shape"):
@@ -96,7 +87,8 @@ def _conv_transpose(ctx: NodeContext) -> Term:
     return found if bias is None else b.binary("add", found, per_channel(b, bias, x.rank))
 
 
-def _pool_window(ctx: NodeContext, x: Term) -> dict[str, Any]:
+def pool_window(ctx: NodeContext, x: Term) -> dict[str, Any]:
+    """The window of a pool; where sizes are rounded, ``after`` is what its last window reaches, and may be negative."""
     shape = ctx.shape_of_output()
     kernel = list(ctx.get("kernel_shape"))
     window = window_of(ctx, x.shape[2:], kernel, shape[2:])
@@ -119,10 +111,10 @@ def _max_pool(ctx: NodeContext) -> Term:
     if ctx.wants(1):
         raise UnsupportedError("the indices of a MaxPool")
     x = ctx.operand(0)
-    return _pooled(ctx.builder, "max", x, ctx.shape_of_output(), _pool_window(ctx, x))
+    return _pooled(ctx.builder, "max", x, ctx.shape_of_output(), pool_window(ctx, x))
 
 
-def _counts(ctx: NodeContext, x: Term, window: dict[str, Any]) -> np.ndarray:
+def counts_of(ctx: NodeContext, x: Term, window: dict[str, Any]) -> np.ndarray:
     """How many elements count in each window."""
     shape = ctx.shape_of_output()
     rank = len(shape) - 2
@@ -143,8 +135,8 @@ def _counts(ctx: NodeContext, x: Term, window: dict[str, Any]) -> np.ndarray:
 
 def _average_pool(ctx: NodeContext) -> Term:
     b, x = ctx.builder, ctx.operand(0)
-    window = _pool_window(ctx, x)
-    counts = _counts(ctx, x, window)
+    window = pool_window(ctx, x)
+    counts = counts_of(ctx, x, window)
     total = _pooled(b, "sum", x, ctx.shape_of_output(), window)
     if (counts == counts.flat[0]).all():
         return b.binary("div", total, float(counts.flat[0]))
@@ -155,7 +147,7 @@ def _lp_pool(ctx: NodeContext) -> Term:
     b, x = ctx.builder, ctx.operand(0)
     p = ctx.get("p", 2)
     powers = b.binary("pow", b.unary("abs", x), p)
-    total = _pooled(b, "sum", powers, ctx.shape_of_output(), _pool_window(ctx, x))
+    total = _pooled(b, "sum", powers, ctx.shape_of_output(), pool_window(ctx, x))
     return b.binary("pow", total, 1 / p)
 
 
@@ -217,15 +209,15 @@ def _col2im(ctx: NodeContext) -> Term:
 RULES: Mapping[str, Rule] = {
     "AveragePool": _average_pool,
     "Col2Im": _col2im,
-    "Conv": _conv,
+    "Conv": lambda ctx: convolved(ctx, ctx.operand(0), ctx.operand(1), ctx.optional(2)),
     "ConvTranspose": _conv_transpose,
-    "Einsum": _einsum,
+    "Einsum": lambda ctx: einsum(ctx.builder, ctx.get("equation"), ctx.operands()),
     "Gemm": _gemm,
     "GlobalAveragePool": partial(_global, "mean"),
     "GlobalLpPool": _global_lp,
     "GlobalMaxPool": partial(_global, "max"),
     "LRN": _lrn,
     "LpPool": _lp_pool,
-    "MatMul": _matmul,
+    "MatMul": lambda ctx: product(ctx.builder, ctx.operand(0), ctx.operand(1)),
     "MaxPool": _max_pool,
 }

@@ -30,16 +30,12 @@ def _likelihood(ctx: NodeContext, logs: Term, weight: Term | None) -> Term:
     return total if reduction == "sum" else b.binary("div", total, b.reduce("sum", weights, axes, keep=False))
 
 
-def _negative_log_likelihood(ctx: NodeContext) -> Term:
-    return _likelihood(ctx, ctx.operand(0), ctx.optional(2))
-
-
 def _softmax_cross_entropy(ctx: NodeContext) -> list[Term]:
     logs = log_softmax(ctx.builder, ctx.operand(0), 1)
     return [_likelihood(ctx, logs, ctx.optional(2)), logs]
 
 
 RULES: Mapping[str, Rule] = {
-    "NegativeLogLikelihoodLoss": _negative_log_likelihood,
+    "NegativeLogLikelihoodLoss": lambda ctx: _likelihood(ctx, ctx.operand(0), ctx.optional(2)),
     "SoftmaxCrossEntropyLoss": _softmax_cross_entropy,
 }

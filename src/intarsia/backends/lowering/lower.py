@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import chain
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.lowering import (
@@ -41,7 +40,7 @@ _FAMILIES = (
     resize,
     shape,
 )
-RULES: Mapping[str, Rule] = MappingProxyType(dict(chain.from_iterable(family.RULES.items() for family in _FAMILIES)))
+RULES: Mapping[str, Rule] = dict(chain.from_iterable(family.RULES.items() for family in _FAMILIES))
 """How each operator of ONNX is lowered."""
 
 Judge = Callable[[Instruction, tuple[Instruction, ...]], str | None]
@@ -49,11 +48,7 @@ Judge = Callable[[Instruction, tuple[Instruction, ...]], str | None]
 
 
 def lower(model: SubModel, natives: frozenset[str] = frozenset()) -> Program:
-    """The program of a sub-graph.
-
-    Args:
-        model: The sub-graph; each of its nodes was accepted.
-        natives: Operations beyond the primitives that the engine has as one.
+    """The program of a sub-graph whose nodes were all accepted; ``natives`` are operations beyond the primitives.
 
     Raises:
         ModelError: A node cannot be lowered.
@@ -65,8 +60,9 @@ def lower(model: SubModel, natives: frozenset[str] = frozenset()) -> Program:
     for weight in model.weights.values():
         terms[weight.name] = builder.weight(weight.name, weight.dtype, weight.shape)
     for node in model.nodes:
+        builder.origin = (node.id,)
         try:
-            terms.update(_lowered(builder, node, model.graph, terms))
+            terms.update(lowered(builder, node, model.graph, terms))
         except UnsupportedError as error:
             raise ModelError(f"node {node.id!r} cannot be lowered: {error}") from error
     return builder.program({value.name: terms[value.name] for value in model.outputs})
@@ -77,7 +73,7 @@ def refusal(node: Node, graph: Graph, natives: frozenset[str], judge: Judge) -> 
     builder = Builder(natives)
     try:
         terms = {name: _leaf(builder, graph, name) for name in node.reads}
-        _lowered(builder, node, graph, terms)
+        lowered(builder, node, graph, terms)
     except UnsupportedError as error:
         return f"{node.op_type}: {error}"
     made = builder.instructions
@@ -93,7 +89,12 @@ def _leaf(builder: Builder, graph: Graph, name: str) -> Term:
     return make(name, value.dtype, value.shape)
 
 
-def _lowered(builder: Builder, node: Node, graph: Graph, terms: Mapping[str, Term]) -> dict[str, Term]:
+def lowered(builder: Builder, node: Node, graph: Graph, terms: Mapping[str, Term]) -> dict[str, Term]:
+    """The terms of a node's outputs, by name, where these are those of what it reads.
+
+    Raises:
+        UnsupportedError: It has no lowering.
+    """
     rule = RULES.get(node.op_type) if node.domain == "" else None
     if rule is None:
         raise UnsupportedError("it has no lowering")

@@ -20,14 +20,7 @@ MOST_KNOWN = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeContext:
-    """A node, the program that grows, and the terms of what the node reads.
-
-    Attributes:
-        builder: Where instructions go.
-        node: The node.
-        graph: Its graph.
-        terms: Of each value that is there, by name.
-    """
+    """A node of a graph, where its instructions go, and by name the terms of each value that is there."""
 
     builder: Builder
     node: Node
@@ -44,11 +37,7 @@ class NodeContext:
         return position < self.count and self.node.inputs[position] != ""
 
     def operand(self, position: int) -> Term:
-        """An input.
-
-        Raises:
-            UnsupportedError: It is left out.
-        """
+        """An input; `UnsupportedError` if it is left out."""
         if not self.has(position):
             raise UnsupportedError(f"input {position} is left out")
         return self.terms[self.node.inputs[position]]
@@ -62,11 +51,7 @@ class NodeContext:
         return self.operand(position) if self.has(position) else None
 
     def known(self, position: int) -> np.ndarray:
-        """The content of an input that is a constant.
-
-        Raises:
-            UnsupportedError: Only running tells it.
-        """
+        """The content of an input that is a constant; `UnsupportedError` if only running tells it."""
         name = self.node.inputs[position] if self.has(position) else ""
         weight = self.graph.weights.get(name)
         if weight is None or np.prod(weight.shape) > MOST_KNOWN:
@@ -86,11 +71,7 @@ class NodeContext:
         return position < len(self.node.outputs) and self.node.outputs[position] != ""
 
     def shape_of_output(self, position: int = 0) -> tuple[int, ...]:
-        """The inferred shape of an output.
-
-        Raises:
-            UnsupportedError: Only running tells it.
-        """
+        """The inferred shape of an output; `UnsupportedError` if only running tells it."""
         shape = self.graph.values[self.node.outputs[position]].shape
         if shape is None:
             raise UnsupportedError("its output's shape is only known after it was computed")

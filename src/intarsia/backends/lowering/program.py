@@ -27,13 +27,7 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """The result of an instruction.
-
-    Attributes:
-        number: Its place in the program.
-        dtype: numpy or ml_dtypes name.
-        shape: In full.
-    """
+    """The result of an instruction: its place in the program, its type by numpy or ml_dtypes name, its shape."""
 
     number: int
     dtype: str
@@ -52,14 +46,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One primitive applied.
+    """One primitive applied to the results of the instructions at these places; type and shape are those of its result.
 
-    Attributes:
-        name: The primitive.
-        reads: Places of the instructions whose results it takes.
-        attributes: What else decides over the result, e.g. strides.
-        dtype: Of its result.
-        shape: Of its result.
+    ``attributes`` hold what else decides over the result, e.g. strides; ``origin`` the ids of the nodes that it
+    computes, or a part of.
     """
 
     name: str
@@ -67,6 +57,7 @@ class Instruction:
     attributes: Attributes = field(compare=False)
     dtype: str
     shape: tuple[int, ...]
+    origin: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         attributes = "".join(f", {name}={value}" for name, value in self.attributes.items())
@@ -76,13 +67,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Instructions in running order.
-
-    Attributes:
-        instructions: Each reads results of earlier ones.
-        outputs: Places of the results that leave it, by name.
-        constants: Small arrays that the lowering made.
-    """
+    """Instructions in running order, places of the results that leave it by name, small arrays made while lowering."""
 
     instructions: tuple[Instruction, ...]
     outputs: Mapping[str, int]
@@ -137,6 +122,11 @@ class Program:
         lines = [f"%{number} = {each}" for number, each in enumerate(self.instructions)]
         returned = ", ".join(f"{name}=%{number}" for name, number in self.outputs.items())
         return "\n".join([*lines, f"return {returned}"])
+
+
+def strange_type(each: Instruction, reads: Iterable[Instruction], known: frozenset[str]) -> str | None:
+    """An element type of an instruction, or of what it reads, that is not among the known ones."""
+    return min({each.dtype, *(read.dtype for read in reads)} - known, default=None)
 
 
 def _instruction(row: Iterable[Any]) -> Instruction:

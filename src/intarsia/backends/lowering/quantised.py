@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from intarsia.backends.lowering.builder import Builder
+from intarsia.backends.lowering.builder import Builder, along_axis
 from intarsia.backends.lowering.composites import clip, per_channel, product
 from intarsia.backends.lowering.layers import convolved
 from intarsia.backends.lowering.node_context import NodeContext, Rule, axis_of
@@ -26,7 +26,7 @@ def _along(ctx: NodeContext, x: Term, parameter: Term) -> Term:
         return b.part(b.reshape(b.expand(each, shape), whole), axis, 0, x.shape[axis])
     if prod(parameter.shape) == 1:
         return b.reshape(parameter, ())
-    return b.reshape(parameter, [size if place == axis else 1 for place, size in enumerate(x.shape)])
+    return b.reshape(parameter, along_axis(x.shape[axis], axis, x.rank))
 
 
 def _quantised(b: Builder, scaled: Term, zero: Term | None, dtype: str) -> Term:
@@ -42,8 +42,7 @@ def _quantised(b: Builder, scaled: Term, zero: Term | None, dtype: str) -> Term:
 def _quantize(ctx: NodeContext) -> Term:
     b, x = ctx.builder, ctx.operand(0)
     scale = _along(ctx, x, ctx.operand(1))
-    zero = ctx.optional(2)
-    zero = None if zero is None else _along(ctx, x, zero)
+    zero = _along(ctx, x, ctx.operand(2)) if ctx.has(2) else None
     exact = "float64" if "float64" in (x.dtype, scale.dtype) else "float32"
     scaled = b.binary("div", b.cast(x, exact), b.cast(scale, exact))
     return _quantised(b, scaled, zero, ctx.dtype_of_output())
@@ -89,11 +88,6 @@ def _whole(ctx: NodeContext, position: int, zero: int, dtype: str) -> Term:
     return b.binary("sub", wide, offset)
 
 
-def _matmul_integer(ctx: NodeContext) -> Term:
-    x, y = _whole(ctx, 0, 2, "int32"), _whole(ctx, 1, 3, "int32")
-    return product(ctx.builder, x, y)
-
-
 def _conv_integer(ctx: NodeContext) -> Term:
     # float64 holds every sum of products of 8-bit numbers exactly, and convolutions of whole numbers are rare.
     x, w = _whole(ctx, 0, 2, "float64"), _whole(ctx, 1, 3, "float64")
@@ -132,7 +126,7 @@ RULES: Mapping[str, Rule] = {
     "ConvInteger": _conv_integer,
     "DequantizeLinear": _dequantize,
     "DynamicQuantizeLinear": _dynamic,
-    "MatMulInteger": _matmul_integer,
+    "MatMulInteger": lambda ctx: product(ctx.builder, _whole(ctx, 0, 2, "int32"), _whole(ctx, 1, 3, "int32")),
     "QLinearConv": _qlinear_conv,
     "QLinearMatMul": _qlinear_matmul,
     "QuantizeLinear": _quantize,

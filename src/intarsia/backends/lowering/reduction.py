@@ -50,10 +50,6 @@ def _l2(b: Builder, x: Term, axes: Sequence[int], keep: bool) -> Term:
     return b.unary("sqrt", _sum_square(b, x, axes, keep))
 
 
-def _log_sum(b: Builder, x: Term, axes: Sequence[int], keep: bool) -> Term:
-    return b.unary("log", b.reduce("sum", x, axes, keep))
-
-
 def _log_sum_exp(b: Builder, x: Term, axes: Sequence[int], keep: bool) -> Term:
     most = b.reduce("max", x, axes)
     total = b.unary("log", b.reduce("sum", b.unary("exp", b.binary("sub", x, most)), axes))
@@ -173,7 +169,7 @@ RULES: Mapping[str, Rule] = {
     "RMSNormalization": _rms_normalization,
     "ReduceL1": partial(_reduced, _l1),
     "ReduceL2": partial(_reduced, _l2),
-    "ReduceLogSum": partial(_reduced, _log_sum),
+    "ReduceLogSum": partial(_reduced, lambda b, x, axes, keep: b.unary("log", b.reduce("sum", x, axes, keep))),
     "ReduceLogSumExp": partial(_reduced, _log_sum_exp),
     "ReduceMax": _extreme("max"),
     "ReduceMean": partial(_reduced, _mean),

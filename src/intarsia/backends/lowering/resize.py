@@ -13,7 +13,7 @@ from intarsia.backends.lowering.program import Term, UnsupportedError
 
 
 @cache
-def _places(mode: str, size: int, out: int, scale: float) -> np.ndarray:
+def places(mode: str, size: int, out: int, scale: float) -> np.ndarray:
     """Where each new element lies among the old ones."""
     x = np.arange(out, dtype=np.float64)
     exact = scale * size
@@ -31,12 +31,13 @@ def _places(mode: str, size: int, out: int, scale: float) -> np.ndarray:
     raise UnsupportedError(f"the coordinates {mode}")
 
 
-def _nearest(places: np.ndarray, size: int, mode: str) -> np.ndarray:
+def nearest(points: np.ndarray, size: int, mode: str) -> np.ndarray:
+    """The old element that each place is rounded to."""
     rounded = {
-        "round_prefer_floor": np.ceil(places - 0.5),
-        "round_prefer_ceil": np.floor(places + 0.5),
-        "floor": np.floor(places),
-        "ceil": np.ceil(places),
+        "round_prefer_floor": np.ceil(points - 0.5),
+        "round_prefer_ceil": np.floor(points + 0.5),
+        "floor": np.floor(points),
+        "ceil": np.ceil(points),
     }[mode]
     rows: np.ndarray = np.clip(rounded, 0, size - 1).astype(np.int64)
     return rows
@@ -129,12 +130,12 @@ def _resize(ctx: NodeContext) -> Term:
         size = x.shape[axis]
         if scale == 1.0 and size == out[axis]:
             continue
-        places = _places(coordinates, size, out[axis], scale)
+        points = places(coordinates, size, out[axis], scale)
         if mode == "nearest":
-            rows = _nearest(places, size, ctx.get("nearest_mode", "round_prefer_floor"))
+            rows = nearest(points, size, ctx.get("nearest_mode", "round_prefer_floor"))
             x = b.take(x, b.constant(rows), axis)
         else:
-            x = _multiplied(b, x, _weights(ctx, places, size, scale), axis)
+            x = _multiplied(b, x, _weights(ctx, points, size, scale), axis)
     return b.unary("identity", x) if x is ctx.operand(0) else x
 
 

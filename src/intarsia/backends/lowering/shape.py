@@ -13,19 +13,6 @@ from intarsia.backends.lowering.node_context import MOST_KNOWN, NodeContext, Rul
 from intarsia.backends.lowering.program import Term, UnsupportedError
 
 
-def _reshape(ctx: NodeContext) -> Term:
-    return ctx.builder.reshape(ctx.operand(0), ctx.shape_of_output())
-
-
-def _transpose(ctx: NodeContext) -> Term:
-    x = ctx.operand(0)
-    return ctx.builder.transpose(x, ctx.get("perm") or range(x.rank)[::-1])
-
-
-def _expand(ctx: NodeContext) -> Term:
-    return ctx.builder.expand(ctx.operand(0), ctx.shape_of_output())
-
-
 def _concat(ctx: NodeContext) -> Term:
     terms = ctx.operands()
     return ctx.builder.concat(terms, axis_of(ctx.get("axis"), terms[0].rank))
@@ -130,13 +117,8 @@ def _constant_of_shape(ctx: NodeContext) -> Term:
     return ctx.builder.expand(ctx.builder.constant(fill), ctx.shape_of_output())
 
 
-def _shape(ctx: NodeContext) -> Term:
-    shape = ctx.operand(0).shape
-    return ctx.builder.constant(np.array(shape[slice(ctx.get("start", 0), ctx.get("end"))], np.int64))
-
-
-def _size(ctx: NodeContext) -> Term:
-    return ctx.builder.constant(np.array(prod(ctx.operand(0).shape), np.int64))
+def _whole_numbers(ctx: NodeContext, numbers: Sequence[int] | int) -> Term:
+    return ctx.builder.constant(np.array(numbers, np.int64))
 
 
 def _trilu(ctx: NodeContext) -> Term:
@@ -176,20 +158,20 @@ RULES: Mapping[str, Rule] = {
     "Concat": _concat,
     "ConstantOfShape": _constant_of_shape,
     "DepthToSpace": _depth_to_space,
-    "Expand": _expand,
+    "Expand": lambda ctx: ctx.builder.expand(ctx.operand(0), ctx.shape_of_output()),
     "EyeLike": _eye_like,
-    "Flatten": _reshape,
     "Pad": _pad,
     "Range": _range,
-    "Reshape": _reshape,
-    "Shape": _shape,
-    "Size": _size,
+    **dict.fromkeys(
+        ("Flatten", "Reshape", "Squeeze", "Unsqueeze"),
+        lambda ctx: ctx.builder.reshape(ctx.operand(0), ctx.shape_of_output()),
+    ),
+    "Shape": lambda ctx: _whole_numbers(ctx, ctx.operand(0).shape[slice(ctx.get("start", 0), ctx.get("end"))]),
+    "Size": lambda ctx: _whole_numbers(ctx, prod(ctx.operand(0).shape)),
     "Slice": _slice,
     "SpaceToDepth": _space_to_depth,
     "Split": _split,
-    "Squeeze": _reshape,
     "Tile": _tile,
-    "Transpose": _transpose,
+    "Transpose": lambda ctx: ctx.builder.transpose(ctx.operand(0), ctx.get("perm") or range(ctx.operand(0).rank)[::-1]),
     "Trilu": _trilu,
-    "Unsqueeze": _reshape,
 }

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     BoundCall,
@@ -27,12 +28,11 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
-    Slot,
+    Places,
     Traits,
     as_port,
     border_rows,
     guard,
-    signatures,
     thread_count,
 )
 from intarsia.backends.mnn.legalise import legalised
@@ -41,8 +41,6 @@ from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -82,6 +80,7 @@ class MnnBackend(Backend):
     extra = "mnn"
     licence = "BSD-3-Clause"
     machine_code = ()
+    meta_name = "Mnn"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
@@ -131,15 +130,7 @@ class MnnBackend(Backend):
             meta={"layout": layout, **border_rows(model)},
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders, and what its own files are read by."""
-        from intarsia.backends.contract.metadata import Mnn
-
-        return Mnn
-
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Put the weight file together again and open a session on it."""
         # MNN opens files only by path, and has read them by the end of createSession.
         with guard(LoadError, self.name), scratch() as folder:
@@ -183,9 +174,10 @@ class MnnExecutable(Executable):
     lock, and sessions share no memory: several may run at once.
     """
 
+    let_go = ("_views", "_interpreter", "_session")
+
     def __init__(self, interpreter: Any, session: Any, meta: Mapping[str, Any]) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._interpreter, self._session = interpreter, session
         for value in (*self.inputs, *self.outputs):
             if value.dtype not in DTYPES:
@@ -204,7 +196,7 @@ class MnnExecutable(Executable):
             if view is not None and view.shape != value.shape:
                 raise LoadError("mnn", f"{value.name} has the shape {view.shape} in MNN, {value.shape} in ONNX")
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Copy in, run, copy out."""
         views = self._views
         given = [(views[name], as_port(place)) for name, place in inputs.items() if name in views]
@@ -226,13 +218,8 @@ class MnnExecutable(Executable):
 
         return call
 
-    def close(self) -> None:
-        """Let go of the session; MNN frees it with the last bound call."""
-        self._views = {}
-        self._interpreter = self._session = None
 
-
-def cut(data: np.ndarray, spans: Iterable[tuple[int, int]], weights: Mapping[str, np.ndarray]) -> tuple[Layout, bytes]:
+def cut(data: np.ndarray, spans: Iterable[tuple[int, int]], weights: Arrays) -> tuple[Layout, bytes]:
     """Replace each span (offset, byte count) of ``data`` that equals a weight, byte by byte, by the weight's name.
 
     Weights that the converter changed (a batch normalisation folded into a convolution) stay in the rest.
@@ -261,9 +248,7 @@ def cut(data: np.ndarray, spans: Iterable[tuple[int, int]], weights: Mapping[str
     return layout, b"".join(rest)
 
 
-def restore(
-    layout: Iterable[tuple[str | None, int]], rest: bytes, weights: Mapping[str, np.ndarray]
-) -> Iterator[memoryview]:
+def restore(layout: Iterable[tuple[str | None, int]], rest: bytes, weights: Arrays) -> Iterator[memoryview]:
     """The partitions of what `cut` was given, in order."""
     position = 0
     for name, size in layout:

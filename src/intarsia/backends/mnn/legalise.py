@@ -39,20 +39,11 @@ def _counts_from_the_end(node: Node, graph: Graph) -> bool:
     return indices is None or bool((indices < 0).any())
 
 
-def _of_floats(node: Node, graph: Graph) -> bool:
-    """MNN compares floats near 0 wrongly for equal and less, and rightly for greater and its kin."""
-    return graph.values[node.inputs[0]].dtype == "float32"
-
-
 def _is_stretched(node: Node, graph: Graph) -> bool:
     """Whether MNN would misread an input of Where, since it is broadcast."""
     result = graph.values[node.outputs[0]].shape
     condition, *choices = (_shape(node, graph, position) for position in (0, 1, 2))
     return condition != result or any(shape != result and prod(shape) != 1 for shape in choices)
-
-
-def _asks_for_the_last(node: Node, graph: Graph) -> bool:
-    return bool(node.attributes.get("select_last_index", 0))
 
 
 def _normalises_all(node: Node, graph: Graph) -> bool:
@@ -66,44 +57,27 @@ def _normalises_all(node: Node, graph: Graph) -> bool:
     )
 
 
-def _is_exact(node: Node, graph: Graph) -> bool:
-    """Whether a Gelu is asked for that MNN approximates, with an error of 5e-4."""
-    return bool(node.attributes.get("approximate", "none") == "none")
-
-
-def _turns_the_left(node: Node, graph: Graph) -> bool:
-    return bool(node.attributes.get("transA", 0))
-
-
-def _has_a_vector(node: Node, graph: Graph) -> bool:
-    return any(len(_shape(node, graph, position)) < 2 for position in (0, 1))
-
-
-def _always(node: Node, graph: Graph) -> bool:
-    return True
-
-
 def _is_no_plain_image(node: Node, graph: Graph) -> bool:
     """Whether a convolution has one dimension, or more pads before than behind, which MNN gets wrong."""
     return len(_shape(node, graph, 0)) == 3 or bool(node.attributes.get("auto_pad") == "SAME_LOWER")
 
 
-def _leaves_pads_open(node: Node, graph: Graph) -> bool:
-    """Whether pads follow from the shape of the result: MNN takes them for none, or puts them on the other side."""
-    return "output_shape" in node.attributes or str(node.attributes.get("auto_pad", "")).startswith("SAME")
-
-
-_LEGALISED: Mapping[str, Callable[[Node, Graph], bool]] = {
-    **dict.fromkeys(("ArgMax", "ArgMin"), _asks_for_the_last),
-    **dict.fromkeys(("CastLike", "LpNormalization", "Mean"), _always),
+_LEGALISED: Mapping[str, Callable[[Node, Graph], object]] = {
+    **dict.fromkeys(("ArgMax", "ArgMin"), lambda node, _: node.attributes.get("select_last_index", 0)),
+    **dict.fromkeys(("CastLike", "LpNormalization", "Mean"), lambda *_: True),
     "Clip": lambda node, graph: not _plain_bounds(node, graph),
-    **dict.fromkeys(("Equal", "Less"), _of_floats),
+    # Floats near 0 are compared wrongly for equal and less, and rightly for greater and its kin.
+    **dict.fromkeys(("Equal", "Less"), lambda node, graph: graph.values[node.inputs[0]].dtype == "float32"),
     **dict.fromkeys(("GatherElements", "GatherND", "ScatterElements"), _counts_from_the_end),
     "Conv": _is_no_plain_image,
-    "ConvTranspose": _leaves_pads_open,
-    "Gelu": _is_exact,
-    "Gemm": _turns_the_left,
-    "MatMul": _has_a_vector,
+    # Pads that follow from the shape of the result are taken for none, or put on the other side.
+    "ConvTranspose": lambda node, _: (
+        "output_shape" in node.attributes or str(node.attributes.get("auto_pad", "")).startswith("SAME")
+    ),
+    # An exact one is approximated, with an error of 5e-4.
+    "Gelu": lambda node, _: node.attributes.get("approximate", "none") == "none",
+    "Gemm": lambda node, _: node.attributes.get("transA", 0),
+    "MatMul": lambda node, graph: any(len(_shape(node, graph, position)) < 2 for position in (0, 1)),
     "LayerNormalization": _normalises_all,
     "Where": _is_stretched,
 }

@@ -8,11 +8,12 @@ A second set of 944 graphs with larger shapes, also between convolutions (MNN's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from intarsia.backends.contract.node_facts import Case, has_input, refused, words
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ _SEVERAL_OUTPUTS = ("LayerNormalization", "Split", "TopK")
 LARGEST_WEIGHT = (1 << 31) - 1
 """Bytes. Its process dies of SIGSEGV on one of 3.2 GB."""
 
-Limit = Callable[["Node", "Graph"], str | None]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
@@ -55,7 +54,7 @@ class Support:
     constant: tuple[int, ...] = ()
     attributes: Mapping[str, tuple[object, ...]] | None = None
     max_rank: int = MAX_RANK
-    limit: Limit | None = None
+    limit: Case | None = None
 
 
 def refusal(node: Node, graph: Graph) -> str | None:
@@ -63,8 +62,9 @@ def refusal(node: Node, graph: Graph) -> str | None:
     support = SUPPORT.get(node.op_type) if node.domain in ("", "ai.onnx") else None
     if support is None:
         return f"MNN's {node.op_type} is missing, or wrong in some case"
+    large = (name for name in node.reads if name in graph.weights and graph.weights[name].nbytes > LARGEST_WEIGHT)
     return (
-        _size_refusal(node, graph)
+        next((f"MNN crashes on a weight of more than 2 GB ({name})" for name in large), None)
         or _constant_refusal(node, graph, support)
         or _value_refusal(node, graph, support)
         or _attribute_refusal(node, support)
@@ -72,15 +72,9 @@ def refusal(node: Node, graph: Graph) -> str | None:
     )
 
 
-def _size_refusal(node: Node, graph: Graph) -> str | None:
-    large = (name for name in node.reads if name in graph.weights and graph.weights[name].nbytes > LARGEST_WEIGHT)
-    return next((f"MNN crashes on a weight of more than 2 GB ({name})" for name in large), None)
-
-
 def _constant_refusal(node: Node, graph: Graph, support: Support) -> str | None:
     for position in support.constant:
-        name = node.inputs[position] if position < len(node.inputs) else ""
-        if name and not graph.values[name].is_weight:
+        if has_input(node, position) and not graph.values[node.inputs[position]].is_weight:
             return f"input {position} of {node.op_type} must be a constant for MNN"
     if len([name for name in node.outputs if name]) > 1 and node.op_type not in _SEVERAL_OUTPUTS:
         return f"MNN's {node.op_type} is wrong in its second output"
@@ -116,8 +110,7 @@ def _shape(node: Node, graph: Graph, position: int) -> tuple[int, ...]:
 
 
 def _negative(node: Node, graph: Graph, position: int) -> bool:
-    name = node.inputs[position] if position < len(node.inputs) else ""
-    return bool(name) and bool((graph.weights[name].array() < 0).any())
+    return has_input(node, position) and bool((graph.weights[node.inputs[position]].array() < 0).any())
 
 
 def _pool(node: Node, graph: Graph) -> str | None:
@@ -168,12 +161,8 @@ def _prelu(node: Node, graph: Graph) -> str | None:
     return "MNN's PRelu takes one constant slope, or one per channel"
 
 
-def _several(node: Node, graph: Graph) -> str | None:
-    return None if len(node.inputs) > 1 else f"MNN's {node.op_type} crashes on a single input"
-
-
 def _axes(node: Node, graph: Graph) -> str | None:
-    empty = len(node.inputs) > 1 and bool(node.inputs[1]) and prod(_shape(node, graph, 1)) == 0
+    empty = has_input(node, 1) and prod(_shape(node, graph, 1)) == 0
     return f"MNN's {node.op_type} is wrong with an empty list of axes" if empty else None
 
 
@@ -183,30 +172,20 @@ def _even(node: Node, graph: Graph) -> str | None:
     return "MNN's Split into a number of parts must be even" if uneven else None
 
 
-def _forward(node: Node, graph: Graph) -> str | None:
-    return "MNN's Slice crashes on negative steps" if _negative(node, graph, 4) else None
-
-
 def _outward(node: Node, graph: Graph) -> str | None:
-    if len(node.inputs) > 3 and node.inputs[3]:
+    if has_input(node, 3):
         return "MNN's Pad takes no axes"
     return "MNN's Pad does not crop" if _negative(node, graph, 1) else None
 
 
 def _narrowing(node: Node, graph: Graph) -> str | None:
-    to_int64 = graph.values[node.inputs[0]].dtype == "float32" and node.attributes["to"] == ONNX_INT64
-    return "MNN's int64 has 32 bits" if to_int64 else None
-
-
-def _narrowing_like(node: Node, graph: Graph) -> str | None:
     given, wanted = graph.values[node.inputs[0]].dtype, graph.values[node.outputs[0]].dtype
     if wanted == "bool":
         return "MNN has no Cast to bool"
     return "MNN's int64 has 32 bits" if (given, wanted) == ("float32", "int64") else None
 
 
-def _planar(node: Node, graph: Graph) -> str | None:
-    return None if len(_shape(node, graph, 0)) == 4 else f"MNN's {node.op_type} is two-dimensional"
+_planar = refused("MNN's {} is two-dimensional", lambda node, graph: len(_shape(node, graph, 0)) != 4)
 
 
 def _convolution(node: Node, graph: Graph) -> str | None:
@@ -248,14 +227,13 @@ def _resize(node: Node, graph: Graph) -> str | None:
 
 
 def _losses(node: Node, graph: Graph) -> str | None:
-    weighted = len(node.inputs) > 2 and bool(node.inputs[2])
     is_mean = node.attributes.get("reduction", "mean") == "mean"
-    if is_mean and not weighted and "ignore_index" in node.attributes:
+    if is_mean and not has_input(node, 2) and "ignore_index" in node.attributes:
         return f"MNN's {node.op_type} counts what it should ignore"
     return None
 
 
-def _stated(*names: str) -> Limit:
+def _stated(*names: str) -> Case:
     def limit(node: Node, graph: Graph) -> str | None:
         missing = [name for name in names if name not in node.attributes]
         return f"MNN's {node.op_type} does not know the default of {', '.join(missing)}" if missing else None
@@ -263,11 +241,10 @@ def _stated(*names: str) -> Limit:
     return limit
 
 
-_SAME_TYPE: Iterable[str] = (
-    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Div", "Elu", "Erf"),
-    *("Exp", "Floor", "GlobalAveragePool", "GlobalMaxPool", "HardSigmoid", "HardSwish", "LRN", "LeakyRelu", "Log"),
-    *("Neg", "Pow", "Reciprocal", "Relu", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign"),
-    *("Sqrt", "Tan", "Tanh", "ThresholdedRelu"),
+_SAME_TYPE = words(
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Clip Cos Cosh Div Elu Erf Exp Floor Gelu Gemm GlobalAveragePool "
+    "GlobalMaxPool HardSigmoid HardSwish LRN LeakyRelu Log LpNormalization MatMul Mean Neg Pow Reciprocal Relu Selu "
+    "Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
 )
 _UNPADDED = {"auto_pad": (None, "NOTSET")}
 _PADDED = {"auto_pad": (None, "NOTSET", "VALID", "SAME_UPPER")}
@@ -276,21 +253,18 @@ SUPPORT: Mapping[str, Support] = {
     **dict.fromkeys(_SAME_TYPE, Support()),
     **dict.fromkeys(("Add", "Sub"), Support(dtypes=NUMBER | INTEGER)),
     "Mul": Support(dtypes=NUMBER),
-    **dict.fromkeys(("Max", "Min", "Sum"), Support(limit=_several)),
-    "Mean": Support(),
+    **dict.fromkeys(
+        ("Max", "Min", "Sum"),
+        Support(limit=refused("MNN's {} crashes on a single input", lambda node, _: len(node.inputs) == 1)),
+    ),
     **dict.fromkeys(
         ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"), Support(dtypes=NUMBER | INTEGER, gives=BOOL)
     ),
     **dict.fromkeys(("And", "Or", "Xor", "Not"), Support(dtypes=BOOL)),
-    "Where": Support(dtypes=ANY),
     "Cast": Support(dtypes=ANY, attributes={"to": (ONNX_FLOAT, ONNX_INT32, ONNX_INT64)}, limit=_narrowing),
-    "CastLike": Support(dtypes=ANY, limit=_narrowing_like),
-    "Identity": Support(dtypes=ANY),
+    "CastLike": Support(dtypes=ANY, limit=_narrowing),
     **dict.fromkeys(("Shape", "Size"), Support(dtypes=ANY, gives=INTEGER)),
-    "EyeLike": Support(dtypes=ANY),
-    "Gelu": Support(),
     "Mod": Support(dtypes=INTEGER, attributes={"fmod": (None, 0)}),
-    "Clip": Support(),
     "PRelu": Support(limit=_prelu),
     "LogSoftmax": Support(limit=_stated("axis")),
     **dict.fromkeys(
@@ -299,13 +273,18 @@ SUPPORT: Mapping[str, Support] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), Support(gives=INTEGER)),
     "TopK": Support(gives=NUMBER | INTEGER, constant=(1,)),
     "CumSum": Support(constant=(1,)),
-    "Trilu": Support(dtypes=ANY),
-    "GatherElements": Support(dtypes=ANY),
     "GatherND": Support(dtypes=ANY, attributes={"batch_dims": (None, 0)}),
     "ScatterElements": Support(dtypes=NUMBER | INTEGER, attributes={"reduction": (None, "none")}),
-    **dict.fromkeys(("Concat", "Flatten", "Gather", "Transpose"), Support(dtypes=ANY)),
+    **dict.fromkeys(
+        ("Concat", "EyeLike", "Flatten", "Gather", "GatherElements", "Identity", "Transpose", "Trilu", "Where"),
+        Support(dtypes=ANY),
+    ),
     **dict.fromkeys(("Expand", "Reshape", "Squeeze", "Tile", "Unsqueeze"), Support(dtypes=ANY, constant=(1,))),
-    "Slice": Support(dtypes=ANY, constant=(1, 2, 3, 4), limit=_forward),
+    "Slice": Support(
+        dtypes=ANY,
+        constant=(1, 2, 3, 4),
+        limit=refused("MNN's Slice crashes on negative steps", lambda node, graph: _negative(node, graph, 4)),
+    ),
     "Split": Support(dtypes=ANY, constant=(1,), limit=_even),
     "Pad": Support(constant=(1, 2, 3), attributes={"mode": (None, "constant", "reflect", "edge")}, limit=_outward),
     "DepthToSpace": Support(limit=_planar),
@@ -314,7 +293,6 @@ SUPPORT: Mapping[str, Support] = {
         constant=(1, 2, 3, 4), attributes={"training_mode": (None, 0)}, limit=_stated("epsilon")
     ),
     **dict.fromkeys(("InstanceNormalization", "LayerNormalization"), Support(limit=_stated("epsilon"))),
-    "LpNormalization": Support(),
     **dict.fromkeys(
         ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
         Support(dtypes=NUMBER | INTEGER, gives=FLOAT, max_rank=_LOSS_RANK, limit=_losses),
@@ -322,8 +300,6 @@ SUPPORT: Mapping[str, Support] = {
     "Conv": Support(limit=_convolution),
     "ConvTranspose": Support(limit=_transposed),
     "GridSample": Support(attributes={"mode": (None, "linear", "bilinear"), "padding_mode": (None, "zeros", "border")}),
-    "Gemm": Support(),
-    "MatMul": Support(),
     **dict.fromkeys(("AveragePool", "MaxPool"), Support(attributes=_PADDED, limit=_pool)),
     "LpPool": Support(attributes={**_UNPADDED, "ceil_mode": (None, 0)}, limit=_power_pool),
     "Resize": Support(

@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     BoundCall,
@@ -27,8 +28,8 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
+    Places,
     Signature,
-    Slot,
     Traits,
     as_port,
     guard,
@@ -44,8 +45,6 @@ from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.target import KINDS
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
 
@@ -66,10 +65,9 @@ class NcnnBackend(Backend):
     extra = "ncnn"
     licence = "BSD-3-Clause"
     machine_code = ()
+    meta_name = "Ncnn"
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
-    fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="ncnn", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
-    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("ncnn", "OpenMP's")
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream("batch > 1", "blobs have no batch dimension: Tencent/ncnn#234"),
         Gap.upstream("Pow[any exponent]", "BinaryOp 6 gives 1e36 for (-3)**2 on x86"),
@@ -129,15 +127,7 @@ class NcnnBackend(Backend):
             },
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders, and what its own files are read by."""
-        from intarsia.backends.contract.metadata import Ncnn
-
-        return Ncnn
-
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Load the network and stream its weights; ncnn keeps its own reordered copy of them."""
         missing = [name for name in artifact.weights if name not in weights]
         if missing:
@@ -154,10 +144,9 @@ class NcnnBackend(Backend):
             engine = _Engine(ncnn, _options(target, settings))
             source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
             engine.load(param, source)
+        sides = (artifact.meta["inputs"], artifact.meta["outputs"])
         return NcnnExecutable(
-            engine,
-            [Border(**NcnnBorder.model_validate(row).model_dump()) for row in artifact.meta["inputs"]],
-            [Border(**NcnnBorder.model_validate(row).model_dump()) for row in artifact.meta["outputs"]],
+            engine, *([Border(**NcnnBorder.model_validate(row).model_dump()) for row in side] for side in sides)
         )
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
@@ -186,11 +175,11 @@ class NcnnExecutable(Executable):
         self._entries = tuple(inputs)
         self._exits = tuple(outputs)
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Inputs are read where they lie if their readers allow it; outputs are copied out of ncnn's padded rows."""
         engine = self._engine
         ports = [(border, as_port(inputs[border.name])) for border in self._entries]
-        feeds = [(engine.feed(border, port.block), port) for border, port in ports]
+        feeds = [(_Feed(engine.ncnn, border, port.block), port) for border, port in ports]
         results = [(border, as_port(outputs[border.name])) for border in self._exits]
 
         def call() -> None:
@@ -231,7 +220,7 @@ class _Engine:
     the cache that the one before has just given back, where with pools of their own it has gone cold."""
 
     def __init__(self, ncnn: Any, options: Mapping[str, bool | int]) -> None:
-        self._ncnn = ncnn
+        self.ncnn = ncnn
         self._pools: _Pools | None = self._living.get(0) or self._living.setdefault(0, _Pools(ncnn))
         self._net: Any = ncnn.Net()
         for name, value in options.items():
@@ -241,7 +230,7 @@ class _Engine:
     def load(self, param: str, source: Source) -> None:
         """Read the network and its weights."""
         _check(self._net.load_param_mem(param), "the layers")
-        reader = _reader(self._ncnn, source)
+        reader = _reader(self.ncnn, source)
         code = self._net.load_model(reader)
         if reader.failure is not None:
             raise reader.failure
@@ -255,15 +244,11 @@ class _Engine:
             raise ExecutionError("ncnn", "the network was closed")
         return self._net.create_extractor()
 
-    def feed(self, border: Border, block: int | None) -> _Feed:
-        """What an input of the network is fed with."""
-        return _Feed(self._ncnn, border, block)
-
     def blocks(self, mat: Any, block: int) -> np.ndarray:
         """A result in blocks of so many channels, as an array of (c / block, h, w * block)."""
         if mat.elempack != block:
-            packed = self._ncnn.Mat()
-            self._ncnn.convert_packing(mat, packed, block, self._net.opt)
+            packed = self.ncnn.Mat()
+            self.ncnn.convert_packing(mat, packed, block, self._net.opt)
             mat = packed
         # numpy's view of a packed matrix crashes; the same memory as one of plain rows does not.
         _set_packing(mat, mat.w * block, 1, mat.cstep * block)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     Embedding,
@@ -109,9 +110,7 @@ class OnnxRuntimeBackend(Backend):
 
         return Embedding if "partitions" in meta else Borders
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """A session over the given weights. ORT copies each once, keeps what it packs from it, and frees the copy."""
         with guard(LoadError, _NAME):
             held = {name: weights[name] for name in artifact.weights}
@@ -140,12 +139,7 @@ class OnnxRuntimeBackend(Backend):
         return kernel_times(opened, options, request.feeds, request.runs)
 
     def observe(
-        self,
-        model: SubModel,
-        names: Sequence[str],
-        feeds: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
+        self, model: SubModel, names: Sequence[str], feeds: Arrays, target: Target, settings: RunSettings
     ) -> Sequence[np.ndarray]:
         """With all rewrites off, so that the values are there to be told."""
         plain = target.with_options({"optimization-level": "disable"})

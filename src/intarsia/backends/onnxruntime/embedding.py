@@ -8,7 +8,7 @@ the way.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract import (
+    Arrays,
     BoundCall,
     Embedding,
     EngineArtifact,
     Executable,
     PartitionBlocks,
+    Places,
     Signature,
-    Slot,
     Visit,
     guard,
     thread_count,
@@ -34,8 +35,6 @@ from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -54,11 +53,9 @@ _SET_CALLBACK = "intarsia_set_sized_callback"
 
 
 def embedding(*, replaces: bool = False, loading: bool = False) -> Embedding | None:
-    """The embedding, where the native library is there or can be built.
+    """The embedding, where the native library is there, can be built, or comes with what is to be loaded (``loading``).
 
-    Args:
-        replaces: Whether the session's own convolutions are replaced, as those of the engine `winograd`.
-        loading: Whether it is asked for to load what was compiled, which brings the library.
+    With ``replaces`` the session's own convolutions are replaced, as those of the engine `winograd`.
     """
     lack = library.cpu_lack() if loading else library.lack()
     return None if lack else OnnxRuntimeEmbedding(replaces=replaces)
@@ -109,12 +106,7 @@ class OnnxRuntimeEmbedding(Embedding):
         ]
 
     def load(
-        self,
-        artifact: EngineArtifact,
-        weights: Mapping[str, np.ndarray],
-        target: Target,
-        settings: RunSettings,
-        visit: Visit,
+        self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings, visit: Visit
     ) -> Executable:
         """A session whose partitions call ``visit``."""
         with guard(LoadError, _NAME):
@@ -165,7 +157,7 @@ class _Host(Executable):
         self._session = session
         self._calls = calls
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """As the session does; what a partition raised is raised again as it was."""
         run, calls = self._session.bind(inputs, outputs), self._calls
 

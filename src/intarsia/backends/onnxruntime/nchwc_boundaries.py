@@ -22,24 +22,16 @@ _UNPACK, _PACK = "ReorderOutput", "ReorderInput"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedOver:
-    """A model after the change.
-
-    Attributes:
-        content: The ONNX file.
-        borders: By placeholder the positions of its inputs and of its outputs that are handed over in blocks.
-    """
+    """A model after the change, and by placeholder the positions of its inputs and outputs that are in blocks."""
 
     content: bytes
     borders: dict[int, tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 def hand_over(content: bytes, block: int, able: Collection[int]) -> HandedOver:
-    """The model without the reordering around placeholders.
+    """A model as ONNX Runtime saves its optimised graph, without the reordering around placeholders.
 
-    Args:
-        content: A model with placeholders as ONNX Runtime saves its optimised graph.
-        block: Channels in a block.
-        able: Numbers of the placeholders whose engines can read and write blocks.
+    ``able`` has the numbers of those whose engines can read and write blocks, of so many channels.
 
     Raises:
         ModelError: The file is not ONNX.

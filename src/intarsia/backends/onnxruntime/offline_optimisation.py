@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import EngineArtifact
+from intarsia.backends.contract import Arrays, EngineArtifact
 from intarsia.backends.native import bundled_library, library
 from intarsia.backends.onnxruntime.session import SMALL_BYTES, Session, open_session
 from intarsia.errors import LoadError
@@ -49,13 +49,9 @@ def optimise(plain: EngineArtifact, model: SubModel, options: Any, folder: Path)
 def compiled(
     plain: EngineArtifact, model: SubModel, options: Any, rewrite: Callable[[bytes], tuple[bytes, Mapping[str, Any]]]
 ) -> EngineArtifact:
-    """The optimised model as an artifact.
+    """The optimised model as an artifact; the first three arguments as `optimise` takes them.
 
-    Args:
-        plain: As `optimise` takes it.
-        model: As `optimise` takes it.
-        options: As `optimise` takes it.
-        rewrite: Takes the optimised model, and answers with what is to be kept and facts for the artifact's ``meta``.
+    ``rewrite`` takes the optimised model, and answers with what is to be kept and facts for the artifact's ``meta``.
     """
     import numpy as np
 
@@ -83,7 +79,7 @@ def compiled(
     )
 
 
-def loaded(artifact: EngineArtifact, weights: Mapping[str, np.ndarray], options: Any) -> Session:
+def loaded(artifact: EngineArtifact, weights: Arrays, options: Any) -> Session:
     """A session over what `compiled` made, with the native library that came with it registered.
 
     Raises:
@@ -93,9 +89,7 @@ def loaded(artifact: EngineArtifact, weights: Mapping[str, np.ndarray], options:
     return Session(session, artifact.meta, held)
 
 
-def opened(
-    artifact: EngineArtifact, weights: Mapping[str, np.ndarray], options: Any
-) -> tuple[Any, tuple[np.ndarray, ...]]:
+def opened(artifact: EngineArtifact, weights: Arrays, options: Any) -> tuple[Any, tuple[np.ndarray, ...]]:
     """The bare session of `loaded`, and the arrays that must outlive it; raises the same."""
     if artifact.meta["block"] != library.block():
         raise LoadError("onnxruntime", f"compiled for blocks of {artifact.meta['block']} channels; compile it here")

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import guard
+from intarsia.backends.contract import Arrays, guard
 from intarsia.errors import ExecutionError
 from intarsia.files import scratch
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 _KERNEL = "_kernel_time"
 WARM = 2
 
 
 def kernel_times(
-    open_session: Callable[[Any], Any], options: Any, feeds: Mapping[str, np.ndarray], runs: int
+    open_session: Callable[[Any], Any], options: Any, feeds: Arrays, runs: int
 ) -> list[Sequence[tuple[str, float]]]:
     """For each run the name and milliseconds of each kernel, in running order.
 
-    Args:
-        open_session: Opens an ``InferenceSession`` with these options.
-        options: ``SessionOptions``, which this changes.
-        feeds: An array for each input.
-        runs: How many runs to tell of.
+    ``open_session`` opens an ``InferenceSession`` with ``SessionOptions``, which this changes.
     """
     with guard(ExecutionError, "onnxruntime"), scratch() as folder:
         options.enable_profiling = True

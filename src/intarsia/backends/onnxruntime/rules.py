@@ -7,7 +7,6 @@ first input (of its output where it has none); the cases are ONNX node tests tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import (
@@ -19,7 +18,9 @@ from intarsia.backends.contract.node_facts import (
     inner_operators,
     input_dtype,
     input_rank,
+    is_mod_of_floats,
     products_of,
+    refused,
     resizes_by_part_of_a_pixel,
     words,
 )
@@ -102,9 +103,9 @@ _ROWS: tuple[tuple[str, str], ...] = (
     ("string", "RegexFullMatch StringConcat StringSplit"),
 )
 
-KERNELS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {op_type: words(dtypes) for dtypes, op_types in _ROWS for op_type in op_types.split()}
-)
+KERNELS: Mapping[str, frozenset[str]] = {
+    op_type: words(dtypes) for dtypes, op_types in _ROWS for op_type in op_types.split()
+}
 """Operator -> element types. float16 is in it only where a kernel is native: elsewhere ORT computes in float32."""
 
 _BY_POINTER = ("bfloat", "float8", "int4", "uint4", "int2", "uint2")
@@ -161,16 +162,6 @@ def _dequantise(node: Node, graph: Graph) -> str | None:
     return None
 
 
-def _recurrent(node: Node, graph: Graph) -> str | None:
-    return "onnxruntime takes no batch-first recurrence (layout=1)" if node.attributes.get("layout", 0) else None
-
-
-def _resize(node: Node, graph: Graph) -> str | None:
-    if resizes_by_part_of_a_pixel(node, graph):
-        return "onnxruntime aligns corners by rounded sizes, not by the scales given"
-    return None
-
-
 def _attention(node: Node, graph: Graph) -> str | None:
     if has_output(node, 3) and has_input(node, 3) and node.attributes.get("is_causal", 0):
         return "onnxruntime gives a wrong fourth output of a causal Attention with a mask"
@@ -186,27 +177,6 @@ def _where(node: Node, graph: Graph) -> str | None:
     return None if dtype in _WHERE else f"onnxruntime has no CPU kernel for Where on {dtype}"
 
 
-def _pool(node: Node, graph: Graph) -> str | None:
-    if has_window_in_padding(node, graph):
-        return f"onnxruntime leaves out the last window of this {node.op_type}, which the inferred shape counts"
-    return None
-
-
-def _mod(node: Node, graph: Graph) -> str | None:
-    is_float = str(input_dtype(node, graph, 0)).startswith("float")
-    return "onnxruntime takes Mod on floats only as fmod" if is_float and not node.attributes.get("fmod", 0) else None
-
-
-def _max_unpool(node: Node, graph: Graph) -> str | None:
-    return "onnxruntime's MaxUnpool misplaces values for a given output shape" if has_input(node, 2) else None
-
-
-def _conv_integer(node: Node, graph: Graph) -> str | None:
-    if has_input(node, 3) and input_rank(node, graph, 3) != 0:
-        return "onnxruntime's ConvInteger takes one zero point, not one per channel"
-    return None
-
-
 def _pow(node: Node, graph: Graph) -> str | None:
     dtype = input_dtype(node, graph, 1)
     return (
@@ -214,55 +184,52 @@ def _pow(node: Node, graph: Graph) -> str | None:
     )
 
 
-def _range(node: Node, graph: Graph) -> str | None:
-    scalars = all(input_rank(node, graph, position) == 0 for position in range(3))
-    return None if scalars else "onnxruntime's Range takes nothing but scalars"
-
-
-def _extreme(node: Node, graph: Graph) -> str | None:
-    if input_dtype(node, graph, 0) == "bool" and 0 in (graph.values[node.inputs[0]].shape or ()):
-        return f"onnxruntime's {node.op_type} is not defined on no flags at all"
-    return None
-
-
-def _dropout(node: Node, graph: Graph) -> str | None:
-    return "Dropout in training draws random numbers" if has_input(node, 2) else None
-
-
-def _space_to_depth(node: Node, graph: Graph) -> str | None:
-    return "onnxruntime's SpaceToDepth knows no mode" if "mode" in node.attributes else None
-
-
-def _before_opset_22(node: Node, graph: Graph) -> str | None:
-    if graph.opsets.get("", 0) >= 22:
-        return f"onnxruntime has no CPU kernel for {node.op_type} since opset 22"
-    return None
-
-
 _WHERE = words("float16 float32 float64 int32 int64 uint8 string")
-_CASES: Mapping[str, Case] = MappingProxyType(
-    {
-        "Attention": _attention,
-        "AveragePool": _pool,
-        "Bernoulli": _before_opset_22,
-        "ConvInteger": _conv_integer,
-        "DequantizeLinear": _dequantise,
-        "Dropout": _dropout,
-        "GRU": _recurrent,
-        "LSTM": _recurrent,
-        "LpPool": _pool,
-        "MaxPool": _pool,
-        "MaxUnpool": _max_unpool,
-        "Mod": _mod,
-        "Pow": _pow,
-        "RNN": _recurrent,
-        "RandomUniformLike": _before_opset_22,
-        "Range": _range,
-        "ReduceMax": _extreme,
-        "ReduceMin": _extreme,
-        "Resize": _resize,
-        "RoiAlign": _before_opset_22,
-        "SpaceToDepth": _space_to_depth,
-        "Where": _where,
-    }
-)
+_CASES: Mapping[str, Case] = {
+    "Attention": _attention,
+    **dict.fromkeys(
+        ("AveragePool", "LpPool", "MaxPool"),
+        refused(
+            "onnxruntime leaves out the last window of this {}, which the inferred shape counts", has_window_in_padding
+        ),
+    ),
+    **dict.fromkeys(
+        ("Bernoulli", "RandomUniformLike", "RoiAlign"),
+        refused("onnxruntime has no CPU kernel for {} since opset 22", lambda _, graph: graph.opsets.get("", 0) >= 22),
+    ),
+    "ConvInteger": refused(
+        "onnxruntime's ConvInteger takes one zero point, not one per channel",
+        lambda node, graph: has_input(node, 3) and input_rank(node, graph, 3) != 0,
+    ),
+    "DequantizeLinear": _dequantise,
+    "Dropout": refused("Dropout in training draws random numbers", lambda node, _: has_input(node, 2)),
+    **dict.fromkeys(
+        ("GRU", "LSTM", "RNN"),
+        refused(
+            "onnxruntime takes no batch-first recurrence (layout=1)", lambda node, _: node.attributes.get("layout", 0)
+        ),
+    ),
+    "MaxUnpool": refused(
+        "onnxruntime's MaxUnpool misplaces values for a given output shape", lambda node, _: has_input(node, 2)
+    ),
+    "Mod": refused("onnxruntime takes Mod on floats only as fmod", is_mod_of_floats),
+    "Pow": _pow,
+    "Range": refused(
+        "onnxruntime's Range takes nothing but scalars",
+        lambda node, graph: any(input_rank(node, graph, position) != 0 for position in range(3)),
+    ),
+    **dict.fromkeys(
+        ("ReduceMax", "ReduceMin"),
+        refused(
+            "onnxruntime's {} is not defined on no flags at all",
+            lambda node, graph: (
+                input_dtype(node, graph, 0) == "bool" and 0 in (graph.values[node.inputs[0]].shape or ())
+            ),
+        ),
+    ),
+    "Resize": refused(
+        "onnxruntime aligns corners by rounded sizes, not by the scales given", resizes_by_part_of_a_pixel
+    ),
+    "SpaceToDepth": refused("onnxruntime's SpaceToDepth knows no mode", lambda node, _: "mode" in node.attributes),
+    "Where": _where,
+}

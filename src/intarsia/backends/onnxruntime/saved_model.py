@@ -12,15 +12,7 @@ from intarsia.graph.dtypes import dtype_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredTensor:
-    """A tensor whose content the model keeps in a data file beside it.
-
-    Attributes:
-        name: What the model calls it.
-        dtype: numpy or ml_dtypes name.
-        shape: Its dimensions.
-        offset: Where its bytes begin in the file.
-        nbytes: How many there are.
-    """
+    """A tensor whose bytes are in a data file beside the model; ``dtype`` is a numpy or ml_dtypes name."""
 
     name: str
     dtype: str
@@ -49,17 +41,16 @@ def stored_tensors(content: bytes) -> tuple[StoredTensor, ...]:
     Raises:
         ModelError: The file is not ONNX.
     """
-    found = []
-    for tensor in parsed(content).graph.initializer:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            facts = {entry.key: entry.value for entry in tensor.external_data}
-            found.append(
-                StoredTensor(
-                    name=tensor.name,
-                    dtype=dtype_name(tensor.data_type) or "uint8",
-                    shape=tuple(tensor.dims),
-                    offset=int(facts.get("offset", 0)),
-                    nbytes=int(facts["length"]),
-                )
-            )
-    return tuple(found)
+    tensors = parsed(content).graph.initializer
+    return tuple(_stored(tensor) for tensor in tensors if tensor.data_location == onnx.TensorProto.EXTERNAL)
+
+
+def _stored(tensor: onnx.TensorProto) -> StoredTensor:
+    facts = {entry.key: entry.value for entry in tensor.external_data}
+    return StoredTensor(
+        name=tensor.name,
+        dtype=dtype_name(tensor.data_type) or "uint8",
+        shape=tuple(tensor.dims),
+        offset=int(facts.get("offset", 0)),
+        nbytes=int(facts["length"]),
+    )

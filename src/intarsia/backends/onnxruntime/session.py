@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract import (
+    Arrays,
     BoundCall,
     EngineArtifact,
     Executable,
+    Places,
     Signature,
     Slot,
     array_at,
@@ -21,7 +23,6 @@ from intarsia.backends.contract import (
     guard,
     guarded,
     is_late,
-    signatures,
     thread_count,
 )
 from intarsia.backends.onnxruntime.subbyte_types import BITS, Packed
@@ -86,23 +87,19 @@ def serialised(model: SubModel) -> EngineArtifact:
 class Session(Executable):
     """A session, and the arrays it reads its weights from."""
 
+    let_go = ("_session", "_held")
+
     def __init__(self, session: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...]) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._session = session
         self._held = held
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Pointers are bound once; strings and late shapes go through a plain ``run`` and a copy."""
         with guard(LoadError, _NAME):
             if any(map(_has_no_pointer, (*inputs.values(), *outputs.values()))):
                 return guarded(by_copy(self._session.run, inputs, outputs), _NAME, self._held)
             return guarded(self._by_pointer(inputs, outputs), _NAME, self._held)
-
-    def close(self) -> None:
-        """Drop the session; calls bound to it keep it alive until they are dropped too."""
-        self._session = None
-        self._held = ()
 
     def _by_pointer(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> BoundCall:
         binding = self._session.io_binding()
@@ -194,7 +191,7 @@ def _present(library: str) -> str:
     return library
 
 
-def open_session(content: bytes, held: Mapping[str, np.ndarray], options: Any) -> Any:
+def open_session(content: bytes, held: Arrays, options: Any) -> Any:
     """An ``InferenceSession`` of a model whose large weights are the arrays in ``held``, which must outlive it."""
     ort = _engine()
     options.add_external_initializers(list(held), [_ort_value(ort, array) for array in held.values()])

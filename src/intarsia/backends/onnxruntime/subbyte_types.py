@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract import Port, Slot
@@ -11,7 +10,7 @@ from intarsia.backends.contract import Port, Slot
 if TYPE_CHECKING:
     import numpy as np
 
-BITS: Mapping[str, int] = MappingProxyType({"int4": 4, "uint4": 4, "int2": 2, "uint2": 2})
+BITS: Mapping[str, int] = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
 """Bits of an element, by numpy name; the first element is in the lowest bits."""
 
 

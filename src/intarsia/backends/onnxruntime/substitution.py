@@ -24,23 +24,14 @@ _WEIGHTS, _BIAS, _SUM = 1, 2, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substituted:
-    """A model after the substitution.
-
-    Attributes:
-        content: The ONNX file.
-        replaced: Convolutions that are ours now.
-    """
+    """A model after the substitution, and how many convolutions are ours now."""
 
     content: bytes
     replaced: int
 
 
 def substitute(content: bytes, block: int) -> Substituted:
-    """Replace every convolution that ours can compute.
-
-    Args:
-        content: An ONNX file as ONNX Runtime saves its optimised graph.
-        block: Channels in a block of the layout.
+    """Replace every convolution that ours can compute in a model as ONNX Runtime saves its optimised graph.
 
     Raises:
         ModelError: The file is not ONNX.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     Backend,
     EngineArtifact,
@@ -44,9 +45,6 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
 
 if TYPE_CHECKING:
-    import numpy as np
-    from pydantic import BaseModel
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -68,6 +66,7 @@ class OpenVinoBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0"
     machine_code = ()
+    meta_name = "OpenVino"
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
@@ -172,15 +171,7 @@ class OpenVinoBackend(Backend):
             },
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
-        """Its borders, and what its own files are read by."""
-        from intarsia.backends.contract.metadata import OpenVino
-
-        return OpenVino
-
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Read the model, put constants over the mapped weights, compile for this machine."""
         meta = artifact.meta
         properties = _properties(target, settings, meta)

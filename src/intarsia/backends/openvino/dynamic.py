@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import BoundCall, Executable, Slot, array_at, guard, guarded, is_late, signatures
+from intarsia.backends.contract import (
+    Arrays,
+    BoundCall,
+    Executable,
+    Places,
+    Slot,
+    array_at,
+    guard,
+    guarded,
+    is_late,
+    signatures,
+)
 from intarsia.backends.openvino.model import tensor
 from intarsia.errors import LoadError
 
@@ -22,33 +33,24 @@ _NAME = "openvino"
 class DynamicExecutable(Executable):
     """Inputs that decide are constants of the model that runs; the others have the shapes of this call."""
 
+    let_go = ("_specialise",)
+
     def __init__(self, meta: Mapping[str, Any], specialise: Specialise) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._meta = meta
         self._specialise: Specialise | None = specialise
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Nothing is fixed before a call tells the contents."""
         with guard(LoadError, _NAME):
             assert self._specialise is not None, "bound after it was closed"
             return guarded(_Call(self._meta, self._specialise, inputs, outputs), _NAME)
 
-    def close(self) -> None:
-        """Drop what compiles; calls bound to it keep it alive until they are dropped too."""
-        self._specialise = None
-
 
 class _Call:
     """One bound call, with the requests for the last contents it saw, oldest first."""
 
-    def __init__(
-        self,
-        meta: Mapping[str, Any],
-        specialise: Specialise,
-        inputs: Mapping[str, np.ndarray | Slot],
-        outputs: Mapping[str, np.ndarray | Slot],
-    ) -> None:
+    def __init__(self, meta: Mapping[str, Any], specialise: Specialise, inputs: Places, outputs: Places) -> None:
         self._deciding = [name for name in meta["left"] if name in meta["deciding"]]
         self._others = [name for name in meta["left"] if name not in meta["deciding"]]
         places = list(enumerate(outputs[value.name] for value in signatures(meta["outputs"])))
@@ -69,7 +71,7 @@ class _Call:
         for position, slot in self._late:
             slot.array = request.get_output_tensor(position).data.copy()
 
-    def _request(self, arrays: Mapping[str, np.ndarray]) -> Any:
+    def _request(self, arrays: Arrays) -> Any:
         key = (*(arrays[name].tobytes() for name in self._deciding), *(arrays[name].shape for name in arrays))
         request = self._requests.pop(key, None)
         if request is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import BoundCall, Executable, Slot, following, guard, guarded, signatures
+from intarsia.backends.contract import BoundCall, Executable, Places, following, guard, guarded
 from intarsia.backends.openvino.model import tensor
 from intarsia.errors import LoadError
 
@@ -19,14 +19,15 @@ _NAME = "openvino"
 class CompiledModel(Executable):
     """A compiled model, and the arrays its constants lie over."""
 
+    let_go = ("_compiled", "_held")
+
     def __init__(self, compiled: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...]) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._left = [value for value in self.inputs if value.name in meta["left"]]
         self._compiled = compiled
         self._held = held
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Set each tensor once, over the given memory."""
         with guard(LoadError, _NAME):
             request = self._compiled.create_infer_request()
@@ -38,11 +39,6 @@ class CompiledModel(Executable):
             ]
             call = following(places, _bare_infer(request))
         return guarded(call, _NAME, self._held)
-
-    def close(self) -> None:
-        """Drop the model; calls bound to it keep it alive until they are dropped too."""
-        self._compiled = None
-        self._held = ()
 
 
 def _bare_infer(request: Any) -> BoundCall:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import EngineArtifact, guard
+from intarsia.backends.contract import Arrays, EngineArtifact, guard
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.backends.openvino.rewrites import fixed
 from intarsia.errors import CompileError, LoadError
@@ -48,14 +48,14 @@ def inputs_left(inputs: Sequence[str], model: Any, weights: int) -> list[str]:
     return left
 
 
-def read_model(artifact: EngineArtifact, weights: Mapping[str, np.ndarray]) -> tuple[Any, tuple[np.ndarray, ...]]:
+def read_model(artifact: EngineArtifact, weights: Arrays) -> tuple[Any, tuple[np.ndarray, ...]]:
     """The model over the mapped weights, and the arrays to keep alive."""
     model = core().read_model(artifact.files["model.onnx"])
     return model, fill(model, [weights[name] for name in artifact.weights])
 
 
 def compiled_model(
-    artifact: EngineArtifact, weights: Mapping[str, np.ndarray], properties: Mapping[str, Any]
+    artifact: EngineArtifact, weights: Arrays, properties: Mapping[str, Any]
 ) -> tuple[Any, tuple[np.ndarray, ...]]:
     """A compiled model over the mapped weights, and the arrays to keep alive."""
     with guard(LoadError, _NAME):
@@ -65,9 +65,9 @@ def compiled_model(
 
 def specialised(
     artifact: EngineArtifact,
-    weights: Mapping[str, np.ndarray],
+    weights: Arrays,
     properties: Mapping[str, Any],
-    contents: Mapping[str, np.ndarray],
+    contents: Arrays,
     shapes: Mapping[str, tuple[int, ...]],
 ) -> tuple[Any, tuple[np.ndarray, ...]]:
     """As `compiled_model`, with some inputs as constants and all others of these shapes."""

@@ -8,27 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from intarsia.backends.contract.node_facts import Case, constant, first_reason, has_input, input_dtype, words
+from intarsia.backends.contract.node_facts import (
+    Case,
+    constant,
+    first_reason,
+    has_input,
+    input_dtype,
+    is_constant,
+    refused,
+    words,
+)
 from intarsia.backends.openvino.shape_rules import BY_POINTER, COUNTED, DECIDING, OF_SHAPE, contents_read
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node
 
-_AT_RUN_TIME: Mapping[str, frozenset[int]] = MappingProxyType(
-    {
-        "ConstantOfShape": frozenset({0}),
-        "Expand": frozenset({1}),
-        "Pad": frozenset({1}),
-        "Range": frozenset({0, 1, 2}),
-        "Reshape": frozenset({1}),
-        "Resize": frozenset({3}),
-        "Slice": frozenset({1, 2}),
-        "Tile": frozenset({1}),
-    }
-)
+_AT_RUN_TIME: Mapping[str, frozenset[int]] = {
+    "ConstantOfShape": frozenset({0}),
+    "Expand": frozenset({1}),
+    "Pad": frozenset({1}),
+    "Range": frozenset({0, 1, 2}),
+    "Reshape": frozenset({1}),
+    "Resize": frozenset({3}),
+    "Slice": frozenset({1, 2}),
+    "Tile": frozenset({1}),
+}
 """Operator -> the inputs that may be computed from sizes; the others that decide over shapes must be constants."""
 _KEEPS_SMALL = words(
     "Add Cast Ceil Concat Div Expand Floor Gather Identity Max Min Mod Neg Reshape Slice Squeeze Sub Unsqueeze Where"
@@ -79,7 +85,7 @@ def is_size(name: str, graph: Graph) -> bool:
 
 def _undecided(node: Node, facts: _Facts, graph: Graph) -> str | None:
     for position in DECIDING.get(node.op_type, ()):
-        if not has_input(node, position) or node.inputs[position] in graph.weights:
+        if is_constant(node, graph, position):
             continue
         if node.inputs[position] not in facts.contents:
             return f"input {position} of {node.op_type} decides over a shape, and depends on what values hold"
@@ -140,13 +146,13 @@ def _dim(name: str, axis: int, graph: Graph) -> int | None:
 def _needs_constants(*positions: int) -> Case:
     """A rule: these inputs are constants, or left out."""
 
-    def refused(node: Node, graph: Graph) -> str | None:
+    def rule(node: Node, graph: Graph) -> str | None:
         for position in positions:
-            if has_input(node, position) and node.inputs[position] not in graph.weights:
+            if not is_constant(node, graph, position):
                 return f"openvino wants input {position} of {node.op_type} as a constant where sizes are open"
         return None
 
-    return refused
+    return rule
 
 
 def _attention(node: Node, graph: Graph) -> str | None:
@@ -170,21 +176,12 @@ def _narrow_division(node: Node, graph: Graph) -> str | None:
     return None
 
 
-def _lrn(node: Node, graph: Graph) -> str | None:
-    is_open = _dim(node.inputs[0], 1, graph) is None
-    return "openvino wants the number of channels of an LRN where sizes are open" if is_open else None
-
-
 def _prelu(node: Node, graph: Graph) -> str | None:
     if node.inputs[1] in graph.weights:
         weight = graph.weights[node.inputs[1]]
         if len(weight.shape) != 1 or weight.shape == (1,):
             return None
     return "openvino takes a PRelu's slope along another axis than ONNX where sizes are open"
-
-
-def _roi_align(node: Node, graph: Graph) -> str | None:
-    return "openvino takes RoiAlign only where every size is fixed"
 
 
 def _rotary(node: Node, graph: Graph) -> str | None:
@@ -200,22 +197,20 @@ def _split(node: Node, graph: Graph) -> str | None:
     return None
 
 
-_CASES: Mapping[str, Case] = MappingProxyType(
-    {
-        "Attention": _attention,
-        "Conv": _needs_constants(1, 2),
-        "ConvTranspose": _needs_constants(1, 2),
-        "DequantizeLinear": _dequantise,
-        "Div": _narrow_division,
-        "LRN": _lrn,
-        "Mod": _narrow_division,
-        "PRelu": _prelu,
-        "QLinearConv": _needs_constants(1, 2, 3, 4, 5, 6, 7, 8),
-        "QLinearMatMul": _needs_constants(1, 2, 4, 5, 6, 7),
-        "QuantizeLinear": _needs_constants(1, 2),
-        "RoiAlign": _roi_align,
-        "RotaryEmbedding": _rotary,
-        "Split": _split,
-    }
-)
+_CASES: Mapping[str, Case] = {
+    "Attention": _attention,
+    **dict.fromkeys(("Conv", "ConvTranspose", "QuantizeLinear"), _needs_constants(1, 2)),
+    "DequantizeLinear": _dequantise,
+    **dict.fromkeys(("Div", "Mod"), _narrow_division),
+    "LRN": refused(
+        "openvino wants the number of channels of an LRN where sizes are open",
+        lambda node, graph: _dim(node.inputs[0], 1, graph) is None,
+    ),
+    "PRelu": _prelu,
+    "QLinearConv": _needs_constants(1, 2, 3, 4, 5, 6, 7, 8),
+    "QLinearMatMul": _needs_constants(1, 2, 4, 5, 6, 7),
+    "RoiAlign": refused("openvino takes RoiAlign only where every size is fixed", lambda *_: True),
+    "RotaryEmbedding": _rotary,
+    "Split": _split,
+}
 """What is wrong, or not converted, only where sizes are open: found by opening every dimension of the node tests."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import BoundCall, Executable, Slot, array_at, guard, guarded, is_late, signatures
+from intarsia.backends.contract import BoundCall, Places, Slot, array_at, guard, guarded, is_late
+from intarsia.backends.openvino.executable import CompiledModel
 from intarsia.backends.openvino.model import tensor
 from intarsia.errors import CompileError, LoadError
 
@@ -22,41 +22,32 @@ _KEPT = 64
 """
 _REMEMBERED = 4096
 """Combinations of sizes that are known to fit."""
-PROPERTIES: Mapping[str, Any] = MappingProxyType({"SNIPPETS_MODE": "DISABLE", "CPU_RUNTIME_CACHE_CAPACITY": _KEPT})
+PROPERTIES: Mapping[str, Any] = {"SNIPPETS_MODE": "DISABLE", "CPU_RUNTIME_CACHE_CAPACITY": _KEPT}
 """What a model of open sizes is compiled with.
 
 Its tokeniser ("snippets", 2026.4.1) makes one kernel for all sizes, at those of the first run: what is 1 there is taken
 for broadcast, and every larger size is wrong from then on. Without it primitives are made for the sizes of a call.
 """
-ENVIRONMENT: Mapping[str, str | None] = MappingProxyType({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(_KEPT)})
+ENVIRONMENT: Mapping[str, str | None] = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": str(_KEPT)}
 """The same limit for the kernels that oneDNN keeps for the whole process; its own is 1024, of 0.6 MB each."""
 
 
-class Open(Executable):
+class Open(CompiledModel):
     """A compiled model of open sizes, and the arrays its constants lie over."""
 
     def __init__(
         self, compiled: Any, meta: Mapping[str, Any], held: tuple[np.ndarray, ...], guide: SizeGuide | None
     ) -> None:
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
-        self._left = [value.name for value in self.inputs if value.name in meta["left"]]
-        self._compiled = compiled
-        self._held = held
+        super().__init__(compiled, meta, held)
         self._guide = guide
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """A request of its own; what each call reads and writes is told to it anew."""
         with guard(LoadError, _NAME):
             request = self._compiled.create_infer_request()
-        places = [(position, inputs[name]) for position, name in enumerate(self._left)]
+        places = [(position, inputs[value.name]) for position, value in enumerate(self._left)]
         results = [(position, outputs[value.name]) for position, value in enumerate(self.outputs)]
         return guarded(_Call(request, places, results, self._guide), _NAME, self._held)
-
-    def close(self) -> None:
-        """Drop the model; calls bound to it keep it alive until they are dropped too."""
-        self._compiled = None
-        self._held = ()
 
 
 class SizeGuide:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import (
@@ -20,7 +19,9 @@ from intarsia.backends.contract.node_facts import (
     input_dtype,
     input_rank,
     is_constant,
+    is_mod_of_floats,
     products_of,
+    refused,
     resizes_by_part_of_a_pixel,
     words,
 )
@@ -98,11 +99,6 @@ def _empty_constant(node: Node, graph: Graph) -> str | None:
     return None
 
 
-def _cast(node: Node, graph: Graph) -> str | None:
-    narrow = str(graph.values[node.outputs[0]].dtype).startswith("float8")
-    return "openvino is made to saturate float8" if narrow and not node.attributes.get("saturate", 1) else None
-
-
 def _integers(node: Node, graph: Graph) -> str | None:
     dtype = input_dtype(node, graph, 0)
     if dtype is None or not dtype.startswith(("int", "uint")):
@@ -159,36 +155,6 @@ def _attention(node: Node, graph: Graph) -> str | None:
     return None
 
 
-def _pad(node: Node, graph: Graph) -> str | None:
-    return "openvino's Pad does not wrap" if node.attributes.get("mode") == "wrap" else None
-
-
-def _mod(node: Node, graph: Graph) -> str | None:
-    is_float = str(input_dtype(node, graph, 0)).startswith("float")
-    return "openvino takes Mod on floats only as fmod" if is_float and not node.attributes.get("fmod", 0) else None
-
-
-def _celu(node: Node, graph: Graph) -> str | None:
-    return None if input_dtype(node, graph, 0) == "float32" else "openvino takes Celu only on float32"
-
-
-def _grid_sample(node: Node, graph: Graph) -> str | None:
-    return None if input_rank(node, graph, 0) == 4 else "openvino's GridSample takes images only"
-
-
-def _roi_align(node: Node, graph: Graph) -> str | None:
-    return "openvino's RoiAlign takes another maximum than ONNX" if node.attributes.get("mode") == "max" else None
-
-
-def _space_to_depth(node: Node, graph: Graph) -> str | None:
-    return "openvino's SpaceToDepth knows only DCR" if node.attributes.get("mode", "DCR") != "DCR" else None
-
-
-def _col2im(node: Node, graph: Graph) -> str | None:
-    sizes = graph.values[node.inputs[1]].shape
-    return None if sizes == (2,) else "openvino's Col2Im makes images only"
-
-
 def _dropout(node: Node, graph: Graph) -> str | None:
     if has_input(node, 2):
         return "Dropout in training draws random numbers"
@@ -221,28 +187,39 @@ def _dequantise(node: Node, graph: Graph) -> str | None:
     return None
 
 
-_CASES: Mapping[str, Case] = MappingProxyType(
-    {
-        "Attention": _attention,
-        "AveragePool": _pool,
-        "Cast": _cast,
-        "CastLike": _cast,
-        "Celu": _celu,
-        "Col2Im": _col2im,
-        "Conv": _conv,
-        "DequantizeLinear": _dequantise,
-        "Dropout": _dropout,
-        "GRU": _recurrent,
-        "GridSample": _grid_sample,
-        "LSTM": _recurrent,
-        "LpPool": _pool,
-        "MaxPool": _pool,
-        "Mod": _mod,
-        "Pad": _pad,
-        "QuantizeLinear": _quantise,
-        "RNN": _recurrent,
-        "Resize": _resize,
-        "RoiAlign": _roi_align,
-        "SpaceToDepth": _space_to_depth,
-    }
-)
+_CASES: Mapping[str, Case] = {
+    "Attention": _attention,
+    **dict.fromkeys(
+        ("Cast", "CastLike"),
+        refused(
+            "openvino is made to saturate float8",
+            lambda node, graph: (
+                str(graph.values[node.outputs[0]].dtype).startswith("float8") and not node.attributes.get("saturate", 1)
+            ),
+        ),
+    ),
+    "Celu": refused(
+        "openvino takes Celu only on float32", lambda node, graph: input_dtype(node, graph, 0) != "float32"
+    ),
+    "Col2Im": refused(
+        "openvino's Col2Im makes images only", lambda node, graph: graph.values[node.inputs[1]].shape != (2,)
+    ),
+    "Conv": _conv,
+    "DequantizeLinear": _dequantise,
+    "Dropout": _dropout,
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
+    "GridSample": refused(
+        "openvino's GridSample takes images only", lambda node, graph: input_rank(node, graph, 0) != 4
+    ),
+    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pool),
+    "Mod": refused("openvino takes Mod on floats only as fmod", is_mod_of_floats),
+    "Pad": refused("openvino's Pad does not wrap", lambda node, _: node.attributes.get("mode") == "wrap"),
+    "QuantizeLinear": _quantise,
+    "Resize": _resize,
+    "RoiAlign": refused(
+        "openvino's RoiAlign takes another maximum than ONNX", lambda node, _: node.attributes.get("mode") == "max"
+    ),
+    "SpaceToDepth": refused(
+        "openvino's SpaceToDepth knows only DCR", lambda node, _: node.attributes.get("mode", "DCR") != "DCR"
+    ),
+}

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract.node_facts import has_input, words
@@ -18,39 +17,20 @@ from intarsia.backends.contract.node_facts import has_input, words
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
 
-DECIDING: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {
-        "AffineGrid": (1,),
-        "BlackmanWindow": (0,),
-        "CenterCropPad": (1,),
-        "Col2Im": (1, 2),
-        "ConstantOfShape": (0,),
-        "Expand": (1,),
-        "HammingWindow": (0,),
-        "HannWindow": (0,),
-        "OneHot": (1,),
-        "Pad": (1, 2, 3),
-        "Range": (0, 1, 2),
-        "ReduceL1": (1,),
-        "ReduceL2": (1,),
-        "ReduceLogSum": (1,),
-        "ReduceLogSumExp": (1,),
-        "ReduceMax": (1,),
-        "ReduceMean": (1,),
-        "ReduceMin": (1,),
-        "ReduceProd": (1,),
-        "ReduceSum": (1,),
-        "ReduceSumSquare": (1,),
-        "Reshape": (1,),
-        "Resize": (1, 2, 3),
-        "Slice": (1, 2, 3, 4),
-        "Split": (1,),
-        "Squeeze": (1,),
-        "Tile": (1,),
-        "TopK": (1,),
-        "Unsqueeze": (1,),
-    }
-)
+DECIDING: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(words("BlackmanWindow ConstantOfShape HammingWindow HannWindow"), (0,)),
+    **dict.fromkeys(
+        words(
+            "AffineGrid CenterCropPad Expand OneHot ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
+            "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Split Squeeze Tile TopK Unsqueeze"
+        ),
+        (1,),
+    ),
+    "Col2Im": (1, 2),
+    "Range": (0, 1, 2),
+    **dict.fromkeys(("Pad", "Resize"), (1, 2, 3)),
+    "Slice": (1, 2, 3, 4),
+}
 """Operator -> positions of the inputs whose content decides over shapes or axes."""
 
 COUNTED = words("Compress NonMaxSuppression NonZero Unique")

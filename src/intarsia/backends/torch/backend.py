@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     BoundCall,
     DeviceValue,
@@ -20,14 +21,13 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
+    Places,
     Signature,
-    Slot,
     Traits,
     following,
     guard,
     guarded,
     openmp,
-    signatures,
     thread_count,
 )
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -67,9 +67,7 @@ class TorchBackend(LoweredBackend):
         spins=True,
         dtypes=TYPES,
     )
-    fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="PyTorch", evidence="a run there waits for ever for OpenMP's threads, which do not come along"
-    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("PyTorch", "OpenMP's")
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream(
             "uint16, uint32, uint64",
@@ -95,9 +93,7 @@ class TorchBackend(LoweredBackend):
         """By element type, and by number of dimensions where layers are written for some."""
         return lack(self.name, each, reads)
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Lay the weights under tensors, and compute what depends on nothing else."""
         with guard(LoadError, self.name):
             import torch
@@ -130,9 +126,7 @@ def _sent(run: Interpreter, device: str) -> Callable[..., Sequence[Tensor]]:
     return lambda *tensors: run(*(tensor.to(device, non_blocking=True) for tensor in tensors))
 
 
-def prepared(
-    program: Program, weights: Mapping[str, np.ndarray], inputs: Sequence[str], device: str = "cpu"
-) -> Interpreter:
+def prepared(program: Program, weights: Arrays, inputs: Sequence[str], device: str = "cpu") -> Interpreter:
     """A program over these weights, to be called with tensors for the inputs that lie on the device."""
     import torch
 
@@ -145,6 +139,8 @@ def prepared(
 class TensorCall(Executable):
     """What takes tensors and gives tensors, between buffers."""
 
+    let_go = ("_run", "_owner")
+
     def __init__(
         self,
         engine: str,
@@ -153,23 +149,17 @@ class TensorCall(Executable):
         owner: object = None,
         memory: TensorMemory | None = None,
     ) -> None:
-        """Prepare.
+        """Prepare. ``run`` takes a tensor for each input, in order; it may know memory of ``owner`` by pointer only.
 
-        Args:
-            engine: Its name.
-            run: Takes a tensor for each input, in order.
-            meta: Of the artifact.
-            owner: Of memory that ``run`` knows only by pointer.
-            memory: Of the device that ``run`` computes on, if that is not the CPU.
+        ``memory`` is that of the device that it computes on, if that is not the CPU.
         """
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._engine = engine
         self._run: Callable[..., Sequence[Tensor]] | None = run
         self._owner = owner
         self.memory = memory
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Tensors over the buffers; results are copied to theirs, or left on the device for a `DeviceValue`."""
         import torch
 
@@ -199,11 +189,6 @@ class TensorCall(Executable):
             ]
             bound = following(places, call)
         return guarded(bound, self._engine, (self._owner,))
-
-    def close(self) -> None:
-        """Drop it; calls bound to it keep it alive until they are dropped too."""
-        self._run = None
-        self._owner = None
 
 
 def _device_values(values: Sequence[Signature], places: Mapping[str, Any]) -> list[tuple[int, DeviceValue]]:

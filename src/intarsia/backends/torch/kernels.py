@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import prod
-from types import MappingProxyType
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract.node_facts import words
-from intarsia.backends.lowering.interpreter import Kernel, Tensor
-from intarsia.backends.lowering.program import Instruction
+from intarsia.backends.lowering.interpreter import Kernel, KernelOf, Tensor
+from intarsia.backends.lowering.program import Instruction, strange_type
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -28,16 +28,10 @@ _FLOAT_ONLY = words("conv conv_transpose pool_max pool_sum")
 def lack(engine: str, each: Instruction, reads: Sequence[Instruction], known: frozenset[str] = TYPES) -> str | None:
     """Why PyTorch cannot do an instruction on what these compute, or ``None``; in the name of an engine over it.
 
-    Args:
-        engine: Its name.
-        each: The instruction.
-        reads: What it reads.
-        known: Element types that the engine has this instruction for.
+    ``known`` are the element types that the engine has this instruction for.
     """
-    types = {each.dtype, *(read.dtype for read in reads)}
-    strange = sorted(types - known)
-    if strange:
-        return f"{engine} has no {each.name} of {strange[0]}"
+    if strange := strange_type(each, reads, known):
+        return f"{engine} has no {each.name} of {strange}"
     if each.name in _FLOAT_ONLY and each.dtype not in _FLOATS:
         return f"{engine} has no {each.name} of {each.dtype}"
     if each.name.startswith(("conv", "pool")) and not 3 <= len(reads[0].shape) <= 5:
@@ -75,6 +69,12 @@ def _dtype(name: str) -> Any:
     return getattr(torch, name)
 
 
+def _functional() -> Any:
+    from torch.nn import functional
+
+    return functional
+
+
 def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """What computes an instruction."""
     import torch
@@ -89,47 +89,12 @@ _SAME = words(
     "abs acos acosh add asin asinh atan atanh ceil cos cosh div eq erf exp floor fmod ge gt le log lt matmul mul ne",
     "neg pow relu round sigmoid sign sin sinh sqrt sub tan tanh where",
 )
-_DIRECT: Mapping[str, str] = MappingProxyType(
-    {
-        **{name: name for name in _SAME},
-        "and": "bitwise_and",
-        "max": "maximum",
-        "min": "minimum",
-        "mod": "remainder",
-        "not": "bitwise_not",
-        "or": "bitwise_or",
-        "shift_left": "bitwise_left_shift",
-        "shift_right": "bitwise_right_shift",
-        "xor": "bitwise_xor",
-    }
-)
+_DIRECT: Mapping[str, str] = {
+    **{name: name for name in _SAME},
+    "and": "bitwise_and", "max": "maximum", "min": "minimum", "mod": "remainder", "not": "bitwise_not",
+    "or": "bitwise_or", "shift_left": "bitwise_left_shift", "shift_right": "bitwise_right_shift", "xor": "bitwise_xor",
+}  # fmt: skip
 """Primitives that are one function of PyTorch."""
-
-
-def _cast(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    dtype = _dtype(each.dtype)
-    return lambda x: x.to(dtype)
-
-
-def _int_div(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import torch
-
-    return partial(torch.div, rounding_mode="trunc")
-
-
-def _reshape(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    shape = each.shape
-    return lambda x: x.reshape(shape)
-
-
-def _transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    order = each.attributes["order"]
-    return lambda x: x.permute(order)
-
-
-def _expand(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    shape = each.shape
-    return lambda x: x.expand(shape)
 
 
 def _slice(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
@@ -153,28 +118,21 @@ def _concat(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     return lambda *terms: torch.cat(terms, axis)
 
 
-def _pad(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return partial(
-        _padded, before=each.attributes["before"], after=each.attributes["after"], value=each.attributes["value"]
-    )
+def _int_div(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+    import torch
+
+    return partial(torch.div, rounding_mode="trunc")
 
 
 def _padded(x: Tensor, before: Sequence[int], after: Sequence[int], value: float = 0.0) -> Tensor:
     """Padding, which PyTorch states from the last dimension on."""
-    from torch.nn import functional
-
     pairs = [number for pair in zip(reversed(before), reversed(after), strict=True) for number in pair]
-    return functional.pad(x, pairs, value=value) if any(pairs) else x
+    return _functional().pad(x, pairs, value=value) if any(pairs) else x
 
 
 def _take(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     axis, shape = each.attributes["axis"], each.shape
     return lambda x, indices: x.index_select(axis, indices.reshape(-1)).reshape(shape)
-
-
-def _take_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    axis = each.attributes["axis"]
-    return lambda x, indices: x.gather(axis, indices)
 
 
 def _scatter_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
@@ -183,11 +141,6 @@ def _scatter_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
         return lambda x, indices, updates: x.scatter(axis, indices, updates)
     how = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}[reduction]
     return lambda x, indices, updates: x.scatter_reduce(axis, indices, updates, how)
-
-
-def _argsort(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    axis, descending = each.attributes["axis"], each.attributes["descending"]
-    return lambda x: x.argsort(dim=axis, descending=descending, stable=True)
 
 
 def _reduce(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
@@ -211,22 +164,10 @@ def _reduce(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
             return lambda x: getattr(x, over)(axes, keep)
 
 
-def _arg(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    axis, keep, name = each.attributes["axis"], each.attributes["keep"], each.name
-    return lambda x: getattr(x, name)(axis, keep)
-
-
-def _cumulate(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    axis, dtype, name = each.attributes["axis"], _dtype(each.dtype), each.name
-    return lambda x: getattr(x, name)(axis, dtype=dtype)
-
-
 def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from torch.nn import functional
-
     told = each.attributes
     before, after = told["before"], told["after"]
-    function = getattr(functional, f"conv{len(before)}d")
+    function = getattr(_functional(), f"conv{len(before)}d")
     shared = [min(pair) for pair in zip(before, after, strict=True)]
     run = partial(function, stride=told["strides"], padding=shared, dilation=told["dilations"], groups=told["groups"])
     if before == after:
@@ -236,10 +177,8 @@ def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _conv_transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from torch.nn import functional
-
     told = each.attributes
-    function = getattr(functional, f"conv_transpose{len(told['before'])}d")
+    function = getattr(_functional(), f"conv_transpose{len(told['before'])}d")
     run = partial(function, stride=told["strides"], dilation=told["dilations"], groups=told["groups"])
     # A negative padding of PyTorch's own cuts off.
     before, after = ([0, 0, *(-number for number in told[side])] for side in ("before", "after"))
@@ -247,11 +186,9 @@ def _conv_transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _pool_max(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from torch.nn import functional
-
     told = each.attributes
     before, after = [0, 0, *told["before"]], [0, 0, *told["after"]]
-    function = getattr(functional, f"max_pool{len(told['kernel'])}d")
+    function = getattr(_functional(), f"max_pool{len(told['kernel'])}d")
     run = partial(function, kernel_size=told["kernel"], stride=told["strides"], dilation=told["dilations"])
     if before == after and all(2 * each <= size for each, size in zip(told["before"], told["kernel"], strict=True)):
         return lambda x: run(x, padding=told["before"])
@@ -259,13 +196,11 @@ def _pool_max(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
 
 
 def _pool_sum(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from torch.nn import functional
-
     told = each.attributes
     before, after, kernel, strides = [0, 0, *told["before"]], [0, 0, *told["after"]], told["kernel"], told["strides"]
     shape = each.shape
     if len(kernel) in (2, 3) and set(told["dilations"]) == {1}:
-        function = getattr(functional, f"avg_pool{len(kernel)}d")
+        function = getattr(_functional(), f"avg_pool{len(kernel)}d")
         return lambda x: function(_padded(x, before, after), kernel, strides, divisor_override=1)
 
     def along(x: Tensor) -> Tensor:
@@ -279,67 +214,42 @@ def _pool_sum(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     return along
 
 
-def _soft(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    axis, name = each.attributes["axis"], each.name
-    return lambda x: getattr(x, name)(axis)
-
-
-def _activation(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from torch.nn import functional
-
-    match each.name:
-        case "gelu":
-            return partial(functional.gelu, approximate=each.attributes["approximate"])
-        case "leaky_relu":
-            return partial(functional.leaky_relu, negative_slope=each.attributes["alpha"])
-        case _:
-            return partial(functional.hardswish)
-
-
 def _layer_norm(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from torch.nn import functional
-
-    shape, epsilon = each.shape[each.attributes["axis"] :], each.attributes["epsilon"]
-    return lambda x, scale, shift=None: functional.layer_norm(x, shape, scale, shift, epsilon)
+    run, shape, epsilon = _functional().layer_norm, each.shape[each.attributes["axis"] :], each.attributes["epsilon"]
+    return lambda x, scale, shift=None: run(x, shape, scale, shift, epsilon)
 
 
-def _identity(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x: x
-
-
-_MAKERS: Mapping[str, Callable[[Instruction, Sequence[Instruction]], Kernel]] = MappingProxyType(
-    {
-        "argmax": _arg,
-        "argmin": _arg,
-        "argsort": _argsort,
-        "cast": _cast,
-        "concat": _concat,
-        "conv": _conv,
-        "conv_transpose": _conv_transpose,
-        "cumprod": _cumulate,
-        "cumsum": _cumulate,
-        "expand": _expand,
-        "gelu": _activation,
-        "hard_swish": _activation,
-        "identity": _identity,
-        "int_div": _int_div,
-        "layer_norm": _layer_norm,
-        "leaky_relu": _activation,
-        "log_softmax": _soft,
-        "pad": _pad,
-        "pool_max": _pool_max,
-        "pool_sum": _pool_sum,
-        "reduce_max": _reduce,
-        "reduce_mean": _reduce,
-        "reduce_min": _reduce,
-        "reduce_prod": _reduce,
-        "reduce_sum": _reduce,
-        "reshape": _reshape,
-        "scatter_along": _scatter_along,
-        "slice": _slice,
-        "softmax": _soft,
-        "take": _take,
-        "take_along": _take_along,
-        "transpose": _transpose,
-    }
-)
+_MAKERS: Mapping[str, KernelOf] = {
+    **dict.fromkeys(
+        ("argmax", "argmin"), lambda each, _: methodcaller(each.name, each.attributes["axis"], each.attributes["keep"])
+    ),
+    "argsort": lambda each, _: methodcaller(
+        "argsort", dim=each.attributes["axis"], descending=each.attributes["descending"], stable=True
+    ),
+    "cast": lambda each, _: methodcaller("to", _dtype(each.dtype)),
+    "concat": _concat,
+    "conv": _conv,
+    "conv_transpose": _conv_transpose,
+    **dict.fromkeys(
+        ("cumprod", "cumsum"),
+        lambda each, _: methodcaller(each.name, each.attributes["axis"], dtype=_dtype(each.dtype)),
+    ),
+    "expand": lambda each, _: methodcaller("expand", each.shape),
+    "gelu": lambda each, _: partial(_functional().gelu, approximate=each.attributes["approximate"]),
+    "hard_swish": lambda *_: partial(_functional().hardswish),
+    "identity": lambda *_: lambda x: x,
+    "int_div": _int_div,
+    "layer_norm": _layer_norm,
+    "leaky_relu": lambda each, _: partial(_functional().leaky_relu, negative_slope=each.attributes["alpha"]),
+    "pad": lambda each, _: partial(_padded, **each.attributes),
+    "pool_max": _pool_max,
+    "pool_sum": _pool_sum,
+    **dict.fromkeys(("reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum"), _reduce),
+    "reshape": lambda each, _: methodcaller("reshape", each.shape),
+    "scatter_along": _scatter_along,
+    "slice": _slice,
+    **dict.fromkeys(("log_softmax", "softmax"), lambda each, _: methodcaller(each.name, each.attributes["axis"])),
+    "take": _take,
+    "take_along": lambda each, _: lambda x, indices, axis=each.attributes["axis"]: x.gather(axis, indices),
+    "transpose": lambda each, _: methodcaller("permute", each.attributes["order"]),
+}

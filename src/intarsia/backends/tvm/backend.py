@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     EngineArtifact,
     Executable,
@@ -25,7 +26,7 @@ from intarsia.backends.contract import (
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
-from intarsia.backends.lowering.program import CONSTANT, WEIGHT, Instruction, Program
+from intarsia.backends.lowering.program import CONSTANT, WEIGHT, Instruction, Program, strange_type
 from intarsia.backends.package_probe import installed
 from intarsia.backends.tvm.compiler import Plan, module_of
 from intarsia.backends.tvm.elementwise import NARROW_FLOATS
@@ -36,8 +37,6 @@ from intarsia.files import scratch
 from intarsia.target import Target
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
 
@@ -108,10 +107,8 @@ class TvmBackend(LoweredBackend):
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By element type."""
-        types = {each.dtype, *(read.dtype for read in reads)}
-        strange = sorted(types - _TYPES)
-        if strange:
-            return f"tvm has no {each.name} of {strange[0]}"
+        if strange := strange_type(each, reads, _TYPES):
+            return f"tvm has no {each.name} of {strange}"
         if each.name == "concat" and len(reads) > _MOST_PARTS:
             return f"tvm is not asked for a concat of {len(reads)} tensors"
         if each.name != "concat" and 0 not in each.shape and any(0 in read.shape for read in reads):
@@ -129,9 +126,7 @@ class TvmBackend(LoweredBackend):
             meta=border_rows(model),
         )
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Map the library, and compute what depends on weights alone."""
         with guard(LoadError, self.name):
             constants = Program.of_files(artifact.files).constants
@@ -165,14 +160,7 @@ class TvmBackend(LoweredBackend):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Built:
-    """A program as TVM compiled it.
-
-    Attributes:
-        program: What was compiled.
-        plan: Which kernels are called.
-        library: TVM's module of the kernels.
-        device: TVM's target.
-    """
+    """A program as TVM compiled it: which kernels are called, TVM's module of them, and TVM's target."""
 
     program: Program
     plan: Plan

@@ -34,13 +34,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is called, in order.
+    """What is called, in order: what needs weights and constants alone, and the rest.
 
-    Attributes:
-        prepare: Calls that need weights and constants alone.
-        run: The others.
-        made: What the calls write.
-        outputs: Which value each output is.
+    ``made`` is what the calls write, ``outputs`` says which value each output is.
     """
 
     prepare: tuple[Call, ...]
@@ -73,13 +69,7 @@ _FUSION = {"relax.FuseOps.max_depth": 16}
 
 
 def module_of(program: Program, device: Any, opt_level: int) -> Module:
-    """Fuse and schedule.
-
-    Args:
-        program: What to compute.
-        device: TVM's target.
-        opt_level: Effort of TVM's passes.
-    """
+    """Fuse and schedule, for TVM's target and with this effort of TVM's passes."""
     import tvm
     from tvm import relax
 
@@ -87,17 +77,11 @@ def module_of(program: Program, device: Any, opt_level: int) -> Module:
     registers = Registers.of(device)
     with tvm.transform.PassContext(opt_level=opt_level, config=_FUSION), device:
         steps = relax.transform
-        fused = tvm.transform.Sequential(
-            [
-                steps.DeadCodeElimination(["prepare", "run"]),
-                steps.AnnotateTIROpPattern(),
-                steps.FuseOps(),
-                steps.FuseTIR(),
-            ]
-        )(parts.module())
+        passes = [steps.DeadCodeElimination(["prepare", "run"]), steps.AnnotateTIROpPattern()]
+        fused = tvm.transform.Sequential([*passes, steps.FuseOps(), steps.FuseTIR()])(parts.module())
     names = {place: f"{each.name}/{each.attributes['name']}" for place, each in parts.leaves.items()}
     prepare = _Reader(fused["prepare"], names, parts.fixed, parts.shared)
-    run = _Reader(fused["run"], names, (*parts.given, *parts.shared), parts.results)
+    run = _Reader(fused["run"], names, (*parts.leaves, *parts.shared), parts.results)
     plan = Plan(
         prepare=tuple(prepare.calls),
         run=tuple(run.calls),
@@ -184,18 +168,13 @@ class _Parts:
         """Places of weights and constants."""
         return tuple(place for place, each in self.leaves.items() if each.name != INPUT)
 
-    @property
-    def given(self) -> tuple[int, ...]:
-        """Places of all leaves."""
-        return tuple(self.leaves)
-
     def module(self) -> Any:
         """Both parts as functions of TVM's Relax."""
         from tvm import relax
 
         builder = relax.BlockBuilder()
         self._write(builder, "prepare", self.fixed, self.early, self.shared)
-        self._write(builder, "run", (*self.given, *self.shared), self.late, self.results)
+        self._write(builder, "run", (*self.leaves, *self.shared), self.late, self.results)
         return builder.get()
 
     def _write(
@@ -242,13 +221,9 @@ class _Reader:
     """The calls of a function of TVM's Relax after fusion, in order."""
 
     def __init__(self, function: Any, names: dict[int, str], given: Sequence[int], results: Sequence[int]) -> None:
-        """Read them.
+        """Read those of a function whose parameters and results are the values at these places of the program.
 
-        Args:
-            function: Of Relax.
-            names: Of the values at these places of the program; those of the results are added.
-            given: Places of the function's parameters.
-            results: Places of what it returns.
+        ``names`` has the values' names by place; those of the results are added.
         """
         self.calls: list[Call] = []
         self.made: dict[str, Tensor] = {}

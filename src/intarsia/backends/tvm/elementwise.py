@@ -1,9 +1,13 @@
-"""Primitives that compute each element by itself, as expressions of TVM on the elements of their operands."""
+"""Primitives that compute each element by itself, as expressions of TVM on the elements of their operands.
+
+Functions that take ``tirx`` take TVM's module of that name, which has what expressions are made of.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from functools import partial
+from operator import ge, gt, le, lt, ne
 from typing import Any
 
 from intarsia.backends.contract.node_facts import words
@@ -15,59 +19,31 @@ Expr = Any
 
 NARROW_FLOATS = words("float16 bfloat16")
 """What is summed up, and put through functions, in float32."""
-_FUNCTIONS: Mapping[str, str] = MappingProxyType(
-    {name: name for name in words("acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log sin sinh sqrt tan",
-                                  "tanh sigmoid")}
-    | {"round": "nearbyint"}
-)  # fmt: skip
-"""Of one number, by their names in TVM."""
 
 
-def _function(each: Instruction, x: Expr) -> Expr:
-    from tvm import tirx
+_FUNCTIONS = words("acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log sigmoid sin sinh sqrt tan tanh")
+"""Of one number, which TVM calls so too."""
 
-    function = getattr(tirx, _FUNCTIONS[each.name])
+
+def _function(name: str, tirx: Any, each: Instruction, x: Expr) -> Expr:
+    function = getattr(tirx, name)
     return function(x.astype("float32")).astype(each.dtype) if each.dtype in NARROW_FLOATS else function(x)
 
 
-def _abs(each: Instruction, x: Expr) -> Expr:
-    from tvm import tirx
-
-    return x if each.dtype.startswith("u") else tirx.abs(x)
-
-
-def _sign(each: Instruction, x: Expr) -> Expr:
-    from tvm import tirx
-
+def _sign(tirx: Any, each: Instruction, x: Expr) -> Expr:
     one, zero, less = (tirx.const(value, each.dtype) for value in (1, 0, 0 if each.dtype.startswith("u") else -1))
     return tirx.Select(x > zero, one, tirx.Select(x < zero, less, x))
 
 
-def _relu(each: Instruction, x: Expr) -> Expr:
-    return bounded("max", 0, x)
-
-
-def bounded(name: str, bound: Expr | int, x: Expr) -> Expr:
+def bounded(tirx: Any, name: str, bound: Expr | int, x: Expr) -> Expr:
     """``max`` or ``min`` of a bound and x. The bound stands first: where x is no number, TVM takes the second."""
-    from tvm import tirx
-
     return getattr(tirx, name)(tirx.const(bound, x.dtype) if isinstance(bound, int) else bound, x)
 
 
-def _extreme(each: Instruction, a: Expr, b: Expr) -> Expr:
-    """The greater or the less; where one is no number, that."""
-    return extreme(each.name, each.dtype)(a, b)
-
-
-def extreme(name: str, dtype: str) -> Callable[[Expr, Expr], Expr]:
+def _extreme(tirx: Any, name: str, dtype: str, a: Expr, b: Expr) -> Expr:
     """``max`` or ``min`` of two, which let pass what is no number."""
-    from tvm import tirx
-
-    def chosen(a: Expr, b: Expr) -> Expr:
-        won = tirx.Select(a > b if name == "max" else a < b, a, b)
-        return tirx.Select(is_nan(a, dtype), a, won) if "float" in dtype else won
-
-    return chosen
+    won = tirx.Select(a > b if name == "max" else a < b, a, b)
+    return tirx.Select(is_nan(tirx, a, dtype), a, won) if "float" in dtype else won
 
 
 def reducer(name: str, dtype: str) -> Callable[..., Expr]:
@@ -79,30 +55,27 @@ def reducer(name: str, dtype: str) -> Callable[..., Expr]:
     elif name == "prod":
         found = te.comm_reducer(lambda a, b: a * b, lambda kind: tirx.const(1, kind), "prod")
     else:
-        found = te.comm_reducer(extreme(name, dtype), lambda kind: tirx.const(outermost(name, dtype), kind), name)
+        over = partial(_extreme, tirx, name, dtype)
+        found = te.comm_reducer(
+            lambda a, b: over(a, b), lambda kind: tirx.const(outermost(tirx, name, dtype), kind), name
+        )
     return found
 
 
-def outermost(name: str, dtype: str) -> Number:
+def outermost(tirx: Any, name: str, dtype: str) -> Number:
     """What any number is greater than, for ``max``, or less than, for ``min``."""
-    from tvm import tirx
-
     if "float" in dtype:
         return float("-inf" if name == "max" else "inf")
     number: int = (tirx.min_value if name == "max" else tirx.max_value)(dtype).value
     return number
 
 
-def _divided(each: Instruction, a: Expr, b: Expr) -> Expr:
-    from tvm import tirx
-
-    return tirx.div(a, b) if "float" in each.dtype else _whole(each, a, b, "truncdiv")
+def _divided(tirx: Any, each: Instruction, a: Expr, b: Expr) -> Expr:
+    return tirx.div(a, b) if "float" in each.dtype else _whole(tirx, each, a, b, "truncdiv")
 
 
-def _whole(each: Instruction, a: Expr, b: Expr, function: str) -> Expr:
+def _whole(tirx: Any, each: Instruction, a: Expr, b: Expr, function: str) -> Expr:
     """Division of whole numbers, or what is left of it. By 0, and of the least number by -1, processors stop."""
-    from tvm import tirx
-
     zero, one = tirx.const(0, each.dtype), tirx.const(1, each.dtype)
     if each.dtype.startswith("u"):
         return getattr(tirx, function)(a, tirx.Select(b == zero, one, b))
@@ -111,33 +84,27 @@ def _whole(each: Instruction, a: Expr, b: Expr, function: str) -> Expr:
     return tirx.Select(b == less, zero - a if function == "truncdiv" else zero, getattr(tirx, function)(a, safe))
 
 
-def _mod(each: Instruction, a: Expr, b: Expr) -> Expr:
+def _mod(tirx: Any, each: Instruction, a: Expr, b: Expr) -> Expr:
     """What is left, of the divisor's sign."""
-    from tvm import tirx
-
     if "float" not in each.dtype:
-        return _whole(each, a, b, "floormod")
-    left, zero = _fmod(each, a, b), tirx.const(0, each.dtype)
+        return _whole(tirx, each, a, b, "floormod")
+    left, zero = _fmod(tirx, each, a, b), tirx.const(0, each.dtype)
     return tirx.Select(
         tirx.any(left == zero, (left < zero).astype("int8").equal((b < zero).astype("int8"))), left, left + b
     )
 
 
-def _fmod(each: Instruction, a: Expr, b: Expr) -> Expr:
+def _fmod(tirx: Any, each: Instruction, a: Expr, b: Expr) -> Expr:
     """What is left, of the dividend's sign."""
-    from tvm import tirx
-
     if "float" not in each.dtype:
-        return _whole(each, a, b, "truncmod")
+        return _whole(tirx, each, a, b, "truncmod")
     # By C's own functions: TVM 0.27 has an operator for it that it does not compile for processors.
     wide, function = ("float64", "fmod") if each.dtype == "float64" else ("float32", "fmodf")
     return tirx.call_pure_extern(wide, function, a.astype(wide), b.astype(wide)).astype(each.dtype)
 
 
-def _shifted(each: Instruction, a: Expr, b: Expr) -> Expr:
+def _shifted(tirx: Any, each: Instruction, a: Expr, b: Expr) -> Expr:
     """Processors count a shift modulo the width; ONNX leaves nothing but the sign of what is shifted by more."""
-    from tvm import tirx
-
     zero, width = tirx.const(0, each.dtype), int("".join(filter(str.isdigit, each.dtype)))
     # TVM's simplifier trips over bounds of unsigned numbers; what is too large for int64 is negative there.
     by = b.astype("int64")
@@ -149,22 +116,12 @@ def _shifted(each: Instruction, a: Expr, b: Expr) -> Expr:
     return tirx.Select(inside, a >> safe, sign)
 
 
-def _pow(each: Instruction, a: Expr, b: Expr) -> Expr:
-    from tvm import tirx
-
-    wide = {"float16": "float32", "bfloat16": "float32", "float32": "float32"}.get(each.dtype, "float64")
+def _pow(tirx: Any, each: Instruction, a: Expr, b: Expr) -> Expr:
+    wide = "float32" if each.dtype in {*NARROW_FLOATS, "float32"} else "float64"
     return tirx.power(a.astype(wide), b.astype(wide)).astype(each.dtype)
 
 
-def _where(each: Instruction, condition: Expr, a: Expr, b: Expr) -> Expr:
-    from tvm import tirx
-
-    return tirx.Select(condition, a, b)
-
-
-def _cast(each: Instruction, x: Expr) -> Expr:
-    from tvm import tirx
-
+def _cast(tirx: Any, each: Instruction, x: Expr) -> Expr:
     if each.dtype == "bool":
         return x != tirx.const(0, x.dtype)
     if "float" in str(x.dtype) and each.dtype in ("int8", "int16", "uint8", "uint16"):
@@ -172,9 +129,7 @@ def _cast(each: Instruction, x: Expr) -> Expr:
     return x.astype(each.dtype)
 
 
-def _logical(each: Instruction, *operands: Expr) -> Expr:
-    from tvm import tirx
-
+def _logical(tirx: Any, each: Instruction, *operands: Expr) -> Expr:
     flags = each.dtype == "bool"
     match each.name, operands:
         case "not", (x,):
@@ -188,69 +143,50 @@ def _logical(each: Instruction, *operands: Expr) -> Expr:
     raise AssertionError(each.name)
 
 
-def is_nan(x: Expr, dtype: str) -> Expr:
+def is_nan(tirx: Any, x: Expr, dtype: str) -> Expr:
     """Whether it is no number. ``x != x`` is what TVM takes for false."""
-    from tvm import tirx
-
     return tirx.isnan(x.astype("float32") if dtype in NARROW_FLOATS else x)
 
 
-def _compared(each: Instruction, a: Expr, b: Expr) -> Expr:
-    from tvm import tirx
+_COMPARISONS: Mapping[str, Callable[[Expr, Expr], Expr]] = {
+    "eq": lambda a, b: a.equal(b), "ge": ge, "gt": gt, "le": le, "lt": lt, "ne": ne,
+}  # fmt: skip
 
+
+def _compared(tirx: Any, each: Instruction, a: Expr, b: Expr) -> Expr:
     if each.reads[0] == each.reads[1] and each.name in ("ne", "eq") and "float" in str(a.dtype):
-        nan = is_nan(a, str(a.dtype))
+        nan = is_nan(tirx, a, str(a.dtype))
         return nan if each.name == "ne" else tirx.Not(nan)
     if str(a.dtype) == "bool":
         a, b = a.astype("int8"), b.astype("int8")
-    match each.name:
-        case "eq":
-            return a.equal(b)
-        case "ne":
-            return a != b
-        case "lt":
-            return a < b
-        case "le":
-            return a <= b
-        case "gt":
-            return a > b
-        case _:
-            return a >= b
+    return _COMPARISONS[each.name](a, b)
 
 
-SCALARS: Mapping[str, Callable[..., Expr]] = MappingProxyType(
-    dict.fromkeys(_FUNCTIONS, _function)
-    | {
-        "abs": _abs,
-        "add": lambda each, a, b: a + b,
-        "and": _logical,
-        "cast": _cast,
-        "div": _divided,
-        "eq": _compared,
-        "fmod": _fmod,
-        "ge": _compared,
-        "gt": _compared,
-        "identity": lambda each, x: x,
-        "int_div": _divided,
-        "le": _compared,
-        "lt": _compared,
-        "max": _extreme,
-        "min": _extreme,
-        "mod": _mod,
-        "mul": lambda each, a, b: a * b,
-        "ne": _compared,
-        "neg": lambda each, x: -x,
-        "not": _logical,
-        "or": _logical,
-        "pow": _pow,
-        "relu": _relu,
-        "shift_left": _shifted,
-        "shift_right": _shifted,
-        "sign": _sign,
-        "sub": lambda each, a, b: a - b,
-        "where": _where,
-        "xor": _logical,
-        "expand": lambda each, x: x,
-    }
-)
-"""Primitives that compute each element by itself."""
+SCALARS: Mapping[str, Callable[..., Expr]] = {
+    **{
+        name: partial(_function, name)
+        for name in words(
+            "acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log sigmoid sin sinh sqrt tan tanh"
+        )
+    },
+    "round": partial(_function, "nearbyint"),
+    "abs": lambda tirx, each, x: x if each.dtype.startswith("u") else tirx.abs(x),
+    "add": lambda tirx, each, a, b: a + b,
+    "cast": _cast,
+    **dict.fromkeys(("div", "int_div"), _divided),
+    **dict.fromkeys(_COMPARISONS, _compared),
+    "fmod": _fmod,
+    **dict.fromkeys(("identity", "expand"), lambda tirx, each, x: x),
+    **dict.fromkeys(("max", "min"), lambda tirx, each, a, b: _extreme(tirx, each.name, each.dtype, a, b)),
+    "mod": _mod,
+    "mul": lambda tirx, each, a, b: a * b,
+    "neg": lambda tirx, each, x: -x,
+    **dict.fromkeys(("and", "not", "or", "xor"), _logical),
+    "pow": _pow,
+    "relu": lambda tirx, each, x: bounded(tirx, "max", 0, x),
+    **dict.fromkeys(("shift_left", "shift_right"), _shifted),
+    "sign": _sign,
+    "sub": lambda tirx, each, a, b: a - b,
+    "where": lambda tirx, each, condition, a, b: tirx.Select(condition, a, b),
+}
+"""Primitives that compute each element by itself: what takes ``tirx``, the instruction and elements of its operands."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.backends.contract import BoundCall, Executable, Slot, as_port, following, guard, guarded, signatures
+from intarsia.backends.contract import Arrays, BoundCall, Executable, Places, as_port, following, guard, guarded
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.backends.tvm.compiler import Call, Plan
@@ -27,27 +27,17 @@ _pools = threading.local()
 class Compiled(Executable):
     """Kernels, and what they need beside the inputs: weights, constants, and what was computed of these."""
 
+    let_go = ("_kernels", "_known")
+
     def __init__(
-        self,
-        name: str,
-        kernels: Any,
-        plan: Plan,
-        known: Mapping[str, np.ndarray],
-        threads: int,
-        meta: Mapping[str, Any],
+        self, name: str, kernels: Any, plan: Plan, known: Arrays, threads: int, meta: Mapping[str, Any]
     ) -> None:
         """Run what needs no input.
 
-        Args:
-            name: Of the engine, for errors.
-            kernels: TVM's module.
-            plan: What is called.
-            known: Weights and constants, by their names in the plan.
-            threads: How many may compute at one time.
-            meta: Of the artifact.
+        ``name`` is for errors, ``kernels`` is TVM's module, ``known`` has weights and constants by their names in the
+        plan, and so many threads may compute at one time.
         """
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._name = name
         self._kernels = kernels
         self._plan = plan
@@ -61,7 +51,7 @@ class Compiled(Executable):
         read = {value for call in plan.run for value in call.values} | set(plan.outputs.values())
         self._known = {value: array for value, array in arrays.items() if value in read}
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Kernels read and write the buffers; what no kernel writes, and what is not aligned, is copied."""
         with guard(LoadError, self._name):
             steps = _Steps(self._kernels, self._plan.run, self._threads)
@@ -80,11 +70,6 @@ class Compiled(Executable):
                     np.copyto(port.array, steps.arrays[value])
 
             return guarded(following(places, run), self._name, (self._known, self._kernels))
-
-    def close(self) -> None:
-        """Drop kernels and memory; calls bound to them keep them alive until they are dropped too."""
-        self._kernels = None
-        self._known = {}
 
     def _direct(self) -> dict[str, str]:
         """Outputs that a kernel writes, each value for one of them."""

@@ -1,64 +1,78 @@
-"""Each primitive of the shared lowering as a tensor expression of TVM: what an element of the result is."""
+"""Each primitive of the shared lowering as a tensor expression of TVM: what an element of the result is.
+
+A primitive is a function of the instruction, of those it reads (whose shapes are plain numbers), and of placeholders.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 from intarsia.backends.lowering.builder import Number
 from intarsia.backends.lowering.interpreter import Kernel, Tensor
-from intarsia.backends.lowering.program import CONSTANT, Instruction
+from intarsia.backends.lowering.program import CONSTANT, Attributes, Instruction
 from intarsia.backends.tvm.elementwise import NARROW_FLOATS, SCALARS, Expr, bounded, is_nan, outermost, reducer
 from intarsia.backends.tvm.schedules import TILE, VECTOR
 
 Index = Sequence[Expr]
-Maker = Callable[[Instruction, Sequence[Instruction]], Kernel]
+Reads = Sequence[Instruction]
 
 
-def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+def kernel_of(each: Instruction, reads: Reads) -> Kernel:
     """What computes an instruction: placeholders to the tensor expression over them."""
+    from tvm import tirx
+
     if each.name == "erf" and each.dtype in ("float32", *NARROW_FLOATS):
-        return _erf(each)
+        return partial(_erf, each)
     constants = [slot for slot, read in enumerate(reads) if read.name == CONSTANT]
     if each.name in ("max", "min") and constants:
         bound = constants[0]
-        return _computed(each, reads, lambda *operands: bounded(each.name, operands[bound], operands[1 - bound]))
+        return partial(_computed, each, reads, lambda *x: bounded(tirx, each.name, x[bound], x[1 - bound]))
     if each.name in SCALARS:
-        return _computed(each, reads, partial(SCALARS[each.name], each))
-    return _MAKERS[each.name](each, reads)
+        return partial(_computed, each, reads, partial(SCALARS[each.name], tirx, each))
+    return partial(_OTHERS[each.name], each, reads)
 
 
-def _computed(each: Instruction, reads: Sequence[Instruction], element: Callable[..., Expr]) -> Kernel:
-    """Element by element, operands repeated as numpy does."""
+def _te() -> Any:
     from tvm import te
 
-    def run(*operands: Tensor) -> Tensor:
-        def at(*index: Expr) -> Expr:
-            places = (_behind(index, each.shape, read.shape) for read in reads)
-            return element(*(x[place] for x, place in zip(operands, places, strict=True)))
-
-        return te.compute(each.shape, at, each.name)
-
-    return run
+    return te
 
 
-def _erf(each: Instruction) -> Kernel:
+def _topi() -> Any:
+    from tvm import topi
+
+    return topi
+
+
+def _wide(each: Instruction) -> str:
+    """What sums are computed in."""
+    return "float32" if each.dtype in NARROW_FLOATS else each.dtype
+
+
+def _computed(each: Instruction, reads: Reads, element: Callable[..., Expr], *operands: Tensor) -> Tensor:
+    """Element by element, operands repeated as numpy does."""
+
+    def at(*index: Expr) -> Expr:
+        places = (_behind(index, each.shape, read.shape) for read in reads)
+        return element(*(x[place] for x, place in zip(operands, places, strict=True)))
+
+    return _te().compute(each.shape, at, each.name)
+
+
+def _erf(each: Instruction, x: Tensor) -> Tensor:
     """By TVM's own polynomials, which run in vectors; the exact function is one of C's, called for each element."""
-    from tvm import te, tirx, topi
+    from tvm import te, tirx
 
-    def run(x: Tensor) -> Tensor:
-        full = te.compute(each.shape, lambda *index: x[index].astype("float32"), "full")
-        near = topi.fast_erf(full)
+    full = te.compute(each.shape, lambda *index: x[index].astype("float32"), "full")
+    near = _topi().fast_erf(full)
 
-        def at(*index: Expr) -> Expr:
-            return tirx.Select(is_nan(full[index], "float32"), full[index], near[index]).astype(each.dtype)
+    def at(*index: Expr) -> Expr:
+        return tirx.Select(is_nan(tirx, full[index], "float32"), full[index], near[index]).astype(each.dtype)
 
-        return te.compute(each.shape, at, "erf")
-
-    return run
+    return te.compute(each.shape, at, "erf")
 
 
 def filled(each: Instruction, number: Number) -> Tensor:
@@ -79,38 +93,13 @@ def _behind(index: Index, whole: Sequence[int], shape: Sequence[int]) -> tuple[E
 # Shape and index
 
 
-def _reshape(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import topi
-
-    return lambda x: topi.reshape(x, each.shape)
-
-
-def _transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import topi
-
-    return lambda x: topi.transpose(x, each.attributes["order"])
-
-
-def _slice(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import te
-
+def _slice(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
     rows = list(zip(each.attributes["starts"], each.attributes["steps"], strict=True))
 
-    def at(x: Tensor, *index: Expr) -> Expr:
+    def at(*index: Expr) -> Expr:
         return x[tuple(start + place * step for place, (start, step) in zip(index, rows, strict=True))]
 
-    return lambda x: te.compute(each.shape, partial(at, x), "slice")
-
-
-def _concat(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import topi
-
-    return lambda *terms: topi.concatenate(terms, each.attributes["axis"])
-
-
-def _pad(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    told = each.attributes
-    return lambda x: padded(x, reads[0].shape, told["before"], told["after"], told["value"])
+    return _te().compute(each.shape, at, "slice")
 
 
 def padded(x: Tensor, shape: Sequence[int], before: Sequence[int], after: Sequence[int], value: Number = 0) -> Tensor:
@@ -139,249 +128,191 @@ def _held(index: Expr, size: int) -> Expr:
     return tirx.max(tirx.const(0, "int64"), tirx.min(index, tirx.const(size - 1, "int64")))
 
 
-def _take(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import te
-
+def _take(each: Instruction, reads: Reads, x: Tensor, indices: Tensor) -> Tensor:
     axis, rank, size = each.attributes["axis"], len(reads[1].shape), reads[0].shape[each.attributes["axis"]]
 
-    def at(x: Tensor, indices: Tensor, *index: Expr) -> Expr:
+    def at(*index: Expr) -> Expr:
         place = _held(indices[tuple(index[axis : axis + rank])], size)
         return x[(*index[:axis], place, *index[axis + rank :])]
 
-    return lambda x, indices: te.compute(each.shape, partial(at, x, indices), "take")
+    return _te().compute(each.shape, at, "take")
 
 
-def _take_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import te
-
+def _take_along(each: Instruction, reads: Reads, x: Tensor, indices: Tensor) -> Tensor:
     axis, size = each.attributes["axis"], reads[0].shape[each.attributes["axis"]]
 
-    def at(x: Tensor, indices: Tensor, *index: Expr) -> Expr:
+    def at(*index: Expr) -> Expr:
         return x[(*index[:axis], _held(indices[tuple(index)], size), *index[axis + 1 :])]
 
-    return lambda x, indices: te.compute(each.shape, partial(at, x, indices), "take_along")
+    return _te().compute(each.shape, at, "take_along")
 
 
-def _scatter_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import te, topi
-
-    axis, shape = each.attributes["axis"], reads[1].shape
-    how = {"none": "update"}.get(each.attributes["reduction"], each.attributes["reduction"])
-
-    def run(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        held = te.compute(shape, lambda *index: _held(indices[index], each.shape[axis]), "held")
-        return topi.scatter_elements(x, held, updates, axis, how)
-
-    return run
+def _scatter_along(each: Instruction, reads: Reads, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    axis, reduction = each.attributes["axis"], each.attributes["reduction"]
+    held = _te().compute(reads[1].shape, lambda *index: _held(indices[index], each.shape[axis]), "held")
+    return _topi().scatter_elements(x, held, updates, axis, "update" if reduction == "none" else reduction)
 
 
-def _argsort(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import topi
-
-    axis, ascending = each.attributes["axis"], not each.attributes["descending"]
-    wide = SORTED_AS.get(reads[0].dtype, reads[0].dtype)
-    return lambda x: topi.argsort(x.astype(wide) if wide != reads[0].dtype else x, None, axis, ascending, "int64")
+def _argsort(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
+    axis, ascending, dtype = each.attributes["axis"], not each.attributes["descending"], reads[0].dtype
+    wide = SORTED_AS.get(dtype, dtype)
+    return _topi().argsort(x.astype(wide) if wide != dtype else x, None, axis, ascending, "int64")
 
 
-SORTED_AS: Mapping[str, str] = MappingProxyType(
-    {"float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "int32", "uint8": "int32"}
-    | {"uint16": "int32", "uint32": "int64", "bool": "int32"}
-)
+SORTED_AS: Mapping[str, str] = {
+    "float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "int32", "uint8": "int32",
+    "uint16": "int32", "uint32": "int64", "bool": "int32",
+}  # fmt: skip
 """TVM sorts float32, float64, int32 and int64."""
 
 
 # Over dimensions
 
 
-def _reduce(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+def _reduce(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
     from tvm import te, tirx
 
     axes, shape, last = each.attributes["axes"], reads[0].shape, len(reads[0].shape) - 1
     name = each.name.removeprefix("reduce_")
-    wide = "float32" if each.dtype in NARROW_FLOATS and name not in ("max", "min") else each.dtype
+    wide = each.dtype if name in ("max", "min") else _wide(each)
     over = reducer("sum" if name == "mean" else name, wide)
+    inner = {axis: te.reduce_axis((0, shape[axis]), f"r{axis}") for axis in axes}
 
-    def run(x: Tensor) -> Tensor:
-        inner = {axis: te.reduce_axis((0, shape[axis]), f"r{axis}") for axis in axes}
+    def at(*index: Expr) -> Expr:
+        whole = list(index)
+        if not each.attributes["keep"]:
+            for axis in axes:  # in rising order
+                whole.insert(axis, None)
+        place = tuple(inner.get(axis, outer) for axis, outer in enumerate(whole))
+        return over(x[place].astype(wide), axis=list(inner.values()))
 
-        def at(*index: Expr) -> Expr:
-            whole = list(index)
-            if not each.attributes["keep"]:
-                for axis in axes:  # in rising order
-                    whole.insert(axis, None)
-            place = tuple(inner.get(axis, outer) for axis, outer in enumerate(whole))
-            return over(x[place].astype(wide), axis=list(inner.values()))
-
-        total = te.compute(each.shape, at, each.name, attrs={VECTOR: -1 if last in axes else len(each.shape) - 1})
-        if name == "mean":
-            part = tirx.const(prod(shape[axis] for axis in axes), wide)
-            return te.compute(each.shape, lambda *index: (total[index] / part).astype(each.dtype), "mean")
-        return total if wide == each.dtype else te.compute(each.shape, lambda *i: total[i].astype(each.dtype), "narrow")
-
-    return run
+    total = te.compute(each.shape, at, each.name, attrs={VECTOR: -1 if last in axes else len(each.shape) - 1})
+    if name == "mean":
+        part = tirx.const(prod(shape[axis] for axis in axes), wide)
+        return te.compute(each.shape, lambda *index: (total[index] / part).astype(each.dtype), "mean")
+    return narrowed(total, each)
 
 
-def _arg(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import topi
-
-    function, axis, keep = getattr(topi, each.name), each.attributes["axis"], each.attributes["keep"]
-    return lambda x: function(x, axis, keep).astype("int64")
+def _arg(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
+    return getattr(_topi(), each.name)(x, each.attributes["axis"], each.attributes["keep"]).astype("int64")
 
 
-def _cumulate(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import topi
-
-    return lambda x: getattr(topi, each.name)(x, each.attributes["axis"], each.dtype)
+def _cumulate(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
+    return getattr(_topi(), each.name)(x, each.attributes["axis"], each.dtype)
 
 
 # Layers
 
 
-def _product(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import te
+def _product(each: Instruction, reads: Reads, a: Tensor, b: Tensor) -> Tensor:
+    te, rank, wide = _te(), len(each.shape), _wide(each)
+    k = te.reduce_axis((0, reads[0].shape[-1]), "k")
 
-    wide = "float32" if each.dtype in NARROW_FLOATS else each.dtype
-    depth = reads[0].shape[-1]
+    def at(*index: Expr) -> Expr:
+        left = a[(*_behind(index[:-2], each.shape[:-2], reads[0].shape[:-2]), index[-2], k)]
+        right = b[(*_behind(index[:-2], each.shape[:-2], reads[1].shape[:-2]), k, index[-1])]
+        return te.sum(left.astype(wide) * right.astype(wide), axis=k)
 
-    def run(a: Tensor, b: Tensor) -> Tensor:
-        k = te.reduce_axis((0, depth), "k")
-
-        def at(*index: Expr) -> Expr:
-            left = a[(*_behind(index[:-2], each.shape[:-2], reads[0].shape[:-2]), index[-2], k)]
-            right = b[(*_behind(index[:-2], each.shape[:-2], reads[1].shape[:-2]), k, index[-1])]
-            return te.sum(left.astype(wide) * right.astype(wide), axis=k)
-
-        rank = len(each.shape)
-        return narrowed(te.compute(each.shape, at, "matmul", attrs={VECTOR: rank - 1, TILE: rank - 2}), each)
-
-    return run
+    return narrowed(te.compute(each.shape, at, "matmul", attrs={VECTOR: rank - 1, TILE: rank - 2}), each)
 
 
 def narrowed(x: Tensor, each: Instruction) -> Tensor:
     """A sum as the instruction's type."""
-    from tvm import te
-
     if str(x.dtype) == each.dtype:
         return x
-    return te.compute(each.shape, lambda *index: x[index].astype(each.dtype), "narrow")
+    return _te().compute(each.shape, lambda *index: x[index].astype(each.dtype), "narrow")
 
 
-def _around(x: Tensor, shape: Sequence[int], told: Mapping[str, Any], value: Number = 0) -> Tensor:
+def _around(x: Tensor, shape: Sequence[int], told: Attributes, value: Number = 0) -> Tensor:
     """Padding of the dimensions behind batch and channels."""
     return padded(x, shape, [0, 0, *told["before"]], [0, 0, *told["after"]], value)
 
 
-def _window(index: Index, taps: Index, told: Mapping[str, Any]) -> list[Expr]:
+def _window(index: Index, taps: Index, told: Attributes) -> list[Expr]:
     """Where a tap of a window lies."""
     rows = zip(index, told["strides"], taps, told["dilations"], strict=True)
     return [place * stride + tap * apart for place, stride, tap, apart in rows]
 
 
 def _taps(kernel: Sequence[int]) -> list[Expr]:
-    from tvm import te
-
-    return [te.reduce_axis((0, size), f"k{axis}") for axis, size in enumerate(kernel)]
+    return [_te().reduce_axis((0, size), f"k{axis}") for axis, size in enumerate(kernel)]
 
 
-def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+def _conv(each: Instruction, reads: Reads, x: Tensor, w: Tensor) -> Tensor:
     """With the attribute ``turned``, weights are (in / groups, ..., out): an output's neighbours are other channels."""
-    from tvm import te
-
-    told, wide = each.attributes, "float32" if each.dtype in NARROW_FLOATS else each.dtype
+    te, told, wide = _te(), each.attributes, _wide(each)
     turned, rank = told.get("turned", False), len(each.shape)
     depth, *kernel = reads[1].shape[:-1] if turned else reads[1].shape[1:]
     per_group = each.shape[1] // told["groups"]
     order = {VECTOR: 1, TILE: rank - 1} if turned else {VECTOR: rank - 1, TILE: 1 if told["groups"] == 1 else rank - 2}
+    around = _around(x, reads[0].shape, told)
+    channel, taps = te.reduce_axis((0, depth), "c"), _taps(kernel)
 
-    def run(x: Tensor, w: Tensor) -> Tensor:
-        around = _around(x, reads[0].shape, told)
-        channel, taps = te.reduce_axis((0, depth), "c"), _taps(kernel)
+    def at(n: Expr, out: Expr, *index: Expr) -> Expr:
+        first = 0 if told["groups"] == 1 else out // per_group * depth
+        seen = around[(n, first + channel, *_window(index, taps, told))]
+        weight = w[(channel, *taps, out) if turned else (out, channel, *taps)]
+        return te.sum(seen.astype(wide) * weight.astype(wide), axis=[channel, *taps])
 
-        def at(n: Expr, out: Expr, *index: Expr) -> Expr:
-            first = 0 if told["groups"] == 1 else out // per_group * depth
-            seen = around[(n, first + channel, *_window(index, taps, told))]
-            weight = w[(channel, *taps, out) if turned else (out, channel, *taps)]
-            return te.sum(seen.astype(wide) * weight.astype(wide), axis=[channel, *taps])
-
-        return narrowed(te.compute(each.shape, at, "conv", attrs=order), each)
-
-    return run
+    return narrowed(te.compute(each.shape, at, "conv", attrs=order), each)
 
 
-def _conv_transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+def _conv_transpose(each: Instruction, reads: Reads, x: Tensor, w: Tensor) -> Tensor:
     """Of each element of the result, the inputs that a window there would come from."""
     from tvm import te, tirx
 
-    told, wide = each.attributes, "float32" if each.dtype in NARROW_FLOATS else each.dtype
+    told, wide = each.attributes, _wide(each)
     inputs, per_group, *kernel = reads[1].shape
     depth, sizes = inputs // told["groups"], reads[0].shape[2:]
+    channel, taps = te.reduce_axis((0, depth), "c"), _taps(kernel)
 
-    def run(x: Tensor, w: Tensor) -> Tensor:
-        channel, taps = te.reduce_axis((0, depth), "c"), _taps(kernel)
+    def at(n: Expr, out: Expr, *index: Expr) -> Expr:
+        rows = zip(index, told["before"], taps, told["dilations"], strict=True)
+        spread = [place + before - tap * apart for place, before, tap, apart in rows]
+        places = [te.indexdiv(each, stride) for each, stride in zip(spread, told["strides"], strict=True)]
+        met = [each >= 0 for each in spread]
+        met += [place < size for place, size in zip(places, sizes, strict=True)]
+        met += [te.indexmod(each, stride).equal(0) for each, stride in zip(spread, told["strides"], strict=True)]
+        source = out // per_group * depth + channel
+        seen = tirx.if_then_else(tirx.all(*met), x[(n, source, *places)], tirx.const(0, x.dtype))
+        weight = w[(source, out % per_group, *taps)]
+        return te.sum(seen.astype(wide) * weight.astype(wide), axis=[channel, *taps])
 
-        def at(n: Expr, out: Expr, *index: Expr) -> Expr:
-            rows = zip(index, told["before"], taps, told["dilations"], strict=True)
-            spread = [place + before - tap * apart for place, before, tap, apart in rows]
-            places = [te.indexdiv(each, stride) for each, stride in zip(spread, told["strides"], strict=True)]
-            met = [each >= 0 for each in spread]
-            met += [place < size for place, size in zip(places, sizes, strict=True)]
-            met += [te.indexmod(each, stride).equal(0) for each, stride in zip(spread, told["strides"], strict=True)]
-            source = out // per_group * depth + channel
-            seen = tirx.if_then_else(tirx.all(*met), x[(n, source, *places)], tirx.const(0, x.dtype))
-            weight = w[(source, out % per_group, *taps)]
-            return te.sum(seen.astype(wide) * weight.astype(wide), axis=[channel, *taps])
-
-        order = {VECTOR: -1, TILE: -1}
-        return narrowed(te.compute(each.shape, at, "conv_transpose", attrs=order), each)
-
-    return run
+    return narrowed(te.compute(each.shape, at, "conv_transpose", attrs={VECTOR: -1, TILE: -1}), each)
 
 
-def _pool(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    from tvm import te
+def _pool(each: Instruction, reads: Reads, x: Tensor) -> Tensor:
+    from tvm import te, tirx
 
     told, name = each.attributes, each.name.removeprefix("pool_")
-    wide = "float32" if each.dtype in NARROW_FLOATS and name == "sum" else each.dtype
-    filling = 0 if name == "sum" else outermost(name, each.dtype)
+    wide, filling = (_wide(each), 0) if name == "sum" else (each.dtype, outermost(tirx, name, each.dtype))
+    around = _around(x, reads[0].shape, told, filling)
+    taps = _taps(told["kernel"])
 
-    def run(x: Tensor) -> Tensor:
-        around = _around(x, reads[0].shape, told, filling)
-        taps = _taps(told["kernel"])
+    def at(n: Expr, channel: Expr, *index: Expr) -> Expr:
+        seen = around[(n, channel, *_window(index, taps, told))]
+        return reducer(name, wide)(seen.astype(wide), axis=taps)
 
-        def at(n: Expr, channel: Expr, *index: Expr) -> Expr:
-            seen = around[(n, channel, *_window(index, taps, told))]
-            return reducer(name, wide)(seen.astype(wide), axis=taps)
-
-        last = len(each.shape) - 1 if told["strides"][-1] == 1 else -1
-        return narrowed(te.compute(each.shape, at, each.name, attrs={VECTOR: last, TILE: -1}), each)
-
-    return run
+    last = len(each.shape) - 1 if told["strides"][-1] == 1 else -1
+    return narrowed(te.compute(each.shape, at, each.name, attrs={VECTOR: last, TILE: -1}), each)
 
 
-_MAKERS: Mapping[str, Maker] = MappingProxyType(
-    {
-        "argmax": _arg,
-        "argmin": _arg,
-        "argsort": _argsort,
-        "concat": _concat,
-        "conv": _conv,
-        "conv_transpose": _conv_transpose,
-        "cumprod": _cumulate,
-        "cumsum": _cumulate,
-        "matmul": _product,
-        "pad": _pad,
-        "pool_max": _pool,
-        "pool_sum": _pool,
-        "reduce_max": _reduce,
-        "reduce_mean": _reduce,
-        "reduce_min": _reduce,
-        "reduce_prod": _reduce,
-        "reduce_sum": _reduce,
-        "reshape": _reshape,
-        "scatter_along": _scatter_along,
-        "slice": _slice,
-        "take": _take,
-        "take_along": _take_along,
-        "transpose": _transpose,
-    }
-)
+_OTHERS: Mapping[str, Callable[..., Tensor]] = {
+    **dict.fromkeys(("argmax", "argmin"), _arg),
+    "argsort": _argsort,
+    "concat": lambda each, _, *terms: _topi().concatenate(terms, each.attributes["axis"]),
+    "conv": _conv,
+    "conv_transpose": _conv_transpose,
+    **dict.fromkeys(("cumprod", "cumsum"), _cumulate),
+    "matmul": _product,
+    "pad": lambda each, reads, x: padded(x, reads[0].shape, **each.attributes),
+    **dict.fromkeys(("pool_max", "pool_sum"), _pool),
+    **dict.fromkeys(("reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum"), _reduce),
+    "reshape": lambda each, _, x: _topi().reshape(x, each.shape),
+    "scatter_along": _scatter_along,
+    "slice": _slice,
+    "take": _take,
+    "take_along": _take_along,
+    "transpose": lambda each, _, x: _topi().transpose(x, each.attributes["order"]),
+}
+"""Primitives that need more than the elements at one place."""

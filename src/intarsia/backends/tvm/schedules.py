@@ -26,12 +26,7 @@ _SUM = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registers:
-    """Of a processor.
-
-    Attributes:
-        count: Vector registers: AVX has 16, AVX-512 and Neon have 32.
-        bits: Of each.
-    """
+    """Vector registers of a processor, each of so many bits: AVX has 16, AVX-512 and Neon have 32."""
 
     count: int
     bits: int

@@ -7,31 +7,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
+    Arrays,
     Availability,
     BoundCall,
     EngineArtifact,
     Executable,
     ForkFault,
     Gap,
-    Slot,
+    Places,
     Traits,
     as_port,
     guard,
     guarded,
-    signatures,
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter
 from intarsia.backends.lowering.lower import lower
-from intarsia.backends.lowering.program import Instruction, Program
+from intarsia.backends.lowering.program import Instruction, Program, strange_type
 from intarsia.backends.package_probe import installed
 from intarsia.backends.xla.kernels import kernel_of
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -55,9 +53,7 @@ class XlaBackend(LoweredBackend):
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES | _NARROW
     )
-    fork_fault: ClassVar[ForkFault | None] = ForkFault(
-        library="XLA", evidence="a run there waits for ever for XLA's threads, which do not come along"
-    )
+    fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("XLA", "XLA's")
     gaps: ClassVar[tuple[Gap, ...]] = (NOT_LOWERED,)
 
     def probe(self) -> Availability:
@@ -72,12 +68,10 @@ class XlaBackend(LoweredBackend):
         """By element type."""
         if each.name == "cast" and reads[0].dtype in _NARROW:
             reads = ()
-        strange = sorted({each.dtype, *(read.dtype for read in reads)} - _TYPES)
-        return f"xla has no {each.name} of {strange[0]}" if strange else None
+        strange = strange_type(each, reads, _TYPES)
+        return f"xla has no {each.name} of {strange}" if strange else None
 
-    def load(
-        self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
-    ) -> Executable:
+    def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME):
             return _Compiled(Program.of_files(artifact.files), weights, artifact.meta)
@@ -96,16 +90,17 @@ class XlaBackend(LoweredBackend):
 class _Compiled(Executable):
     """A compiled function, and the weights it is called with."""
 
-    def __init__(self, program: Program, weights: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    let_go = ("_run", "_weights")
+
+    def __init__(self, program: Program, weights: Arrays, meta: Mapping[str, Any]) -> None:
         import jax
 
-        self.inputs = signatures(meta["inputs"])
-        self.outputs = signatures(meta["outputs"])
+        super().__init__(meta)
         self._run = _traced(program, [value.name for value in self.inputs]).compile()
         with jax.enable_x64(True):
             self._weights = [jax.device_put(weights[name]) for name in program.weights]
 
-    def bind(self, inputs: Mapping[str, np.ndarray | Slot], outputs: Mapping[str, np.ndarray | Slot]) -> BoundCall:
+    def bind(self, inputs: Places, outputs: Places) -> BoundCall:
         """Every call hands over the inputs, and copies the results."""
         import jax
         import numpy as np
@@ -121,11 +116,6 @@ class _Compiled(Executable):
                 np.copyto(port.array, result)
 
         return guarded(call, _NAME)
-
-    def close(self) -> None:
-        """Drop the function; calls bound to it keep it alive until they are dropped too."""
-        self._run = None
-        self._weights = []
 
 
 def _traced(program: Program, inputs: list[str]) -> Any:

@@ -4,254 +4,153 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
-from intarsia.backends.lowering.interpreter import Kernel, Tensor
+from intarsia.backends.lowering.interpreter import Kernel, Tensor, corner, indices_of, padding_of
 from intarsia.backends.lowering.program import Instruction
-
-Maker = Callable[[Instruction, Sequence[Instruction]], Kernel]
 
 
 def kernel_of(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
     """What computes an instruction."""
-    import jax.numpy as jnp
+    import jax
 
     direct = _DIRECT.get(each.name)
     if direct is not None:
-        return getattr(jnp, direct)  # type: ignore[no-any-return]
-    return _MAKERS[each.name](each, reads)
+        return getattr(jax.numpy, direct)  # type: ignore[no-any-return]
+    return partial(_OTHERS[each.name], jax, each)
 
 
-_DIRECT: Mapping[str, str] = MappingProxyType(
-    {
-        "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "and": "bitwise_and", "asin": "arcsin",
-        "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
-        "div": "divide", "eq": "equal", "exp": "exp", "floor": "floor", "fmod": "fmod", "ge": "greater_equal",
-        "gt": "greater", "le": "less_equal", "log": "log", "lt": "less", "matmul": "matmul", "max": "maximum",
-        "min": "minimum", "mod": "remainder", "mul": "multiply", "ne": "not_equal", "neg": "negative", "not": "invert",
-        "or": "bitwise_or", "pow": "power", "round": "round", "shift_left": "left_shift", "sign": "sign", "sin": "sin",
-        "sinh": "sinh", "sqrt": "sqrt", "sub": "subtract", "tan": "tan", "tanh": "tanh", "where": "where",
-        "xor": "bitwise_xor",
-    }
-)  # fmt: skip
+_DIRECT: Mapping[str, str] = {
+    "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "and": "bitwise_and", "asin": "arcsin",
+    "asinh": "arcsinh", "atan": "arctan", "atanh": "arctanh", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
+    "div": "divide", "eq": "equal", "exp": "exp", "floor": "floor", "fmod": "fmod", "ge": "greater_equal",
+    "gt": "greater", "le": "less_equal", "log": "log", "lt": "less", "matmul": "matmul", "max": "maximum",
+    "min": "minimum", "mod": "remainder", "mul": "multiply", "ne": "not_equal", "neg": "negative", "not": "invert",
+    "or": "bitwise_or", "pow": "power", "round": "round", "shift_left": "left_shift", "sign": "sign", "sin": "sin",
+    "sinh": "sinh", "sqrt": "sqrt", "sub": "subtract", "tan": "tan", "tanh": "tanh", "where": "where",
+    "xor": "bitwise_xor",
+}  # fmt: skip
 """Primitives that are one function of ``jax.numpy``."""
 
 
-def _special(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax
-
-    functions: Mapping[str, Kernel] = {"erf": jax.lax.erf, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu}
-    return functions[each.name]
-
-
-def _whole(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+def _whole(jax: Any, each: Instruction, a: Tensor, b: Tensor) -> Tensor:
     """On integers: division rounds towards zero, and the sign fills up where there is one."""
-    import jax
-
     if each.name == "int_div":
         function = jax.lax.div
     elif each.dtype.startswith("u"):
         function = jax.lax.shift_right_logical
     else:
         function = jax.lax.shift_right_arithmetic
-    shape = each.shape
-    return lambda a, b: function(jax.numpy.broadcast_to(a, shape), jax.numpy.broadcast_to(b, shape))
+    return function(jax.numpy.broadcast_to(a, each.shape), jax.numpy.broadcast_to(b, each.shape))
 
 
-def _cast(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x: x.astype(each.dtype)
+def _pad(jax: Any, each: Instruction, x: Tensor) -> Tensor:
+    rows = [(before, after, 0) for before, after in padding_of(each.attributes)]
+    return jax.lax.pad(x, jax.numpy.asarray(each.attributes["value"], each.dtype), rows)
 
 
-def _reshape(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x: x.reshape(each.shape)
-
-
-def _transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x: x.transpose(each.attributes["order"])
-
-
-def _expand(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax.numpy as jnp
-
-    return lambda x: jnp.broadcast_to(x, each.shape)
-
-
-def _slice(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    rows = zip(each.attributes["starts"], each.attributes["stops"], each.attributes["steps"], strict=True)
-    # In a slice of Python a stop of -1 means the last element, not the one before the first.
-    index = tuple(slice(start, None if stop < 0 else stop, step) for start, stop, step in rows)
-    return lambda x: x[index]
-
-
-def _concat(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax.numpy as jnp
-
-    return lambda *terms: jnp.concatenate(terms, each.attributes["axis"])
-
-
-def _pad(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax
-
-    told = each.attributes
-    rows = [(before, after, 0) for before, after in zip(told["before"], told["after"], strict=True)]
-    return lambda x: jax.lax.pad(x, jax.numpy.asarray(told["value"], each.dtype), rows)
-
-
-def _take(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x, indices: x.take(indices, axis=each.attributes["axis"], mode="clip")
-
-
-def _corner(x: Tensor, shape: Sequence[int], axis: int) -> Tensor:
-    """The first elements of all dimensions but one, as many as ``shape`` has."""
-    return x[tuple(slice(None if place == axis else size) for place, size in enumerate(shape))]
-
-
-def _take_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax.numpy as jnp
-
+def _take_along(jax: Any, each: Instruction, x: Tensor, indices: Tensor) -> Tensor:
     axis = each.attributes["axis"]
-    return lambda x, indices: jnp.take_along_axis(_corner(x, indices.shape, axis), indices, axis, mode="clip")
+    return jax.numpy.take_along_axis(corner(x, indices.shape, axis), indices, axis, mode="clip")
 
 
-def _scatter_along(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax.numpy as jnp
-
-    axis = each.attributes["axis"]
+def _scatter_along(jax: Any, each: Instruction, x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     how = {"none": "set", "add": "add", "mul": "multiply", "max": "max", "min": "min"}[each.attributes["reduction"]]
-
-    def scattered(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        places = list(jnp.ogrid[tuple(slice(size) for size in indices.shape)])
-        places[axis] = indices
-        return getattr(x.at[tuple(places)], how)(updates)
-
-    return scattered
+    places = list(jax.numpy.ogrid[tuple(slice(size) for size in indices.shape)])
+    places[each.attributes["axis"]] = indices
+    return getattr(x.at[tuple(places)], how)(updates)
 
 
-def _argsort(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax.numpy as jnp
-
-    axis, last = each.attributes["axis"], reads[0].shape[each.attributes["axis"]] - 1
+def _argsort(jax: Any, each: Instruction, x: Tensor) -> Tensor:
+    jnp, axis = jax.numpy, each.attributes["axis"]
     if not each.attributes["descending"]:
-        return lambda x: jnp.argsort(x, axis, stable=True)
+        return jnp.argsort(x, axis, stable=True)
     # Sorted from behind, so that equal elements keep their order.
-    return lambda x: last - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
+    return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
 
 
-def _reduce(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax.numpy as jnp
-
-    function = getattr(jnp, each.name.removeprefix("reduce_"))
+def _reduce(jax: Any, each: Instruction, x: Tensor) -> Tensor:
+    function = getattr(jax.numpy, each.name.removeprefix("reduce_"))
     typed = {} if each.name in ("reduce_max", "reduce_min") else {"dtype": each.dtype}
-    return lambda x: function(x, axis=tuple(each.attributes["axes"]), keepdims=each.attributes["keep"], **typed)
+    return function(x, axis=tuple(each.attributes["axes"]), keepdims=each.attributes["keep"], **typed)
 
 
-def _arg(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    axis, keep = each.attributes["axis"], each.attributes["keep"]
-    return lambda x: getattr(x, each.name)(axis, keepdims=keep).astype("int64")
+def _arg(jax: Any, each: Instruction, x: Tensor) -> Tensor:
+    return getattr(x, each.name)(each.attributes["axis"], keepdims=each.attributes["keep"]).astype("int64")
 
 
-def _cumulate(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x: getattr(x, each.name)(each.attributes["axis"], dtype=each.dtype)
+def _cumulate(jax: Any, each: Instruction, x: Tensor) -> Tensor:
+    return getattr(x, each.name)(each.attributes["axis"], dtype=each.dtype)
 
 
-def _padding(told: Mapping[str, Any]) -> list[tuple[int, int]]:
-    return list(zip(told["before"], told["after"], strict=True))
-
-
-def _conv(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax
-
+def _conv(jax: Any, each: Instruction, x: Tensor, w: Tensor) -> Tensor:
     told = each.attributes
-    return partial(
-        jax.lax.conv_general_dilated,
+    return jax.lax.conv_general_dilated(
+        x,
+        w,
         window_strides=told["strides"],
-        padding=_padding(told),
+        padding=padding_of(told),
         rhs_dilation=told["dilations"],
         feature_group_count=told["groups"],
     )
 
 
-def _conv_transpose(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
+def _conv_transpose(jax: Any, each: Instruction, x: Tensor, w: Tensor) -> Tensor:
     """As a convolution of the input with strides of zeros in it, by the kernel turned round."""
-    import jax
-
     told, groups = each.attributes, each.attributes["groups"]
-    inputs, per_group, *kernel = reads[1].shape
+    inputs, per_group, *kernel = w.shape
     reach = [apart * (size - 1) for apart, size in zip(told["dilations"], kernel, strict=True)]
-    padding = [(r - before, r - after) for r, (before, after) in zip(reach, _padding(told), strict=True)]
     spatial = tuple(range(2, 2 + len(kernel)))
-
-    def run(x: Tensor, w: Tensor) -> Tensor:
-        parted = jax.numpy.flip(w, spatial).reshape(groups, inputs // groups, per_group, *kernel)
-        turned = parted.swapaxes(1, 2).reshape(groups * per_group, inputs // groups, *kernel)
-        return jax.lax.conv_general_dilated(
-            x,
-            turned,
-            window_strides=[1] * len(kernel),
-            padding=padding,
-            lhs_dilation=told["strides"],
-            rhs_dilation=told["dilations"],
-            feature_group_count=groups,
-        )
-
-    return run
+    parted = jax.numpy.flip(w, spatial).reshape(groups, inputs // groups, per_group, *kernel)
+    return jax.lax.conv_general_dilated(
+        x,
+        parted.swapaxes(1, 2).reshape(groups * per_group, inputs // groups, *kernel),
+        window_strides=[1] * len(kernel),
+        padding=[(r - before, r - after) for r, (before, after) in zip(reach, padding_of(told), strict=True)],
+        lhs_dilation=told["strides"],
+        rhs_dilation=told["dilations"],
+        feature_group_count=groups,
+    )
 
 
-def _pool(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    import jax
-    import jax.numpy as jnp
-
-    told = each.attributes
+def _pool(jax: Any, each: Instruction, x: Tensor) -> Tensor:
+    told, jnp = each.attributes, jax.numpy
     dtype = jnp.dtype(each.dtype)
     lowest = -jnp.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
     start, combine = (0, jax.lax.add) if each.name == "pool_sum" else (lowest, jax.lax.max)
-    return lambda x: jax.lax.reduce_window(
+    return jax.lax.reduce_window(
         x,
         jnp.asarray(start, dtype),
         combine,
         (1, 1, *told["kernel"]),
         (1, 1, *told["strides"]),
-        [(0, 0), (0, 0), *_padding(told)],
+        [(0, 0), (0, 0), *padding_of(told)],
         window_dilation=(1, 1, *told["dilations"]),
     )
 
 
-def _identity(each: Instruction, reads: Sequence[Instruction]) -> Kernel:
-    return lambda x: x
-
-
-_MAKERS: Mapping[str, Maker] = MappingProxyType(
-    {
-        "argmax": _arg,
-        "argmin": _arg,
-        "argsort": _argsort,
-        "cast": _cast,
-        "concat": _concat,
-        "conv": _conv,
-        "conv_transpose": _conv_transpose,
-        "cumprod": _cumulate,
-        "cumsum": _cumulate,
-        "erf": _special,
-        "expand": _expand,
-        "identity": _identity,
-        "int_div": _whole,
-        "pad": _pad,
-        "pool_max": _pool,
-        "pool_sum": _pool,
-        "reduce_max": _reduce,
-        "reduce_mean": _reduce,
-        "reduce_min": _reduce,
-        "reduce_prod": _reduce,
-        "reduce_sum": _reduce,
-        "relu": _special,
-        "reshape": _reshape,
-        "scatter_along": _scatter_along,
-        "shift_right": _whole,
-        "sigmoid": _special,
-        "slice": _slice,
-        "take": _take,
-        "take_along": _take_along,
-        "transpose": _transpose,
-    }
-)
+_OTHERS: Mapping[str, Callable[..., Tensor]] = {
+    **dict.fromkeys(("argmax", "argmin"), _arg),
+    "argsort": _argsort,
+    "cast": lambda jax, each, x: x.astype(each.dtype),
+    "concat": lambda jax, each, *terms: jax.numpy.concatenate(terms, each.attributes["axis"]),
+    "conv": _conv,
+    "conv_transpose": _conv_transpose,
+    **dict.fromkeys(("cumprod", "cumsum"), _cumulate),
+    "erf": lambda jax, each, x: jax.lax.erf(x),
+    "expand": lambda jax, each, x: jax.numpy.broadcast_to(x, each.shape),
+    "identity": lambda jax, each, x: x,
+    **dict.fromkeys(("int_div", "shift_right"), _whole),
+    "pad": _pad,
+    **dict.fromkeys(("pool_max", "pool_sum"), _pool),
+    **dict.fromkeys(("reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum"), _reduce),
+    "relu": lambda jax, each, x: jax.nn.relu(x),
+    "reshape": lambda jax, each, x: x.reshape(each.shape),
+    "scatter_along": _scatter_along,
+    "sigmoid": lambda jax, each, x: jax.nn.sigmoid(x),
+    "slice": lambda jax, each, x: x[indices_of(each.attributes)],
+    "take": lambda jax, each, x, indices: x.take(indices, axis=each.attributes["axis"], mode="clip"),
+    "take_along": _take_along,
+    "transpose": lambda jax, each, x: x.transpose(each.attributes["order"]),
+}
+"""What takes JAX, the instruction and its operands."""

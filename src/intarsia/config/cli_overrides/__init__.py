@@ -5,8 +5,7 @@ One rule merges them: a leaf replaces what stood there. `intarsia.config.files` 
 
 from __future__ import annotations
 
-from intarsia.config.cli_overrides.draft import Merged
 from intarsia.config.cli_overrides.flags import Rewrites
-from intarsia.config.cli_overrides.merge import merge, merge_all
+from intarsia.config.cli_overrides.merge import Merged, merge_all
 
-__all__ = ["Merged", "Rewrites", "merge", "merge_all"]
+__all__ = ["Merged", "Rewrites", "merge_all"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from intarsia.config.cli_overrides.draft import Merged, Stated
+from intarsia.config.cli_overrides.merge import Merged, Stated
 from intarsia.config.cli_overrides.paths import Steps, print_path, value_at
 from intarsia.config.compilation import CompilationConfig
-from intarsia.config.driver_spec import Drive
+from intarsia.config.drives import Drive
 from intarsia.config.elements import CONFIG, level_of, member
 from intarsia.target import TAGS, Target
 from intarsia.target.explain import stated_fields
@@ -24,10 +24,8 @@ class Leaf:
 
     Attributes:
         path: Where it stands, as ``--set`` takes it.
-        value: As text.
         by: ``built-in``, the name of a file, a flag, ``derived`` from the rest, or ``default``.
         tag: The tag that brought it; empty where none did.
-        source: Where that tag's figures come from.
     """
 
     path: str

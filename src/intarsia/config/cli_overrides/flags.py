@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from intarsia.config.cli_overrides.schemas import find_option, kind_named
-from intarsia.config.executor import LEVEL as EXECUTOR_LEVEL
-from intarsia.config.runtime import LEVEL as RUNTIME_LEVEL
+from intarsia.config.cli_overrides.paths import find_option, kind_named
+from intarsia.config.drives import Executor, Runtime
 from intarsia.spec import Level, Option
 from intarsia.spec.types import Value
 from intarsia.target.target import LEVEL as TARGET_LEVEL
@@ -17,7 +16,7 @@ Options = Mapping[str, Mapping[str, Value]]
 """Values of options, by kind and option."""
 
 LEVELS: Mapping[str, Level] = MappingProxyType(
-    {"target": TARGET_LEVEL, "executor": EXECUTOR_LEVEL, "runtime": RUNTIME_LEVEL}
+    {"target": TARGET_LEVEL, "executor": Executor.level, "runtime": Runtime.level}
 )
 """The levels whose kinds have flags of their own: ``--<level>-<kind>-<option>``."""
 
@@ -26,14 +25,8 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 class Rewrites:
     """What a command line says of the configuration; ``None`` or empty where it says nothing.
 
-    Attributes:
-        target: The text of the last ``--target``.
-        options: Of ``--target-<kind>-<option>``, by kind and option.
-        executor: The text of the last ``--executor``.
-        runtime: The text of the last ``--runtime``.
-        executor_options: Of ``--executor-<kind>-<option>``.
-        runtime_options: Of ``--runtime-<kind>-<option>``.
-        paths: Of ``--set PATH=VALUE``, in order: the path and the text of its value.
+    Texts are those of the last flag, options those of ``--<level>-<kind>-<option>`` by kind and option; ``paths`` are
+    path and text of each ``--set PATH=VALUE``, in order.
     """
 
     target: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from intarsia.config.cli_overrides.schemas import find_option
+from intarsia.config.cli_overrides.paths import find_option
 from intarsia.config.compilation import LEVEL as CONFIG_LEVEL
 from intarsia.config.compilation import CompilationConfig
 from intarsia.config.elements import CONFIG, ELEMENTS, level_of
@@ -38,11 +38,7 @@ class Opened:
 
 
 def divided(form: Mapping[str, Any]) -> tuple[Opened, Form]:
-    """What a file says of the configuration, opened up, and the settings that it holds besides.
-
-    Raises:
-        SpecError: What it says of the configuration does not read.
-    """
+    """What a file says of the configuration, opened up, and its settings besides; a `SpecError` if it does not read."""
     settings = settings_of(form)
     fields = {name: value for name, value in form.items() if name not in settings}
     if not _HEAD.isdisjoint(form) and level_of(form) != CONFIG:
@@ -58,11 +54,7 @@ def settings_of(form: Mapping[str, Any]) -> Form:
 
 
 def opened(form: object) -> Opened:
-    """The fields of a configuration in any form, texts and tags opened up to dicts.
-
-    Raises:
-        SpecError: It is no configuration, or a text in it does not read.
-    """
+    """The fields of a configuration in any form, texts and tags opened up; a `SpecError` where it does not read."""
     if isinstance(form, str):
         return _of_text(form)
     if isinstance(form, Mapping) and level_of(form) == CONFIG:

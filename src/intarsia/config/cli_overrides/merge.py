@@ -3,37 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from intarsia.config.cli_overrides.draft import FormDraft, Merged, Stated
 from intarsia.config.cli_overrides.flags import Options, Rewrites
-from intarsia.config.cli_overrides.forms import divided, opened
-from intarsia.config.cli_overrides.paths import Steps, read_path
-from intarsia.config.cli_overrides.schemas import find_option, kind_of, read_text, type_at
+from intarsia.config.cli_overrides.forms import Form, Opened, divided, opened
+from intarsia.config.cli_overrides.paths import (
+    Steps,
+    changed,
+    find_option,
+    kind_of,
+    leaves,
+    print_path,
+    read_path,
+    read_text,
+    type_at,
+    value_at,
+)
 from intarsia.config.combinations import default_executor, default_runtime
 from intarsia.config.compilation import LEVEL as CONFIG_LEVEL
+from intarsia.config.drives import Executor, Runtime
 from intarsia.config.elements import CONFIG, level_of
-from intarsia.config.executor import Executor
-from intarsia.config.runtime import Runtime
 from intarsia.errors import ConfigError, SpecError
 from intarsia.spec import read
 from intarsia.target import KINDS
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Who stated a leaf: ``built-in``, the name of a file, or a flag; and the tag that brought it, if one did."""
+
+    by: str
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A configuration's form, not yet read, and who stated what of it.
+
+    Attributes:
+        form: The fields of a configuration, ``targets`` a list of dicts.
+        settings: What else the file holds.
+        origins: For the flat path of each leaf who stated it.
+        flagged: The paths that a flag of their own states.
+    """
+
+    form: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    origins: Mapping[str, Stated]
+    flagged: frozenset[str]
+
+
+@dataclass(slots=True)
+class FormDraft:
+    """A form on its way, and who stated each leaf of it."""
+
+    form: Form = field(default_factory=dict)
+    settings: Form = field(default_factory=dict)
+    origins: dict[str, Stated] = field(default_factory=dict)
+    flagged: set[str] = field(default_factory=set)
+
+    def lay_over(self, config: Opened, by: str) -> None:
+        """State what a form says, and before it what its tag brings."""
+        self.lay(config.brought, Stated(by, config.tag))
+        self.lay(config.fields, Stated(by))
+
+    def lay(self, fields: Mapping[str, Any], stated: Stated) -> None:
+        """State whole fields; each takes the place of what it was."""
+        for name, value in fields.items():
+            self._place((name,), value, stated)
+
+    def drop(self, names: tuple[str, ...]) -> None:
+        """State these fields no longer."""
+        for name in names:
+            self._forget((name,))
+            self.form.pop(name, None)
+
+    def state(self, steps: Steps, value: object, flag: str) -> None:
+        """State one place by a flag of its own."""
+        self._place(steps, value, Stated(flag))
+        self.flagged.update(print_path(path) for path, _ in leaves(value, steps))
+
+    def _place(self, steps: Steps, value: object, stated: Stated) -> None:
+        self._forget(steps)
+        self.form = changed(self.form, steps, value)
+        self.origins |= {print_path(path): stated for path, _ in leaves(value, steps)}
+
+    def _forget(self, steps: Steps) -> None:
+        gone = {print_path(path) for path, _ in leaves(value_at(self.form, steps), steps)}
+        self.origins = {path: origin for path, origin in self.origins.items() if path not in gone}
+        self.flagged -= gone
+
+    def merged(self) -> Merged:
+        """What has been stated."""
+        return Merged(
+            form=MappingProxyType(self.form),
+            settings=MappingProxyType(self.settings),
+            origins=MappingProxyType(self.origins),
+            flagged=frozenset(self.flagged),
+        )
+
+
 OF_TARGETS = ("kind", "tag", "targets", "host", "devices", "default_device", "libraries")
 """What belongs to a list of targets, and goes when it is replaced."""
-
-
-def merge(
-    *,
-    builtin: Mapping[str, Any] | None = None,
-    default_file: Mapping[str, Any] | None = None,
-    file: Mapping[str, Any] | None = None,
-    rewrites: Rewrites | None = None,
-) -> dict[str, Any]:
-    """As `merge_all`: the fields of a configuration and the settings, in one dict."""
-    merged = merge_all(builtin=builtin, file=default_file if file is None else file, rewrites=rewrites)
-    return {**merged.settings, **merged.form}
 
 
 def merge_all(

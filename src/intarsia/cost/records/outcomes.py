@@ -9,13 +9,11 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping
-from itertools import chain
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -28,6 +26,7 @@ from pydantic import (
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.precision import Scheme
 from intarsia.config.settings import Spin
+from intarsia.cost.records.record import MOST, Error, Failure, Instructions, Measurement, Ms, Number, Spent
 from intarsia.cost.timing.footprint import Footprint
 from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 
@@ -42,25 +41,13 @@ Kind = Literal[
     "footprint",
     "reduced_precision",
     "accuracy",
+    "instructions",
 ]
 """What a record is of."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
-MOST = 1e12
-"""No time in milliseconds or seconds, and no number of anything, is larger."""
 _NO_CAUSE = "it is of an earlier version, which did not tell whose doing a failure was"
 
 
-def _no_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("true and false are no numbers")
-    return value
-
-
-_Number = Annotated[float, BeforeValidator(_no_bool)]
-Ms = Annotated[_Number, Field(gt=0, le=MOST, allow_inf_nan=False)]
-Spent = Annotated[_Number, Field(ge=0, le=MOST, allow_inf_nan=False)]
-Error = Annotated[_Number, Field(ge=0)]
-"""Infinite where two values cannot be compared."""
 Count = Annotated[int, Field(ge=0, le=int(MOST))]
 Lasting = Literal["engine"]
 assert Lasting.__args__ == (Cause.ENGINE.value,)  # type: ignore[attr-defined]
@@ -68,22 +55,6 @@ assert Lasting.__args__ == (Cause.ENGINE.value,)  # type: ignore[attr-defined]
 
 class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class _Measurement(_Row):
-    samples_ms: Annotated[tuple[Ms, ...], Field(min_length=1)]
-    compile_s: Spent
-    load_s: Spent
-    error: Error | None
-    is_complete: bool = True
-    allowed: Error | None = None
-
-
-class _Failure(_Row):
-    stage: str
-    reason: str
-    cause: Lasting
-    repro: str | None = None
 
 
 class _Nodes(_Row):
@@ -118,20 +89,24 @@ class _NoTime(_Row):
     budget_s: Spent
 
 
-class _Mix(_Row):
+class _Plan(_Row):
     name: str
-    partitions: Annotated[tuple[tuple[str, tuple[Count, ...]], ...], Field(min_length=1)]
-    spin: Literal[tuple(each.value for each in Spin)]  # type: ignore[valid-type]
-    embed: bool
+    partitions: Annotated[tuple[Any, ...], Field(min_length=1)]
+    spin: Spin
     parallel: bool
     predicted_ms: tuple[Spent | None, ...]
-    measured_ms: Ms
 
     @model_validator(mode="after")
-    def _predicts_each_partition(self) -> _Mix:
+    def _predicts_each_partition(self) -> Self:
         if len(self.predicted_ms) != len(self.partitions):
             raise ValueError("as many predictions as partitions are needed")
         return self
+
+
+class _Mix(_Plan):
+    partitions: Annotated[tuple[tuple[str, tuple[Count, ...]], ...], Field(min_length=1)]
+    embed: bool
+    measured_ms: Ms
 
 
 class _Search(_Row):
@@ -152,34 +127,13 @@ class _Search(_Row):
         return self
 
 
-class _ReducedPrecisionPlan(_Row):
-    error: Error
-    name: str
-    label: str
-    partitions: Annotated[
-        tuple[
-            tuple[
-                str,
-                tuple[str, ...],
-                tuple[
-                    tuple[tuple[str, Literal[tuple(each.value for each in Scheme)]], ...],  # type: ignore[valid-type]
-                    tuple[tuple[str, float, float], ...],
-                ]
-                | None,
-            ],
-            ...,
-        ],
-        Field(min_length=1),
-    ]
-    spin: Literal[tuple(each.value for each in Spin)]  # type: ignore[valid-type]
-    parallel: bool
-    predicted_ms: tuple[Spent | None, ...]
+_Precision = tuple[tuple[tuple[str, Scheme], ...], tuple[tuple[str, float, float], ...]]
 
-    @model_validator(mode="after")
-    def _predicts_each_partition(self) -> _ReducedPrecisionPlan:
-        if len(self.predicted_ms) != len(self.partitions):
-            raise ValueError("as many predictions as partitions are needed")
-        return self
+
+class _ReducedPrecisionPlan(_Plan):
+    error: Error
+    label: str
+    partitions: Annotated[tuple[tuple[str, tuple[str, ...], _Precision | None], ...], Field(min_length=1)]
 
 
 class _ReducedPrecision(_Row):
@@ -189,7 +143,7 @@ class _ReducedPrecision(_Row):
 
 
 class _Accuracy(_Row):
-    max_error: Annotated[_Number, Field(gt=0, allow_inf_nan=False)]
+    max_error: Annotated[Number, Field(gt=0, allow_inf_nan=False)]
     inputs: Annotated[int, Field(ge=1, le=int(MOST))]
     worst: Annotated[dict[str, Error], Field(min_length=1)]
     mean: Annotated[dict[str, Error], Field(min_length=1)]
@@ -208,7 +162,7 @@ def _partition_of(row: object) -> str:
 _ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
     "partition": TypeAdapter(
         Annotated[
-            Annotated[_Measurement, Tag("measurement")] | Annotated[_Failure, Tag("failure")],
+            Annotated[Measurement, Tag("measurement")] | Annotated[Failure, Tag("failure")],
             Discriminator(_partition_of),
         ]
     ),
@@ -221,6 +175,12 @@ _ADAPTERS: Mapping[Kind, TypeAdapter[Any]] = {
     "footprint": TypeAdapter(Footprint),
     "reduced_precision": TypeAdapter(_ReducedPrecision),
     "accuracy": TypeAdapter(_Accuracy),
+    "instructions": TypeAdapter(
+        Annotated[
+            Annotated[Instructions, Tag("measurement")] | Annotated[Failure, Tag("failure")],
+            Discriminator(_partition_of),
+        ]
+    ),
 }
 
 
@@ -251,7 +211,7 @@ class _Provenance(BaseModel):
     machine: Name = ""
 
 
-_MADE_AT = TypeAdapter(Annotated[_Number, Field(ge=0, le=2.5e11, allow_inf_nan=False)])  # years that a calendar has
+_MADE_AT = TypeAdapter(Annotated[Number, Field(ge=0, le=2.5e11, allow_inf_nan=False)])  # years that a calendar has
 
 
 def value_of(kind: Kind, outcome: Mapping[str, Any]) -> Any:
@@ -260,26 +220,17 @@ def value_of(kind: Kind, outcome: Mapping[str, Any]) -> Any:
 
 
 def checked_outcome(kind: Kind, text: str | bytes) -> Mapping[str, Any]:
-    """An outcome as a mapping.
-
-    Raises:
-        ValueError: It is not what a record of this kind says.
-    """
+    """An outcome as a mapping; a `ValueError` says why it is not what a record of this kind says."""
     found = _ADAPTERS[kind].validate_json(text, strict=True)
-    match found:
-        case Verdict():
-            _check_verdict(found)
-        case Footprint():
-            _check_footprint(found)
+    if isinstance(found, Failure) and not found.cause.is_lasting:
+        raise ValueError("a failure that is not its engine's doing is not kept")
+    if isinstance(found, Verdict):
+        _check_verdict(found)
     return _mapping(text)
 
 
 def checked_facts(text: str | bytes) -> Mapping[str, Any]:
-    """The facts of a record.
-
-    Raises:
-        ValueError: They are none.
-    """
+    """The facts of a record; a `ValueError` says why they are none."""
     _Facts.model_validate_json(text)
     facts = _mapping(text)
     if not facts:
@@ -288,11 +239,7 @@ def checked_facts(text: str | bytes) -> Mapping[str, Any]:
 
 
 def checked_provenance(text: str | bytes) -> Mapping[str, Any]:
-    """The provenance of a record.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """The provenance of a record; a `ValueError` says why it is none."""
     _Provenance.model_validate_json(text)
     return _mapping(text)
 
@@ -305,11 +252,7 @@ def _mapping(text: str | bytes) -> Mapping[str, Any]:
 
 
 def checked_moment(made_at: object) -> float:
-    """When a record was made.
-
-    Raises:
-        ValueError: It is no moment.
-    """
+    """When a record was made; a `ValueError` says why it is no moment."""
     moment: float = _MADE_AT.validate_python(made_at)
     return moment
 
@@ -332,12 +275,14 @@ def what_is_wrong(error: Exception) -> str:
 def _check_verdict(verdict: Verdict) -> None:
     """Whether it can be asked what it is asked: who was benchmarked has figures, and the first ran twice."""
     _check_rounds(verdict)
-    _check_times(verdict)
     weighed = {name for name, (stage, _) in verdict.failed.items() if stage == MEMORY_STAGE}
     if not (verdict.benchmarked | weighed) <= verdict.footprints.keys():
         raise ValueError("nothing is known of the memory of a contender")
-    for each in verdict.footprints.values():
-        _check_footprint(each)
+    for tail in verdict.tails.values():
+        if tail.p99 is not None and not all(
+            0 < each <= MOST for each in (tail.p99.low, tail.p99.median, tail.p99.high)
+        ):
+            raise ValueError("slowest calls that are none")
     if verdict.has_transient_failure:
         raise ValueError(_NO_CAUSE)
 
@@ -355,28 +300,3 @@ def _check_rounds(verdict: Verdict) -> None:
         raise ValueError("nobody stayed")
     if any(len(ms) != total for ms in rounds.values()) or any(not 0 < len(ms) <= total for ms in left.values()):
         raise ValueError("rounds are missing")
-
-
-def _check_times(verdict: Verdict) -> None:
-    profiles = chain(verdict.profile_ms.values(), verdict.transfers_ms.values())
-    times = chain.from_iterable((*verdict.rounds_ms.values(), *verdict.left_ms.values()))
-    if not all(0 < ms <= MOST for ms in times) or not all(0 <= ms <= MOST for ms in chain.from_iterable(profiles)):
-        raise ValueError("a time that is none")
-    if not all(0 <= each <= MOST for each in verdict.compile_s.values()):
-        raise ValueError("a compile time that is none")
-    errors = [each for each in (*verdict.errors.values(), *verdict.allowed.values()) if each is not None]
-    if not all(each >= 0 for each in errors):
-        raise ValueError("an error that is none")
-    for tail in verdict.tails.values():
-        ends = () if tail.p99 is None else (tail.p99.low, tail.p99.median, tail.p99.high)
-        if tail.calls < 0 or not all(0 < each <= MOST for each in ends):
-            raise ValueError("slowest calls that are none")
-
-
-def _check_footprint(footprint: Footprint) -> None:
-    if not footprint.memory:
-        raise ValueError("memory of no process")
-    if not all(0 <= each <= MOST for each in footprint.cold_s):
-        raise ValueError("a cold start that is none")
-    if not all(0 <= each.steady <= 2**60 and 0 <= each.peak <= 2**60 for each in footprint.memory):
-        raise ValueError("memory that is none")

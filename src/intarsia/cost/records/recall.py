@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from intarsia.cost.records.outcomes import Kind
+from intarsia.cost.records.outcomes import Kind, value_of
 from intarsia.cost.records.record import Key
 from intarsia.cost.records.store import Store
 from intarsia.errors import IntarsiaError
@@ -22,17 +22,16 @@ class Entry(Generic[T]):
     """One thing that the store may hold, and how it is read and written.
 
     Attributes:
-        kind: What it is of.
         key: All that it depends on.
         read: Makes the value of a stored outcome; raises `ValueError` or `IntarsiaError` where it does not fit what it
-            is asked for, and then the record is removed.
+            is asked for, and then the record is removed. As the kind says, if left out.
         write: Makes the outcome that is stored of a value.
     """
 
     kind: Kind
     key: Key
-    read: Callable[[Mapping[str, Any]], T]
-    write: Callable[[T], Mapping[str, Any]]
+    read: Callable[[Mapping[str, Any]], T] | None = None
+    write: Callable[[T], Mapping[str, Any]] = asdict  # type: ignore[assignment] # of a dataclass
 
 
 class Asker(Protocol):
@@ -56,11 +55,11 @@ def recalled(asker: Asker, entry: Entry[T]) -> T | None:
     if stored is None:
         return None
     try:
-        value = entry.read(stored)
+        value: T = value_of(entry.kind, stored) if entry.read is None else entry.read(stored)
     except (IntarsiaError, ValueError) as error:
         asker.store.discard(entry.key, str(error))
         return None
-    asker.cached += _counts(entry)
+    asker.cached += entry.kind not in _CONCLUSIONS
     return value
 
 
@@ -75,8 +74,6 @@ def computed(
     """Compute a value that the store does not hold, and record it.
 
     Args:
-        asker: Whose store takes it.
-        entry: What is computed.
         compute: Makes it; ``None`` is neither recorded nor counted, and neither is anything where it raises.
         is_kept: Whether a value is recorded: not where the next try may end otherwise.
         alone: Whether it has the machine to itself; another process may have recorded it while this one waited.
@@ -88,11 +85,7 @@ def computed(
         value = compute()
         if value is None:
             return None
-        asker.measured += _counts(entry)
+        asker.measured += entry.kind not in _CONCLUSIONS
         if is_kept(value):
             asker.store.put(entry.kind, entry.key, entry.write(value), asker.provenance)
         return value
-
-
-def _counts(entry: Entry[Any]) -> int:
-    return int(entry.kind not in _CONCLUSIONS)

@@ -6,11 +6,29 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.timing.statistics import Interval, median_interval
+
+MOST = 1e12
+"""No time in milliseconds or seconds, and no number of anything, is larger."""
+
+
+def _no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_bool)]
+Ms = Annotated[Number, Field(gt=0, le=MOST, allow_inf_nan=False)]
+Spent = Annotated[Number, Field(ge=0, le=MOST, allow_inf_nan=False)]
+Error = Annotated[Number, Field(ge=0)]
+"""Infinite where two values cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +44,14 @@ class Measurement:
         allowed: What the output with that error was allowed; ``None`` where there was no reference, or in old records.
     """
 
-    samples_ms: tuple[float, ...]
-    compile_s: float
-    load_s: float
-    error: float | None
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    samples_ms: Annotated[tuple[Ms, ...], Field(min_length=1)]
+    compile_s: Spent
+    load_s: Spent
+    error: Error | None
     is_complete: bool = True
-    allowed: float | None = None
+    allowed: Error | None = None
 
     @property
     def interval(self) -> Interval:
@@ -55,18 +75,26 @@ class Failure:
         repro: A script that shows the failure again.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    cost_ms: ClassVar[float] = math.inf
+
     stage: str
     reason: str
     cause: Cause
     repro: str | None = None
 
-    @property
-    def cost_ms(self) -> float:
-        """Infinite."""
-        return math.inf
-
 
 Outcome = Measurement | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructions:
+    """How many instructions a call executes on an emulated board."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    count: Annotated[int, Field(ge=0, le=int(MOST))]
+    unit: Literal["instructions in QEMU"] = "instructions in QEMU"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +112,3 @@ class Key:
     def digest(self) -> str:
         """What the store looks it up by."""
         return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-def to_json(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as a JSON object."""
-    return asdict(outcome)
-
-
-def from_json(data: Mapping[str, Any]) -> Outcome:
-    """The outcome that `to_json` wrote, of a record that is as `intarsia.cost.records.outcomes` asks."""
-    if "stage" in data:
-        return Failure(**{**data, "cause": Cause(data["cause"])})
-    return Measurement(**{**data, "samples_ms": tuple(data["samples_ms"])})

@@ -7,8 +7,8 @@ the engines; so a record of another machine, or of another version, is never tak
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -51,7 +51,6 @@ class Exported:
     """What came of writing records to a file.
 
     Attributes:
-        written: How many records were written.
         damaged: How many rows of the store are no records.
     """
 
@@ -97,11 +96,10 @@ def export_records(store: Store, path: Path) -> Exported:
         DiskError: The disk is full.
     """
     found = store.records()
-    records = [replace(record, outcome=_without_paths(record.outcome)) for record in found.records]
-    machines = dict(sorted(map(machine_of, records)))
-    text = "".join(f"{line.model_dump_json()}\n" for line in _lines(machines, records))
+    header = _Header(machines=dict(sorted(map(machine_of, found.records))))
+    text = "".join(f"{line.model_dump_json()}\n" for line in (header, *map(_line, found.records)))
     replace_file(path, text.encode())
-    return Exported(written=len(records), damaged=found.damaged)
+    return Exported(written=len(found.records), damaged=found.damaged)
 
 
 def import_records(store: Store, path: Path) -> Imported:
@@ -121,17 +119,15 @@ def import_records(store: Store, path: Path) -> Imported:
     return Imported(added=store.add(records), left_out=len(wrong), first=first)
 
 
-def _lines(machines: Mapping[str, str], records: Iterable[Record]) -> Iterator[BaseModel]:
-    yield _Header(machines=dict(machines))
-    for record in records:
-        model = record.provenance.get(MODEL)
-        yield _Line(
-            kind=record.kind,
-            facts=dict(record.facts),
-            outcome=dict(record.outcome),
-            model=None if model is None else Path(model).name,
-            made_at=record.made_at,
-        )
+def _line(record: Record) -> _Line:
+    model, outcome = record.provenance.get(MODEL), record.outcome
+    return _Line(
+        kind=record.kind,
+        facts=dict(record.facts),
+        outcome={**outcome, "repro": None} if "repro" in outcome else dict(outcome),
+        model=None if model is None else Path(model).name,
+        made_at=record.made_at,
+    )
 
 
 def _read(path: Path, lines: Iterable[bytes]) -> tuple[list[Record], Mapping[int, str]]:
@@ -164,7 +160,3 @@ def _record(text: bytes, machines: Mapping[str, str]) -> Record:
         provenance={MODEL: line.model, MACHINE: machines.get(str(facts.get("machine", "")), "")},
         made_at=checked_moment(line.made_at),
     )
-
-
-def _without_paths(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**outcome, "repro": None} if "repro" in outcome else outcome

@@ -18,16 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from intarsia.cost.records.outcomes import (
-    KINDS,
-    Kind,
-    checked_facts,
-    checked_moment,
-    checked_outcome,
-    checked_provenance,
-    is_of_an_earlier_version,
-    what_is_wrong,
-)
+from intarsia.cost.records import outcomes
 from intarsia.cost.records.record import Key
 from intarsia.cost.records.store_file import OTHER, connection, prepare, store_folder, unusable
 from intarsia.errors import ConfigError
@@ -43,14 +34,13 @@ class Record:
     """A row of the store.
 
     Attributes:
-        kind: What it is of.
         facts: Everything the figure depends on; its key.
         outcome: Samples or a failure, or what was concluded from others.
         provenance: Where it came from; not part of the key.
         made_at: Seconds since 1970.
     """
 
-    kind: Kind
+    kind: outcomes.Kind
     facts: Mapping[str, Any]
     outcome: Mapping[str, Any]
     provenance: Mapping[str, Any]
@@ -76,11 +66,6 @@ class Records:
     damaged: int
 
 
-def default_store() -> Path:
-    """The store in the user's cache folder."""
-    return own_cache() / STORE
-
-
 def open_store(named: str | os.PathLike[str] | None = None) -> Store:
     """The store that somebody named, else the user's; where that one cannot be used, a temporary one, with a warning.
 
@@ -89,19 +74,18 @@ def open_store(named: str | os.PathLike[str] | None = None) -> Store:
     """
     if named is not None:
         return Store(Path(named))
-    path = default_store()
+    path = own_cache() / STORE
     try:
         if cache_folder() != path.parent:
             raise ConfigError(f"{path.parent} cannot be written to")
         store = Store(path)
         store.folder.mkdir(exist_ok=True)
     except (ConfigError, OSError) as error:
-        reason = str(error).removesuffix(OTHER)
         store = Store(temporary_cache() / STORE)
         log.warning(
             "%s; measurements are kept in %s instead, which may not last; --store, or store= in Python, names another "
             "place",
-            reason,
+            str(error).removesuffix(OTHER),
             store.path,
         )
     return store
@@ -111,12 +95,12 @@ class Store:
     """Looks up and adds records. A record is added in one transaction: it is there whole, or not at all.
 
     Raises:
-        ConfigError: There cannot be a store at this path.
+        ConfigError: There cannot be a store at this path; or later, what all records are asked of cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()  # links to what lies beside it stand in other folders
-        self._unkept: dict[tuple[str, Kind], Mapping[str, Any]] = {}
+        self._unkept: dict[tuple[str, outcomes.Kind], Mapping[str, Any]] = {}
         self._is_lost = False
         self._has_told = False
         prepare(self.path)
@@ -126,7 +110,7 @@ class Store:
         """Where files that belong to the records lie: reference values, repro scripts, work in progress."""
         return store_folder(self.path)
 
-    def get(self, key: Key, kind: Kind) -> Mapping[str, Any] | None:
+    def get(self, key: Key, kind: outcomes.Kind) -> Mapping[str, Any] | None:
         """The outcome of this kind that is recorded for these facts; ``None`` also if the record is damaged."""
         unkept = self._unkept.get((key.digest, kind))
         if unkept is not None or self._is_lost:
@@ -142,12 +126,12 @@ class Store:
         try:
             if row[0] != kind.encode():
                 raise ValueError(f"it is no record of kind {kind!r}")
-            return checked_outcome(kind, _text(row[1]))
+            return outcomes.checked_outcome(kind, _text(row[1]))
         except ValueError as error:
-            self._discard(key, row[1], what_is_wrong(error))
+            self._discard(key, row[1], outcomes.what_is_wrong(error))
             return None
 
-    def put(self, kind: Kind, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
+    def put(self, kind: outcomes.Kind, key: Key, outcome: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Add a record; the first one for a key stays, so that plans made from it stay explained.
 
         Where the store does not take it any more, it is known to this process alone.
@@ -167,20 +151,12 @@ class Store:
         self._discard(key, None, why)
 
     def add(self, records: Iterable[Record]) -> int:
-        """Add records, all in one transaction; how many were not there yet.
-
-        Raises:
-            ConfigError: The store does not take them.
-        """
+        """Add records, all in one transaction; how many were not there yet."""
         with self._told():
             return self._add([record.row for record in records])
 
     def records(self) -> Records:
-        """All of them.
-
-        Raises:
-            ConfigError: The store cannot be read.
-        """
+        """All of them."""
         with self._told(), connection(self.path) as db:
             query = "SELECT kind, facts, outcome, provenance, made_at FROM record ORDER BY made_at, key"
             rows = db.execute(query).fetchall()
@@ -189,11 +165,7 @@ class Store:
         return Records(records=records, damaged=len(rows) - len(records))
 
     def clear(self, models: Collection[str] | None = None) -> int:
-        """Remove records; how many. With ``models`` only those that were first made for one of these paths.
-
-        Raises:
-            ConfigError: The store cannot be written.
-        """
+        """Remove records; how many. With ``models`` only those that were first made for one of these paths."""
         with self._told(), connection(self.path) as db:
             db.execute("BEGIN IMMEDIATE")
             if models is None:
@@ -208,11 +180,7 @@ class Store:
         return removed
 
     def count(self) -> int:
-        """How many records there are.
-
-        Raises:
-            ConfigError: The store cannot be read.
-        """
+        """How many records there are."""
         with self._told(), connection(self.path) as db:
             return int(db.execute("SELECT count(*) FROM record").fetchone()[0])
 
@@ -228,7 +196,7 @@ class Store:
     def _discard(self, key: Key, outcome: object, why: str) -> None:
         """Remove a record, so that the next one for its key is kept; only while it says what is known to be wrong."""
         log.info("%s: a record is left out: %s", self.path, why)
-        if not self._has_told and not is_of_an_earlier_version(why):
+        if not self._has_told and not outcomes.is_of_an_earlier_version(why):
             self._has_told = True
             log.warning("%s: a record that is damaged is made anew (%s)", self.path, why)
         if self._is_lost:
@@ -261,14 +229,14 @@ def _record(row: tuple[Any, ...]) -> Record | None:
     try:
         kind, facts, outcome, provenance, made_at = row
         name = _text(kind).decode()
-        if name not in KINDS:
+        if name not in outcomes.KINDS:
             return None
         return Record(
             kind=name,
-            facts=checked_facts(_text(facts)),
-            outcome=checked_outcome(name, _text(outcome)),
-            provenance=checked_provenance(_text(provenance)),
-            made_at=checked_moment(made_at),
+            facts=outcomes.checked_facts(_text(facts)),
+            outcome=outcomes.checked_outcome(name, _text(outcome)),
+            provenance=outcomes.checked_provenance(_text(provenance)),
+            made_at=outcomes.checked_moment(made_at),
         )
     except ValueError:
         return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from itertools import count
+from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
 from intarsia.cost.thresholds import PATIENCE
@@ -81,13 +81,12 @@ def _is_of_its_disk(path: Path, error: Exception) -> bool:
 
 def _is_full(folder: Path) -> bool:
     """Whether there is no room for another file: SQLite does not say why it cannot make one."""
-    try:
-        with scratch(folder) as place:
-            replace_file(place / "file", b"content")
-    except DiskError:
-        return True
-    except OSError:
-        return False
+    with suppress(OSError):
+        try:
+            with scratch(folder) as place:
+                replace_file(place / "file", b"content")
+        except DiskError:
+            return True
     return False
 
 
@@ -127,17 +126,11 @@ def _open(path: Path) -> None:
             if found != b"ok":
                 raise _DamagedError(found.decode(errors="replace").splitlines()[-1])
     except sqlite3.OperationalError as error:
-        if _is_of_the_moment(error):
+        if getattr(error, "sqlite_errorname", "").startswith(_OF_THE_MOMENT):
             raise
         raise _damage(path, error) from error
     except sqlite3.DatabaseError as error:
         raise _damage(path, error) from error
-
-
-def _is_of_the_moment(error: sqlite3.Error) -> bool:
-    """Whether it is the place or another process that is to blame, not what the file holds."""
-    name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(_OF_THE_MOMENT)
 
 
 def _damage(path: Path, error: sqlite3.Error) -> Exception:
@@ -151,15 +144,11 @@ def _damage(path: Path, error: sqlite3.Error) -> Exception:
 
 
 def _put_aside(path: Path, why: str) -> None:
-    aside = next(each for each in _names(path) if not each.exists())
+    marks = chain(("damaged",), (f"damaged-{number}" for number in count(2)))
+    names = (path.with_name(f"{path.stem}.{mark}{path.suffix}") for mark in marks)
+    aside = next(each for each in names if not each.exists())
     for suffix in _BESIDE:
         beside = path.with_name(path.name + suffix)
         if beside.exists():
             beside.replace(aside.with_name(aside.name + suffix))
     log.warning("%s: the record store was damaged (%s); it is now %s, and a new one was begun", path, why, aside.name)
-
-
-def _names(path: Path) -> Iterator[Path]:
-    yield path.with_name(f"{path.stem}.damaged{path.suffix}")
-    for number in count(2):
-        yield path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")

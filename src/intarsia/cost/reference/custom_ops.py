@@ -17,8 +17,8 @@ from intarsia.cost.worker.protocol import OBSERVING, Answer, Failed, Observe, Ob
 from intarsia.errors import ModelError
 from intarsia.files import scratch
 from intarsia.graph import Graph, save_graph
-from intarsia.graph.custom_ops import custom_op_values
 from intarsia.graph.normalisation.normalise import Types
+from intarsia.graph.reference.contrib_ops import custom_op_values
 from intarsia.runtime.environment import load_environment
 from intarsia.target import Target
 
@@ -29,10 +29,7 @@ def custom_op_types(graph: Graph, target: Target) -> Types:
     """Element types and shapes of what these operators compute on a target; none where its engine tells nothing.
 
     Told are shapes on which runs with the inputs of two seeds agree, as they may depend on the inputs' values; and none
-    where sizes of the graph are open.
-
-    Raises:
-        ModelError: The engine cannot run the model.
+    where sizes of the graph are open. A `ModelError` says why the engine cannot run the model.
     """
     (first, _), (second, _) = _observed(graph, target, SEEDS)
     return {
@@ -42,11 +39,7 @@ def custom_op_types(graph: Graph, target: Target) -> Types:
 
 
 def custom_op_arrays(graph: Graph, target: Target, seed: int) -> Mapping[str, np.ndarray]:
-    """What these operators compute on a target from the seeded inputs; texts are left out.
-
-    Raises:
-        ModelError: The engine cannot run the model.
-    """
+    """As `custom_op_types`, what these operators compute from the seeded inputs; texts are left out."""
     ((_, arrays),) = _observed(graph, target, (seed,))
     return arrays
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +36,7 @@ def answers(
     """Have a worker run a workload, or the artifact that it opened, on each ``.npz`` file of inputs.
 
     Args:
-        worker: Who is asked.
         workload: What to run; ``None`` for the artifact.
-        inputs: The files.
         folder: Where answers lie in between.
         patience_s: How long a run may take, beside as long once for building.
         more: Further inputs, the same in all runs.
@@ -68,7 +67,7 @@ def failure_of(answer: Answer, asked: str) -> Failure:
     return Failure(stage="run", reason=f"the worker answered {answer.verb} to {asked}", cause=Cause.CRASH)
 
 
-class Oracle:
+class Oracle(AbstractContextManager["Oracle"]):
     """A whole graph on one target in a process of its own, asked for what it answers."""
 
     def __init__(self, graph: Graph, target: Target, folder: Path, patience_s: float) -> None:
@@ -91,9 +90,6 @@ class Oracle:
         """End the process."""
         self._worker.close()
         self._folder.close()
-
-    def __enter__(self) -> Oracle:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

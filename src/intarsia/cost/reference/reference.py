@@ -28,8 +28,8 @@ from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import IntarsiaError, ModelError
 from intarsia.files import remove_folder, replace_file, sweep
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import unknown_values
 from intarsia.graph.fingerprint import content_hash
+from intarsia.graph.reference.contrib_ops import unknown_values
 from intarsia.graph.reference.perturb import Jitter
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds
@@ -51,18 +51,15 @@ def reference_values(
 ) -> Path:
     """The folder that holds the seeded inputs, the outputs and the named border values.
 
-    What operators that neither ONNX defines nor the evaluator knows compute is taken from the engine of ``teller``. A
+    What operators that neither ONNX defines nor the evaluator knows compute is taken from the type oracle's engine. A
     model that the evaluator still cannot run has only its inputs there; what engines answer for it then goes unchecked,
     and the report says so. Of a model that rounds inside, what that leaves open of each value is there too.
     ``machine`` is held while something is computed that was not before. What is damaged there is computed anew.
     """
     folder = cache / f"{content_hash(graph)}-{seed}"
     wanted = {*borders, *graph.outputs}
-    if (
-        not _is_sound(folder)
-        or not wanted <= recorded_names(folder)
-        or (rounds(graph) and not recorded_tolerances(folder))
-    ):
+    is_whole = _is_sound(folder) and wanted <= recorded_names(folder)
+    if not is_whole or (rounds(graph) and not recorded_tolerances(folder)):
         with machine():
             _compute(folder, graph, wanted, seed, type_oracle, watch)
     _touch(folder)
@@ -93,9 +90,9 @@ def _compute(
     feeds = graph_feeds(graph, seed)
     record_values(folder, feeds)
     try:
-        asked = type_oracle is not None and unknown_values(graph)
-        told = custom_op_arrays(graph, type_oracle, seed) if asked and type_oracle is not None else {}
-        given = {name: told[name] for name in unknown_values(graph) if name in told}
+        unknown = unknown_values(graph)
+        told = custom_op_arrays(graph, type_oracle, seed) if type_oracle is not None and unknown else {}
+        given = {name: told[name] for name in unknown if name in told}
         start = time.monotonic()
         record_values(folder, evaluate(graph, feeds, keep=names, given=given))
         leave_open(folder, graph, feeds, names, time.monotonic() - start, given, watch)
@@ -123,12 +120,8 @@ def leave_open(
 
     Args:
         folder: Where the values are, and where this goes.
-        graph: What is computed.
-        feeds: Its inputs.
-        names: The values.
         seconds: What one evaluation takes.
         given: What engines told of operators.
-        watch: Told how long it takes.
     """
     count = perturbed_count(graph, seconds)
     if not count:
@@ -145,9 +138,8 @@ def leave_open(
             continue
         movements.append({name: apart(moved[name], array) for name, array in expected.items()})
     steps = frozenset(name for name, array in expected.items() if counts_steps(array.dtype))
-    record_tolerances(
-        folder, tolerances(movements, steps=steps) or dict.fromkeys(expected, Tolerance(largest=0.0, length=0.0))
-    )
+    nothing = dict.fromkeys(expected, Tolerance(largest=0.0, length=0.0))
+    record_tolerances(folder, tolerances(movements, steps=steps) or nothing)
 
 
 def _touch(folder: Path) -> None:

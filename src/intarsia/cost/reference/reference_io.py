@@ -44,17 +44,20 @@ def record_values(folder: Path, values: Mapping[str, np.ndarray]) -> None:
     _write_sealed(folder / _INDEX, {name: list(entry) for name, entry in index.items()})
 
 
+def link_values(folder: Path, values: Path) -> None:
+    """Have a workspace use these values, in place of those that it used before."""
+    link = folder / VALUES
+    link.unlink(missing_ok=True)
+    link.symlink_to(values, target_is_directory=True)
+
+
 def recorded_names(folder: Path) -> frozenset[str]:
     """The values that are there."""
     return frozenset(_read_index(folder))
 
 
 def recorded_values(folder: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Those of the named values that are there, mapped.
-
-    Raises:
-        OSError: A file of one is damaged or gone.
-    """
+    """Those of the named values that are there, mapped; an `OSError` if a file of one is damaged or gone."""
     index = _read_index(folder)
     return {name: _mapped(folder / index[name][0]) for name in names if name in index}
 

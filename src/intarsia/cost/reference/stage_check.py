@@ -17,7 +17,7 @@ from intarsia.cost.worker.protocol import Evaluated, Expose, Workload
 from intarsia.errors import IntarsiaError
 from intarsia.files import scratch
 from intarsia.graph import Graph
-from intarsia.graph.custom_ops import unknown_values
+from intarsia.graph.reference.contrib_ops import unknown_values
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds_besides
 from intarsia.graph.reference.stages import Judge, checked_values

@@ -44,7 +44,6 @@ def at_full_speed(turn_ms: Callable[[], float], slowdown: Slowdown, settle_s: fl
     """Milliseconds of a turn at full speed; the turn is taken again where the machine changed its pace meanwhile.
 
     Args:
-        turn_ms: Takes the turn.
         slowdown: Asked before and behind it.
         settle_s: Pause behind it, until threads that go on spinning sleep.
     """
@@ -64,15 +63,11 @@ class ClockProbe:
     """Probes all processors of this process at one time. Calling it is a `Slowdown`; a call takes about 0.5 ms.
 
     Full speed is what one in ten probes in a row reached or surpassed, the shortest such time ever seen on this
-    machine; it is kept in a file that all processes share. A single probe may be faster by a whim of the clock.
+    machine; it is kept in a file that all processes share (`probe_file`). A single probe may be faster by a whim of
+    the clock.
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        """Begin with what is known.
-
-        Args:
-            file: Where full speed is kept; `probe_file` if left out.
-        """
         self._file = file or probe_file()
         self._full_ns = _read(self._file)
         self._recent: deque[float] = deque(maxlen=CALIBRATION.recent)

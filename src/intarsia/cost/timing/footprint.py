@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from pydantic import Field
+
+from intarsia.cost.records.record import Spent
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.memory import Memory
 from intarsia.cost.timing.statistics import Interval, percentile_interval
@@ -15,11 +19,10 @@ class Tail:
     """The slowest of many calls.
 
     Attributes:
-        calls: How many were timed.
         p99: 99th percentile in milliseconds, at full speed; ``None`` for too few calls.
     """
 
-    calls: int
+    calls: Annotated[int, Field(ge=0)]
     p99: Interval | None
 
     @staticmethod
@@ -38,8 +41,8 @@ class Footprint:
         memory: What it added to the process.
     """
 
-    cold_s: tuple[float, ...]
-    memory: tuple[Memory, ...]
+    cold_s: tuple[Spent, ...]
+    memory: Annotated[tuple[Memory, ...], Field(min_length=1)]
 
     @property
     def peak_bytes(self) -> int:

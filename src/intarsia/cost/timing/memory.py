@@ -6,10 +6,13 @@ import contextlib
 import gc
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import psutil
+from pydantic import Field
 
 _PROCESSES = Path("/proc")
+Bytes = Annotated[int, Field(ge=0, le=2**60)]
 _RESET_PEAK = "5"
 """What ``clear_refs`` takes to put the peak down to what is held now (proc(5))."""
 
@@ -27,8 +30,8 @@ class Memory:
         steady: What is held between runs.
     """
 
-    peak: int
-    steady: int
+    peak: Bytes
+    steady: Bytes
 
 
 class MemoryGauge:

@@ -12,7 +12,7 @@ _JOINT = re.compile(r"[/_:\[]+[^/_:\[]*$")
 
 
 def node_times(runs: Sequence[Sequence[tuple[str, float]]], nodes: Iterable[Node]) -> Mapping[str, float]:
-    """Median milliseconds of each node that a kernel is named after.
+    """Median milliseconds of each node that a kernel is named after, by its id.
 
     Engines name what they make of nodes after one of them, with something behind (``fc1/MatMulAddFusion``), or after
     all that it is made of (``fc1,fc1.relu``), or after the value that it yields (``conv1_output_0_nchwc``). What is
@@ -22,16 +22,11 @@ def node_times(runs: Sequence[Sequence[tuple[str, float]]], nodes: Iterable[Node
     Args:
         runs: Name and milliseconds of each kernel, in running order, for each run.
         nodes: Those of the graph. A name that is both a node's and a value's is the node's.
-
-    Returns:
-        By the node's id.
     """
     listed = tuple(nodes)
     known = {name: node.id for node in listed for name in node.outputs if name} | {node.id: node.id for node in listed}
     sums = [_of_one_run(run, known) for run in runs]
-    return {
-        id_: median([each.get(id_, 0.0) for each in sums]) for id_ in sorted({id_ for each in sums for id_ in each})
-    }
+    return {id_: median([each.get(id_, 0.0) for each in sums]) for id_ in sorted(set().union(*sums))}
 
 
 def _of_one_run(run: Sequence[tuple[str, float]], known: Mapping[str, str]) -> dict[str, float]:

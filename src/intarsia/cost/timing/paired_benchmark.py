@@ -12,12 +12,13 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.settings import Spin
+from intarsia.cost.reference.evaluate import failure_of
 from intarsia.cost.thresholds import PAIRED, PATIENCE
 from intarsia.cost.timing.clock_calibration import ClockProbe, Slowdown, at_full_speed
 from intarsia.cost.timing.footprint import Footprint, Tail, megabytes
@@ -26,7 +27,7 @@ from intarsia.cost.timing.verdict import CONTROL_NAME, MEMORY_STAGE, Verdict
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
-from intarsia.cost.worker.protocol import Answer, Failed, Open, Opened, Profile, Round, Times, Wait, Waited
+from intarsia.cost.worker.protocol import Answer, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.executors.transfers import HOST
@@ -76,9 +77,8 @@ def paired_benchmark(
     """Time the contenders, the first of them being the one to beat. The caller holds the machine lock.
 
     A first contender that fails makes way for the next; a failure that may pass, such as a process that was killed, is
-    only one once it happens again. One that the first beats beyond doubt leaves after that set,
-    unless it is the one to ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is
-    claimed.
+    only one once it happens again. One that the first beats beyond doubt leaves after that set, unless it is the one to
+    ``keep``. No set is begun that would end behind the deadline; of fewer than two, nothing is claimed.
     """
     failed: dict[str, tuple[str, str]] = {}
     causes: dict[str, Cause] = {}
@@ -112,7 +112,9 @@ def paired_benchmark(
             continue
         own_failed = {name: why for name, why in done.failed.items() if name != CONTROL_NAME}
         failed |= own_failed
-        causes |= {name: _settled(done.causes[name], warned.get(name)) for name in own_failed}
+        for name in own_failed:  # who ends its process twice is to blame for it
+            is_twice = done.causes[name] is warned.get(name) is Cause.CRASH
+            causes[name] = Cause.ENGINE if is_twice else done.causes[name]
         if done.failed:
             sets = []
             running = _with_control([c for c in contenders if c.name not in failed])
@@ -131,11 +133,6 @@ def _may_pass(done: _Set, running: Mapping[str, Contender], warned: Mapping[str,
     return causes if is_new else None
 
 
-def _settled(cause: Cause, before: Cause | None) -> Cause:
-    """A contender that ends its process twice is to blame for it."""
-    return Cause.ENGINE if cause is before is Cause.CRASH else cause
-
-
 def _verdict(
     sets: Sequence[_Set],
     running: Mapping[str, Contender],
@@ -152,8 +149,8 @@ def _verdict(
         tails={name: Tail.of(_joined(done.calls.get(name, ()) for done in sets)) for name in benchmarked},
         profile_ms={name: sets[-1].profile[name][0] for name in names},
         transfers_ms={name: sets[-1].profile[name][1] for name in names},
-        errors={name: error for done in sets for name, error in done.errors.items()},
-        allowed={name: allowed for done in sets for name, allowed in done.allowed.items()},
+        errors={name: opened.error for done in sets for name, opened in done.opened.items()},
+        allowed={name: opened.allowed for done in sets for name, opened in done.opened.items()},
         failed=failed,
         is_void=len(sets) < _sets_wanted(running, effort),
     )
@@ -178,14 +175,13 @@ def _with_control(contenders: Sequence[Contender]) -> dict[str, Contender]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Set:
-    rounds: Mapping[str, tuple[float, ...]]
-    calls: Mapping[str, tuple[float, ...]]
-    profile: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
-    errors: Mapping[str, float | None]
-    allowed: Mapping[str, float | None]
-    footprints: Mapping[str, Footprint]
-    failed: Mapping[str, tuple[str, str]]
-    causes: Mapping[str, Cause]
+    rounds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    calls: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    profile: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
+    opened: Mapping[str, Opened] = field(default_factory=dict)
+    footprints: Mapping[str, Footprint] = field(default_factory=dict)
+    failed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    causes: Mapping[str, Cause] = field(default_factory=dict)
 
 
 def _one_set(
@@ -203,48 +199,21 @@ def _one_set(
         workers = {name: stack.enter_context(_worker(folder, contender)) for name, contender in running.items()}
         try:
             opened = dict(_open_in_turn(workers, running, slowdown) if is_first else _open_at_once(workers, running))
-            footprints = {name: _footprint(answer, is_alone=is_first) for name, answer in opened.items()}
+            footprints = {
+                name: Footprint(cold_s=(answer.cold_s,) if is_first else (), memory=(answer.memory,))
+                for name, answer in opened.items()
+            }
             failed = _too_big(footprints, running, effort.max_memory)
             if failed:
-                return _failed_set(failed, dict.fromkeys(failed, Cause.NOT_ASKED), footprints)
+                return _Set(failed=failed, causes=dict.fromkeys(failed, Cause.NOT_ASKED), footprints=footprints)
             rounds, calls = _rounds(workers, running, effort, rng, slowdown, deadline)
             profile = {
                 name: _profile(name, worker, slowdown, running[name].plan, rounds[name])
                 for name, worker in workers.items()
             }
         except _FailedError as error:
-            return _failed_set({error.name: error.why}, {error.name: error.cause}, {})
-    errors = {name: answer.error for name, answer in opened.items()}
-    allowed = {name: answer.allowed for name, answer in opened.items()}
-    return _Set(
-        rounds=rounds,
-        calls=calls,
-        profile=profile,
-        errors=errors,
-        allowed=allowed,
-        footprints=footprints,
-        failed={},
-        causes={},
-    )
-
-
-def _failed_set(
-    failed: Mapping[str, tuple[str, str]], causes: Mapping[str, Cause], footprints: Mapping[str, Footprint]
-) -> _Set:
-    return _Set(
-        rounds={},
-        calls={},
-        profile={},
-        errors={},
-        allowed={},
-        footprints=footprints,
-        failed=failed,
-        causes=causes,
-    )
-
-
-def _footprint(opened: Opened, *, is_alone: bool) -> Footprint:
-    return Footprint(cold_s=(opened.cold_s,) if is_alone else (), memory=(opened.memory,))
+            return _Set(failed={error.name: error.why}, causes={error.name: error.cause})
+    return _Set(rounds=rounds, calls=calls, profile=profile, opened=opened, footprints=footprints)
 
 
 def _too_big(
@@ -253,11 +222,9 @@ def _too_big(
     """Those whose peak is over the limit, with the reason; the control is another process of its contender."""
     if max_memory is None:
         return {}
+    limit = megabytes(max_memory)
     return {
-        running[name].name: (
-            MEMORY_STAGE,
-            f"its peak of {megabytes(found.peak_bytes)} is over the limit of {megabytes(max_memory)}",
-        )
+        running[name].name: (MEMORY_STAGE, f"its peak of {megabytes(found.peak_bytes)} is over the limit of {limit}")
         for name, found in footprints.items()
         if found.peak_bytes > max_memory
     }
@@ -269,12 +236,8 @@ class _FailedError(Exception):
     def __init__(self, name: str, answer: Answer) -> None:
         super().__init__(name)
         self.name = name
-        if isinstance(answer, Failed):
-            self.why = (answer.stage, answer.reason)
-            self.cause = answer.cause
-        else:
-            self.why = ("run", f"unexpected answer {answer!r}")
-            self.cause = Cause.CRASH
+        failure = failure_of(answer, "the paired benchmark")
+        self.why, self.cause = (failure.stage, failure.reason), failure.cause
 
 
 def _worker(folder: Path, contender: Contender) -> WorkerClient:
@@ -328,7 +291,7 @@ def _rounds(
     deadline: Deadline = NO_END,
 ) -> tuple[dict[str, tuple[float, ...]], dict[str, tuple[float, ...]]]:
     """For each contender one time a round, in turns whose order is drawn anew each time; and all its calls."""
-    turns = {name: _Turns(name=name, worker=worker, request=_turn(name, worker)) for name, worker in workers.items()}
+    requests = {name: _round(name, worker) for name, worker in workers.items()}
     rounds: dict[str, list[float]] = {name: [] for name in workers}
     calls: dict[str, list[float]] = {name: [] for name in workers}
     end = deadline.spent + effort.seconds
@@ -339,33 +302,26 @@ def _rounds(
             break
         for name in rng.sample(list(workers), len(workers)):
             settle_s = PAIRED.settle_s if running[name].plan.settings.spin is Spin.FREE else 0.0
-            rounds[name].append(at_full_speed(turns[name].median_ms, slowdown, settle_s))
-            calls[name] += turns[name].calls_ms(rounds[name][-1])
-    return _frozen(rounds), _frozen(calls)
+            ms, calls_ms = _turn(name, workers[name], requests[name], slowdown, settle_s)
+            rounds[name].append(ms)
+            calls[name] += calls_ms
+    return {name: tuple(ms) for name, ms in rounds.items()}, {name: tuple(ms) for name, ms in calls.items()}
 
 
-def _frozen(lists: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
-    return {name: tuple(times) for name, times in lists.items()}
-
-
-@dataclass(slots=True, kw_only=True)
-class _Turns:
-    """One contender's turns; the calls of the last one are kept."""
-
-    name: str
-    worker: WorkerClient
-    request: Round
+def _turn(
+    name: str, worker: WorkerClient, request: Round, slowdown: Slowdown, settle_s: float
+) -> tuple[float, list[float]]:
+    """The median of a turn at full speed, and its calls normalised to the pace at which their median is this."""
     last: tuple[float, ...] = ()
 
-    def median_ms(self) -> float:
-        """Take a turn."""
-        self.last = _times(self.name, self.worker, self.request).ms
-        return median(self.last)
+    def turn_ms() -> float:
+        nonlocal last
+        last = _times(name, worker, request).ms
+        return median(last)
 
-    def calls_ms(self, median_ms: float) -> list[float]:
-        """The calls of the last turn, normalised to the pace at which their median is this."""
-        own = median(self.last)
-        return [ms * median_ms / own for ms in self.last] if own else list(self.last)
+    ms = at_full_speed(turn_ms, slowdown, settle_s)
+    own = median(last)
+    return ms, [each * ms / own for each in last] if own else list(last)
 
 
 def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
@@ -375,13 +331,11 @@ def _times(name: str, worker: WorkerClient, request: Round | Profile) -> Times:
     return answer
 
 
-def _turn(name: str, worker: WorkerClient) -> Round:
+def _round(name: str, worker: WorkerClient) -> Round:
     ms = min(_times(name, worker, Round(warm=1, runs=2)).ms)
-    return (
-        Round(warm=1, runs=1)
-        if ms > PAIRED.turn_ms
-        else Round(warm=PAIRED.warm_runs, runs=min(50, math.ceil(PAIRED.turn_ms / ms)))
-    )
+    if ms > PAIRED.turn_ms:
+        return Round(warm=1, runs=1)
+    return Round(warm=PAIRED.warm_runs, runs=min(50, math.ceil(PAIRED.turn_ms / ms)))
 
 
 def _profile(

@@ -56,9 +56,8 @@ def sample_stream(stream: Iterator[object], effort: Effort, slowdown: Slowdown =
     """As `sample`, for an endless stream: each sample is the milliseconds of a request over many results in a row."""
     for _ in range(SAMPLING.warm_up_requests):
         next(stream)
-    count = max(
-        SAMPLING.warm_up_requests, math.ceil(SAMPLING.stream_ms / _per_result(stream, SAMPLING.warm_up_requests))
-    )
+    fewest = SAMPLING.warm_up_requests
+    count = max(fewest, math.ceil(SAMPLING.stream_ms / _per_result(stream, fewest)))
     return sample(lambda: _per_result(stream, count), effort, slowdown)
 
 

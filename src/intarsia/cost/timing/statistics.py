@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 Z95 = 1.96
@@ -68,8 +68,7 @@ def _ends(samples: Sequence[float], share: float) -> tuple[float, float]:
 
 def hull(interval: Interval, values: Sequence[float]) -> Interval:
     """The interval, as wide as it takes to hold these values too."""
-    low, high = min(interval.low, *values), max(interval.high, *values)
-    return Interval(median=interval.median, low=low, high=high)
+    return replace(interval, low=min(interval.low, *values), high=max(interval.high, *values))
 
 
 def percentile(samples: Collection[float], share: float) -> float:

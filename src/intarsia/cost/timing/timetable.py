@@ -25,12 +25,15 @@ NO_TIME: Final = "no time"
 class Timetable:
     """What is known of the time of one compile.
 
+    Attributes:
+        process_s: Seconds that a fresh process takes until it can be asked.
+        kept_s: Seconds for what comes behind everything that asks from now on, beside the end itself.
+        last_s: Seconds for what comes behind the decision.
+
     Args:
-        deadline: Of the compile.
         store: Keeps what there was no time for.
         facts: What else such an answer depends on: the model and the machine.
         watch: Told if it takes longer than was stated.
-        weight_bytes: Of the model.
     """
 
     def __init__(
@@ -46,37 +49,24 @@ class Timetable:
         self._facts = dict(facts or {})
         self._watch = watch
         self._gigabytes = weight_bytes / 1e9
-        self._process_s = DURATIONS.process_s
+        self.process_s = DURATIONS.process_s
+        self.kept_s = self.last_s = 0.0
         self._whole_s: dict[str, float] = {}
         self._open_s: dict[str, float] = {}
-        self._kept_s = 0.0
-        self._last_s = 0.0
 
     @property
     def is_endless(self) -> bool:
         """Whether there is no end, so that there is time for everything."""
         return math.isinf(self.deadline.seconds)
 
-    @property
-    def process_s(self) -> float:
-        """Seconds that a fresh process takes until it can be asked."""
-        return self._process_s
-
-    def process_took(self, seconds: float) -> None:
-        """A process took so long to start."""
-        self._process_s = seconds
-
     def whole_took(self, engine: str, seconds: float, timed_s: float = 0.0) -> None:
         """Measuring the whole model on an engine took so long, compiling and checking it included.
 
-        Args:
-            engine: Its name.
-            seconds: How long.
-            timed_s: Of these, those in which it was timed; what is left is what opening takes.
+        What is left without the seconds in which it was timed is what opening takes.
         """
         self._whole_s[engine] = min(seconds, self._whole_s.get(engine, math.inf))
-        opportunity_s = max(seconds - timed_s, DURATIONS.open_s)
-        self._open_s[engine] = min(opportunity_s, self._open_s.get(engine, math.inf))
+        open_s = max(seconds - timed_s, DURATIONS.open_s)
+        self._open_s[engine] = min(open_s, self._open_s.get(engine, math.inf))
 
     def whole_s(self, engines: Iterable[str] = ()) -> float:
         """Seconds that one of these engines, or any of those known, needs for the whole model."""
@@ -92,23 +82,15 @@ class Timetable:
         own = [self._open_s[name] for name in several if name in self._open_s]
         return max(own) if own else self.whole_s(several)
 
-    def keep(self, seconds: float) -> None:
-        """Keep so much for what comes behind everything that asks from now on, beside the end itself."""
-        self._kept_s = seconds
-
     @property
     def end_s(self) -> float:
         """Seconds that the end needs: a plan is written, opened and checked in a fresh process, and saved."""
         least = min(self._open_s.values(), default=self.whole_s())
-        return DURATIONS.slack * (self._process_s + least + DURATIONS.open_s) + self._saving_s
+        return DURATIONS.slack * (self.process_s + least + DURATIONS.open_s) + self._saving_s
 
     @property
     def _saving_s(self) -> float:
         return DURATIONS.slack * (DURATIONS.open_s + DURATIONS.save_s_per_gigabyte * self._gigabytes)
-
-    def keep_last(self, seconds: float) -> None:
-        """Keep so much for what comes behind the decision."""
-        self._last_s = seconds
 
     def set_s(self, engines: Sequence[Collection[str]], ms: Sequence[float], rounds_s: float = 0.0) -> float:
         """Seconds that a set of a paired benchmark takes: processes start together, open in turn, and run in rounds.
@@ -118,49 +100,34 @@ class Timetable:
             ms: For each what a call takes.
             rounds_s: What the rounds may take.
         """
-        open_s = sum(DURATIONS.process_share * self._process_s + self.open_s(names) for names in engines)
+        open_s = sum(DURATIONS.process_share * self.process_s + self.open_s(names) for names in engines)
         turns = [max(2 * each, 2 * DURATIONS.turn_ms) + DURATIONS.settle_ms for each in ms]
-        return open_s + min(
-            max(DURATIONS.least_rounds * sum(turns) / 1e3, rounds_s), DURATIONS.most_rounds * sum(turns) / 1e3
-        )
+        round_s = sum(turns) / 1e3
+        return open_s + min(max(DURATIONS.least_rounds * round_s, rounds_s), DURATIONS.most_rounds * round_s)
 
     @property
     def left(self) -> float:
         """Seconds that are left before the end has to begin."""
-        return self.deadline.left - self.end_s - self._kept_s - self._last_s
+        return self.deadline.left - self.end_s - self.kept_s - self.last_s
 
     @property
     def left_to_benchmark(self) -> float:
         """As `left`, for a benchmark: it opens and checks what ships, so that only saving it comes behind."""
-        return self.deadline.left - self._saving_s - self._kept_s - self._last_s
+        return self.deadline.left - self._saving_s - self.kept_s - self.last_s
 
     def may_benchmark(self, question: Mapping[str, Any], seconds: float) -> bool:
         """As `may`, for a benchmark."""
-        if self.is_endless:
-            return True
-        if self.has_refused(question):
-            return False
-        if seconds <= self.left_to_benchmark:
-            return True
-        self.refuse(question)
-        return False
+        return self._granted(question, fits=self.is_endless or seconds <= self.left_to_benchmark)
 
     def fits(self, seconds: float, until: float = 1.0) -> bool:
-        """Whether something that takes so long may begin.
-
-        Args:
-            seconds: How long it takes.
-            until: Share of the time behind which nothing of this kind is begun.
-        """
+        """Whether something that takes so long may begin; nothing of its kind is begun behind the share ``until``."""
         return self.is_endless or (not self.deadline.is_over(until) and seconds <= self.left)
 
     def has_refused(self, question: Mapping[str, Any]) -> bool:
         """Whether there was no time for this when it was asked with the same budget before."""
-        return (
-            not self.is_endless
-            and self._store is not None
-            and self._store.get(self._key(question), NO_TIME) is not None
-        )
+        if self.is_endless or self._store is None:
+            return False
+        return self._store.get(self._key(question), NO_TIME) is not None
 
     def refuse(self, question: Mapping[str, Any]) -> None:
         """Write down that there was no time for this."""
@@ -168,36 +135,23 @@ class Timetable:
             self._store.put(NO_TIME, self._key(question), {"budget_s": self.deadline.stated}, {})
 
     def may(self, question: Mapping[str, Any], seconds: float, until: float = 1.0) -> bool:
-        """Whether there is time for something, as `fits`; a refusal is written down.
+        """Whether there is time for something, as `fits`; a refusal is written down."""
+        return self._granted(question, fits=self.fits(seconds, until))
 
-        Args:
-            question: What it is about.
-            seconds: How long it takes.
-            until: See `fits`.
-        """
+    def _granted(self, question: Mapping[str, Any], *, fits: bool) -> bool:
         if self.has_refused(question):
             return False
-        if self.fits(seconds, until):
-            return True
-        self.refuse(question)
-        return False
+        if not fits:
+            self.refuse(question)
+        return fits
 
     def refusal(self) -> Failure:
         """What stands in the place of a figure."""
-        seconds = self.deadline.seconds
-        return Failure(
-            stage=NO_TIME,
-            reason=f"not measured in the {seconds:.0f} s that there were; --budget gives more",
-            cause=Cause.NOT_ASKED,
-        )
+        reason = f"not measured in the {self.deadline.seconds:.0f} s that there were; --budget gives more"
+        return Failure(stage=NO_TIME, reason=reason, cause=Cause.NOT_ASKED)
 
     def announce(self, because: str, more_s: float = 0.0) -> None:
-        """Say how long it will take, and take so long, if what is left does not do for the least that has to be done.
-
-        Args:
-            because: What takes so long.
-            more_s: Seconds that have to be spent before the end.
-        """
+        """Say how long it will take, and take so long, if what is left does not do for ``more_s`` and the end."""
         if self.is_endless:
             return
         needed = self.deadline.spent + more_s + self.end_s

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from intarsia.backends.contract.failures import Cause
+from intarsia.cost.records.record import Error, Ms, Spent
 from intarsia.cost.thresholds import PAIRED
 from intarsia.cost.timing.footprint import Footprint, Tail
 from intarsia.cost.timing.statistics import Interval, hull, median, median_interval, paired_ratios, set_medians
@@ -48,6 +49,18 @@ def out_by(control: Interval) -> str:
     return ""
 
 
+def unshown(gain: Interval, control: Interval | None) -> str:
+    """What was measured where no difference is shown; and why none is, if the whole interval lies on one side of 1."""
+    times = f"{gain.low:.2f} to {gain.high:.2f} times as fast"
+    if gain.low <= 1.0 <= gain.high:
+        return times
+    if control is None:
+        return f"{times}, but not beyond the noise"
+    if max(gain.low, 1.0 / gain.high) > reach(control):
+        return f"{times}, but not in every set of processes"
+    return f"{times}, but the same plan was {control.low:.2f} to {control.high:.2f} times as fast as itself"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What came of a paired benchmark.
@@ -69,18 +82,18 @@ class Verdict:
         is_replayed: Whether it is one of another moment, from the store.
     """
 
-    rounds_ms: Mapping[str, tuple[float, ...]]
+    rounds_ms: Mapping[str, tuple[Ms, ...]]
     set_sizes: tuple[int, ...]
-    profile_ms: Mapping[str, tuple[float, ...]]
-    errors: Mapping[str, float | None]
+    profile_ms: Mapping[str, tuple[Spent, ...]]
+    errors: Mapping[str, Error | None]
     failed: Mapping[str, tuple[str, str]]
     is_void: bool
-    allowed: Mapping[str, float | None] = field(default_factory=dict)
-    transfers_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    left_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    allowed: Mapping[str, Error | None] = field(default_factory=dict)
+    transfers_ms: Mapping[str, tuple[Spent, ...]] = field(default_factory=dict)
+    left_ms: Mapping[str, tuple[Ms, ...]] = field(default_factory=dict)
     tails: Mapping[str, Tail] = field(default_factory=dict)
     footprints: Mapping[str, Footprint] = field(default_factory=dict)
-    compile_s: Mapping[str, float] = field(default_factory=dict)
+    compile_s: Mapping[str, Spent] = field(default_factory=dict)
     is_replayed: bool = False
     causes: Mapping[str, Cause] = field(default_factory=dict)
 
@@ -156,9 +169,8 @@ class Verdict:
         """Who seems faster than the first: by more than the control may be out, or beyond the noise of its rounds."""
         first, *others = (name for name in self.rounds_ms if name != CONTROL_NAME)
         gains = {name: self.speedup(name, first) for name in others}
-        return tuple(
-            name for name, gain in gains.items() if gain.median > 1.0 + PAIRED.control_median or gain.low > 1.0
-        )
+        least = 1.0 + PAIRED.control_median
+        return tuple(name for name, gain in gains.items() if gain.median > least or gain.low > 1.0)
 
     def compared(self, name: str, baseline: str) -> Shown:
         """What is shown of one plan against another; gains and losses by the same rule."""
@@ -167,10 +179,6 @@ class Verdict:
         if self._clears(name, baseline):
             return Shown.FASTER
         return Shown.SLOWER if self._clears(baseline, name) else Shown.NO_DIFFERENCE
-
-    def is_faster(self, name: str, baseline: str) -> bool:
-        """Whether one was shown to be faster than the other."""
-        return self.compared(name, baseline) is Shown.FASTER
 
     def may_leave(self, name: str) -> bool:
         """Whether more rounds would hardly change that the first is faster. No verdict: the control goes on.

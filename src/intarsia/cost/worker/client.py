@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from pydantic import ValidationError
@@ -31,7 +30,7 @@ LAST_WORDS = 400
 MOST_WORDS = 1 << 16
 
 
-class WorkerClient:
+class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
     """One worker process on one saved graph; a worker that died or hung is replaced at the next request."""
 
     def __init__(self, folder: Path, environment: dict[str, str | None]) -> None:
@@ -44,10 +43,6 @@ class WorkerClient:
         self._heard = 0
         self._unstarted: Failed | None = None
 
-    def start(self) -> None:
-        """Start the process before the first request, so that it starts beside other work."""
-        self._started()
-
     def ask(self, request: Request, timeout_s: float) -> Answer:
         """The worker's answer; a crash, a hang, or a process that cannot be started is the answer `Failed`."""
         self.send(request)
@@ -55,7 +50,7 @@ class WorkerClient:
 
     def send(self, request: Request) -> None:
         """Put a request without waiting, so that several workers are busy at one time; `answer` belongs to it."""
-        process = self._started()
+        process = self.start()
         if process is None:
             return
         assert process.stdin is not None
@@ -108,24 +103,17 @@ class WorkerClient:
         if process is not None:
             process.wait()
 
-    def __enter__(self) -> WorkerClient:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _started(self) -> subprocess.Popen[bytes] | None:
-        """The process; ``None`` if it cannot be started, which is then the answer."""
+    def start(self) -> subprocess.Popen[bytes] | None:
+        """The process, started beside other work; ``None`` if it cannot be started, which is then the answer."""
         try:
             process = self._running()
         except OSError as error:
             self.close()
-            cause = cause_of(error)
-            self._unstarted = Failed(
-                stage="start",
-                reason=f"its process cannot be started: {error}",
-                cause=cause if cause.is_transient else Cause.NO_PROCESS,
-            )
+            cause = cause_of(error) if cause_of(error).is_transient else Cause.NO_PROCESS
+            self._unstarted = Failed(stage="start", reason=f"its process cannot be started: {error}", cause=cause)
             return None
         self._unstarted = None
         return process
@@ -204,13 +192,7 @@ def ask_twice(
     """A worker's answer; a failure that may pass is asked for once more, of a fresh process.
 
     A process that ends itself both times has an engine that does so; what the machine did twice is still not the
-    engine's doing.
-
-    Args:
-        worker: Who is asked.
-        request: What for.
-        timeout_s: How long an answer may take.
-        again_s: How long the second one may; none is asked for if that is nothing. As the first if left out.
+    engine's doing. The second answer may take ``again_s``, or as long as the first; none is asked for in no time.
     """
     first = worker.ask(request, timeout_s)
     if not isinstance(first, Failed) or not first.cause.may_pass:

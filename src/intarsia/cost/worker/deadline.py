@@ -16,34 +16,23 @@ MOST_AGE_S = 3600.0
 class Deadline:
     """The time for a partition of work. Time that is spent waiting for another compile does not count.
 
+    Attributes:
+        stated: Seconds that were asked for.
+        seconds: Seconds that there are: those stated, or more if it was announced that they do not do.
+        because: Why more time was announced than was stated; empty if none was.
+
     Args:
-        seconds: How much there is.
         start: When it began, as the clock tells it; now if left out.
         clock: Tells seconds that only grow.
     """
 
     def __init__(self, seconds: float, start: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stated = self._seconds = seconds
+        self.stated = self.seconds = seconds
+        self.because = ""
         self._clock = clock
         self._start = clock() if start is None else start
         self._waited = 0.0
         self._waits_since: float | None = None
-        self._because = ""
-
-    @property
-    def stated(self) -> float:
-        """Seconds that were asked for."""
-        return self._stated
-
-    @property
-    def seconds(self) -> float:
-        """Seconds that there are: those stated, or more if it was announced that they do not do."""
-        return self._seconds
-
-    @property
-    def because(self) -> str:
-        """Why more time was announced than was stated; empty if none was."""
-        return self._because
 
     @property
     def spent(self) -> float:
@@ -67,13 +56,13 @@ class Deadline:
     def share(self, seconds: float, stated: float) -> Deadline:
         """As `part`, for a partition of the work that is asked for as if ``stated`` seconds were stated for it."""
         own = Deadline(stated, clock=lambda: self.spent)
-        own._seconds = seconds
+        own.seconds = seconds
         return own
 
     def announce(self, seconds: float, because: str) -> None:
         """Take more time than was stated, or was announced before."""
-        if seconds > self._seconds:
-            self._seconds, self._because = seconds, because
+        if seconds > self.seconds:
+            self.seconds, self.because = seconds, because
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 
@@ -44,21 +44,14 @@ def lock_path() -> Path:
 
 @contextmanager
 def machine_lock(watch: Watcher = unwatched, deadline: Deadline | None = None) -> Iterator[None]:
-    """Hold the machine. Re-entrant within a process.
-
-    Args:
-        watch: Told when it has to wait for another.
-        deadline: Where the wait does not count.
+    """Hold the machine; having to wait for another does not count for the deadline. Re-entrant within a process.
 
     Raises:
         DiskError: The lock file cannot be opened.
     """
     lock = FileLock(lock_path(), is_singleton=True)
-    if deadline is None:
+    with nullcontext() if deadline is None else deadline.waiting():
         _acquire(lock, watch)
-    else:
-        with deadline.waiting():
-            _acquire(lock, watch)
     try:
         yield
     finally:
@@ -88,17 +81,15 @@ def _fault(path: Path) -> str:
         facts = path.lstat()
     except OSError as error:
         return f"cannot be made ({error.strerror})"
-    if stat.S_ISLNK(facts.st_mode):
-        return "is a link"
-    if stat.S_ISDIR(facts.st_mode):
-        return "is a folder"
-    if not stat.S_ISREG(facts.st_mode):
-        return "is no file"
-    if facts.st_uid != os.geteuid():
-        return "is another user's"
-    if facts.st_nlink > 1:
-        return "has another name"
-    return "" if os.access(path, os.R_OK | os.W_OK) else "cannot be opened"
+    faults = {
+        "is a link": stat.S_ISLNK(facts.st_mode),
+        "is a folder": stat.S_ISDIR(facts.st_mode),
+        "is no file": not stat.S_ISREG(facts.st_mode),
+        "is another user's": facts.st_uid != os.geteuid(),
+        "has another name": facts.st_nlink > 1,
+        "cannot be opened": not os.access(path, os.R_OK | os.W_OK),
+    }
+    return next((fault for fault, is_so in faults.items() if is_so), "")
 
 
 @cache

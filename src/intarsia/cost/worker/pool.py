@@ -15,7 +15,6 @@ class WorkerPool:
     """Workers by settings, each made when it is first asked for.
 
     Args:
-        folder: Where the graph is saved.
         engines: Names of the engines that a worker may load.
     """
 

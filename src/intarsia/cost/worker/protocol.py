@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.precision import Precision
-from intarsia.config.settings import Pipeline, RunSettings, Spin
+from intarsia.config.settings import RunSettings
 from intarsia.cost.timing.memory import Memory
 from intarsia.partitioning import Partition
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
@@ -41,54 +41,24 @@ class PartitionMessage(Message):
 
 Timed = Literal["last", "all", "main", "partition", "stream"]
 """Which part of a workload is timed: its last partition in its place behind the others, or all of it. Where partitions
-are embedded: all but the partitions, which answer what was recorded, or just the one partition that computes among
-them. Of
-a stream: what a request takes of it, the time between one result and the next."""
+are embedded: all but the partitions, which answer what was recorded, or just the one that computes among them. Of a
+stream: the time between one result and the next."""
 
 
 class Workload(Message):
     """Partitions in running order, and the settings they obey."""
 
     partitions: tuple[PartitionMessage, ...]
-    threads: int
-    spin: Spin
-    embed: bool = False
-    parallel: bool = False
-    pipeline: Pipeline | None = None
-    max_error: float | None = None
-    verified: bool = True
+    settings: RunSettings
 
     @staticmethod
     def of(chosen: Iterable[Partition], settings: RunSettings) -> Workload:
-        """Partitions and settings, as text."""
-        partitions = tuple(map(PartitionMessage.of, chosen))
-        return Workload(
-            partitions=partitions,
-            threads=settings.threads,
-            spin=settings.spin,
-            embed=settings.embed,
-            parallel=settings.parallel,
-            pipeline=settings.pipeline,
-            max_error=settings.max_error,
-            verified=settings.verified,
-        )
-
-    @property
-    def settings(self) -> RunSettings:
-        """What all of them obey."""
-        return RunSettings(
-            threads=self.threads,
-            spin=self.spin,
-            embed=self.embed,
-            parallel=self.parallel,
-            pipeline=self.pipeline,
-            max_error=self.max_error,
-            verified=self.verified,
-        )
+        """Partitions as text, and settings."""
+        return Workload(partitions=tuple(map(PartitionMessage.of, chosen)), settings=settings)
 
 
 class Measure(Message):
-    """Compile, load and check a workload, and time a part of it; ``piece`` is the place of the one that computes."""
+    """Compile, load and check a workload, and time a part of it; ``partition`` is the place of one that computes."""
 
     verb: Literal["measure"] = "measure"
     workload: Workload
@@ -202,7 +172,7 @@ class Observed(Message):
 
 
 class Evaluated(Message):
-    """Answer to `Evaluate`."""
+    """Answer to `Evaluate`, `Expose` and `Respond`: all is written, but for texts."""
 
     verb: Literal["evaluated"] = "evaluated"
 
@@ -261,13 +231,6 @@ class Opened(Message):
         return self.load_s + self.first_run_s
 
 
-class Responded(Message):
-    """Answer to `Respond`: texts among the outputs, which are not written."""
-
-    verb: Literal["responded"] = "responded"
-    texts: tuple[str, ...]
-
-
 class Times(Message):
     """Answer to `Round` (milliseconds a run) and to `Profile` (milliseconds a step, and of each transfer by itself)."""
 
@@ -297,7 +260,7 @@ Request = Annotated[
     Field(discriminator="verb"),
 ]
 Answer = Annotated[
-    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Responded | Evaluated | Failed,
+    Measured | Observed | NodeTimes | Written | Waited | Opened | Times | Evaluated | Failed,
     Field(discriminator="verb"),
 ]
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
@@ -30,35 +31,8 @@ from intarsia.cost.timing.memory import MemoryGauge
 from intarsia.cost.timing.node_times import node_times
 from intarsia.cost.timing.sampling import Effort, Samples, sample, sample_stream
 from intarsia.cost.timing.statistics import median
+from intarsia.cost.worker import protocol
 from intarsia.cost.worker.deadline import process_age
-from intarsia.cost.worker.protocol import (
-    OBSERVING,
-    REQUEST,
-    Answer,
-    Evaluate,
-    Evaluated,
-    Expose,
-    Failed,
-    Inspect,
-    Measure,
-    Measured,
-    NodeTimes,
-    Observe,
-    Observed,
-    Open,
-    Opened,
-    Profile,
-    Request,
-    Respond,
-    Responded,
-    Round,
-    Times,
-    Wait,
-    Waited,
-    Workload,
-    Write,
-    Written,
-)
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
 from intarsia.files import replacing, temporary_cache
 from intarsia.graph import Graph, extract, open_graph
@@ -86,6 +60,8 @@ from intarsia.runtime.verify import Judgement, verify_plan
 from intarsia.target import Target
 
 PR_SET_PDEATHSIG = 1
+_Timed = tuple[float, Judgement | None, Samples]
+"""Seconds to load, what came of checking, and the samples."""
 
 
 class Worker:
@@ -96,7 +72,7 @@ class Worker:
         self._shared = shared
         self._started_s = started_s
         self._opened: Executor | None = None
-        self._evaluated: Workload | None = None
+        self._evaluated: protocol.Workload | None = None
 
     @cached_property
     def _partitions(self) -> CompiledPartitions:
@@ -110,58 +86,32 @@ class Worker:
     def _graph(self) -> Graph:
         return open_graph((self._folder / "graph.onnx").read_bytes(), self._folder / "weights.bin")
 
-    def answer(self, request: Request) -> Answer:
-        """Do what is asked; a failure is an answer, which says whose doing it is."""
+    def answer(self, request: protocol.Request) -> protocol.Answer:
+        """Do what is asked, by the method called after the verb; a failure is an answer that says whose doing it is."""
         try:
-            return self._answer(request)
+            answer: protocol.Answer = getattr(self, f"_{request.verb}")(request)
+            return answer
         except MismatchError as error:
-            return Failed(stage="verify", reason=str(error), cause=Cause.ENGINE)
+            return protocol.Failed(stage="verify", reason=str(error), cause=Cause.ENGINE)
         except BackendError as error:
-            return Failed(stage=error.stage, reason=error.detail, cause=cause_of(error))
+            return protocol.Failed(stage=error.stage, reason=error.detail, cause=cause_of(error))
         except IntarsiaError as error:
-            return Failed(stage="prepare", reason=str(error), cause=cause_of(error))
+            return protocol.Failed(stage="prepare", reason=str(error), cause=cause_of(error))
         except Exception as error:  # an engine's exception that no guard caught is still only data
-            return Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000], cause=cause_of(error))
+            return protocol.Failed(stage="run", reason=f"{type(error).__name__}: {error}"[:2000], cause=cause_of(error))
 
-    def _answer(self, request: Request) -> Answer:
-        match request:
-            case Measure():
-                return self._measure(request)
-            case Observe():
-                return self._observe(request)
-            case Expose():
-                return self._expose(request)
-            case Inspect():
-                return self._inspect(request)
-            case Write():
-                return self._write(request)
-            case Wait():
-                return Waited(started_s=self._started_s)
-            case Open():
-                return self._open(request)
-            case Evaluate():
-                return self._evaluate(request)
-            case _:
-                return self._of_opened(request)
+    def _wait(self, _: protocol.Wait) -> protocol.Waited:
+        return protocol.Waited(started_s=self._started_s)
 
-    def _of_opened(self, request: Round | Respond | Profile) -> Answer:
-        match request:
-            case Round():
-                return self._round(request)
-            case Respond():
-                return self._respond(request)
-            case Profile():
-                return self._profile(request)
-
-    def _measure(self, request: Measure) -> Measured:
-        plan = self._plan(request.workload)
+    def _measure(self, request: protocol.Measure) -> protocol.Measured:
+        plan = _plan(self._graph, request.workload)
         built = build(self._graph, plan, self._partitions)
         effort = Effort(seconds=request.seconds, min_runs=request.min_runs, hopeless_ms=request.hopeless_ms)
         if request.timed == "stream":
             load_s, judged, (samples, complete) = self._streamed(built, effort)
         else:
             load_s, judged, (samples, complete) = self._called(built, request, effort)
-        return Measured(
+        return protocol.Measured(
             samples_ms=samples,
             compile_s=built.compile_s,
             load_s=load_s,
@@ -170,55 +120,47 @@ class Worker:
             is_complete=complete,
         )
 
-    def _called(self, built: Build, request: Measure, effort: Effort) -> tuple[float, Judgement | None, Samples]:
+    def _called(self, built: Build, request: protocol.Measure, effort: Effort) -> _Timed:
         start = time.perf_counter()
         executor = load_build(self._graph, built)
         load_s = time.perf_counter() - start
-        try:
+        with closing(executor):
             judged = self._check(executor, self._judged(executor.plan))
             steps = self._timed_steps(executor, request)
             return load_s, judged, sample(lambda: _milliseconds(executor.timed_call(), steps), effort, self._probe)
-        finally:
-            executor.close()
 
-    def _streamed(self, built: Build, effort: Effort) -> tuple[float, Judgement | None, Samples]:
+    def _streamed(self, built: Build, effort: Effort) -> _Timed:
         start = time.perf_counter()
         streams = load_streams(built.plan, built.artifacts, weights_of(self._graph, built))
         load_s = time.perf_counter() - start
-        try:
-            judged = self._check(streams.first, self._judged(streams.first.plan))
+        with closing(streams):
+            first = streams if isinstance(streams, Executor) else streams.first
+            judged = self._check(first, self._judged(first.plan))
             with streams.stream(repeat(self._feeds(built.plan))) as stream:
                 return load_s, judged, sample_stream(stream, effort, self._probe)
-        finally:
-            streams.close()
 
-    def _observe(self, request: Observe) -> Observed:
+    def _observe(self, request: protocol.Observe) -> protocol.Observed:
         target, model = Target(request.target), extract(self._graph, self._graph.position)
         feeds = graph_feeds(self._graph, request.seed)
         backend = registry.of(target)
-        with applied(load_environment([backend.name], OBSERVING)):
-            arrays = backend.observe(model, request.names, feeds, target, OBSERVING)
+        with applied(load_environment([backend.name], protocol.OBSERVING)):
+            arrays = backend.observe(model, request.names, feeds, target, protocol.OBSERVING)
         if arrays is None:
-            return Observed(types=None)
+            return protocol.Observed(types=None)
         values = dict(zip(request.names, arrays, strict=True))
         record_values(Path(request.folder), values)
-        return Observed(types={name: (_dtype_name(array), array.shape) for name, array in values.items()})
+        return protocol.Observed(types={name: (_dtype_name(array), array.shape) for name, array in values.items()})
 
-    def _expose(self, request: Expose) -> Evaluated:
+    def _expose(self, request: protocol.Expose) -> protocol.Evaluated:
         """What an engine makes of values inside the graph, through the road that every plan takes."""
         graph = exposing(self._graph, request.names)
-        plan = plan_of(
-            graph, [partition.partition() for partition in request.workload.partitions], request.workload.settings
-        )
-        executor = load_build(graph, build(graph, plan))
-        try:
+        plan = _plan(graph, request.workload)
+        with closing(load_build(graph, build(graph, plan))) as executor:
             record_values(Path(request.folder), executor.run(self._feeds(plan)))
-        finally:
-            executor.close()
-        return Evaluated()
+        return protocol.Evaluated()
 
-    def _inspect(self, request: Inspect) -> NodeTimes:
-        plan = self._plan(request.workload)
+    def _inspect(self, request: protocol.Inspect) -> protocol.NodeTimes:
+        plan = _plan(self._graph, request.workload)
         built = build(self._graph, plan, self._partitions)
         artifact, target = built.artifacts[0], plan.steps[0].target
         profile = ProfileRequest(
@@ -233,9 +175,9 @@ class Worker:
             runs = registry.of(target).kernel_times(profile)
         inside = frozenset(plan.steps[0].nodes)
         nodes = [node for node in self._graph.nodes if node.id in inside]
-        return NodeTimes(ms=dict(node_times(runs or (), nodes)))
+        return protocol.NodeTimes(ms=dict(node_times(runs or (), nodes)))
 
-    def _timed_steps(self, executor: Executor, request: Measure) -> range | tuple[int, ...]:
+    def _timed_steps(self, executor: Executor, request: protocol.Measure) -> range | tuple[int, ...]:
         """Places of the steps whose time is asked for; what is not to compute plays back from now on."""
         count = len(executor.plan.steps)
         if request.timed in ("last", "all"):
@@ -247,13 +189,13 @@ class Worker:
         executor.play(recorded_values(self._folder / VALUES, borders), live)
         return live if request.timed == "partition" else executor.main_places
 
-    def _write(self, request: Write) -> Written:
-        plan = self._plan(request.workload)
+    def _write(self, request: protocol.Write) -> protocol.Written:
+        plan = _plan(self._graph, request.workload)
         built = build(self._graph, plan, self._partitions)
         write_artifact(Path(request.path), self._graph, built)
-        return Written(compile_s=built.compile_s)
+        return protocol.Written(compile_s=built.compile_s)
 
-    def _open(self, request: Open) -> Opened:
+    def _open(self, request: protocol.Open) -> protocol.Opened:
         gauge = MemoryGauge()
         start = time.perf_counter()
         trust = replace(request.trust, trusted=True)  # this process may die
@@ -267,7 +209,7 @@ class Worker:
         self._opened.call()  # some engines settle in their second run
         memory = gauge.read()
         judged = self._check(self._opened)
-        return Opened(
+        return protocol.Opened(
             load_s=load_s,
             first_run_s=first_run_s,
             memory=memory,
@@ -275,7 +217,7 @@ class Worker:
             allowed=None if judged is None else judged.allowed,
         )
 
-    def _round(self, request: Round) -> Times:
+    def _round(self, request: protocol.Round) -> protocol.Times:
         executor = self._executor()
         for _ in range(request.warm):
             executor.call()
@@ -284,17 +226,16 @@ class Worker:
             start = time.perf_counter_ns()
             executor.call()
             spent.append((time.perf_counter_ns() - start) / 1e6)
-        return Times(ms=tuple(spent))
+        return protocol.Times(ms=tuple(spent))
 
-    def _respond(self, request: Respond) -> Responded:
+    def _respond(self, request: protocol.Respond) -> protocol.Evaluated:
         executor = self._executor()
-        results = executor.run(self._feeds(executor.plan))
-        record_values(Path(request.folder), results)
-        return Responded(texts=tuple(name for name, array in results.items() if array.dtype.hasobject))
+        record_values(Path(request.folder), executor.run(self._feeds(executor.plan)))
+        return protocol.Evaluated()
 
-    def _evaluate(self, request: Evaluate) -> Evaluated:
+    def _evaluate(self, request: protocol.Evaluate) -> protocol.Evaluated:
         if request.workload is not None and request.workload != self._evaluated:
-            plan = self._plan(request.workload)
+            plan = _plan(self._graph, request.workload)
             if self._opened is not None:
                 self._opened.close()
             self._opened = load_build(self._graph, build(self._graph, plan, self._partitions))
@@ -306,13 +247,13 @@ class Worker:
                 answers = executor.run({**drawn, **more})
             with replacing(Path(place), lasts=False) as draft, draft.open("wb") as file:
                 np.savez(file, *answers.values())
-        return Evaluated()
+        return protocol.Evaluated()
 
-    def _profile(self, request: Profile) -> Times:
+    def _profile(self, request: protocol.Profile) -> protocol.Times:
         executor = self._executor()
         runs = [executor.timed_call() for _ in range(request.runs)]
         moved = [executor.timed_transfers() for _ in range(request.runs)] if executor.transfer_count else []
-        return Times(ms=_medians(runs), transfers_ms=_medians(moved))
+        return protocol.Times(ms=_medians(runs), transfers_ms=_medians(moved))
 
     def _judged(self, plan: Plan) -> Collection[str] | None:
         """The values that are compared; in reduced precision only the outputs, as errors inside may cancel out."""
@@ -334,13 +275,14 @@ class Worker:
         missing = [value for value in plan.inputs if value.name not in recorded]
         return {**recorded, **random_feeds(missing, seed=0)}
 
-    def _plan(self, workload: Workload) -> Plan:
-        return plan_of(self._graph, [partition.partition() for partition in workload.partitions], workload.settings)
-
     def _executor(self) -> Executor:
         if self._opened is None:
             raise MismatchError("no artifact was opened")
         return self._opened
+
+
+def _plan(graph: Graph, workload: protocol.Workload) -> Plan:
+    return plan_of(graph, [partition.partition() for partition in workload.partitions], workload.settings)
 
 
 def _dtype_name(array: np.ndarray) -> str:
@@ -377,7 +319,7 @@ def main() -> None:
     # Engines put files there while they work; who ends this process by force removes the folder.
     tempfile.tempdir = os.environ["TMPDIR"] = sys.argv[2]
     for line in sys.stdin:
-        pipe.write(worker.answer(REQUEST.validate_json(line)).model_dump_json() + "\n")
+        pipe.write(worker.answer(protocol.REQUEST.validate_json(line)).model_dump_json() + "\n")
         pipe.flush()
 
 

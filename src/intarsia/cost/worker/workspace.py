@@ -9,11 +9,11 @@ from pathlib import Path
 
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.reference import reference_values
-from intarsia.cost.reference.reference_io import VALUES
+from intarsia.cost.reference.reference_io import link_values
 from intarsia.cost.worker.progress import Watcher, unwatched
 from intarsia.errors import ConfigError, IntarsiaError
 from intarsia.files import SCRATCH, WORK, Scratch, make_folder, sweep, temporary_root
-from intarsia.graph import Graph, save_graph
+from intarsia.graph import Graph
 from intarsia.target import Target
 
 
@@ -21,7 +21,7 @@ class Workspace:
     """A folder beside the record store, named after its process; what dead processes left there is removed."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         parent = store.folder / "work"
         try:
             make_folder(parent)
@@ -36,10 +36,6 @@ class Workspace:
             raise ConfigError(told) from error
         self.folder = self._made.path
 
-    def save(self, graph: Graph) -> None:
-        """Put the graph where workers find it."""
-        save_graph(graph, self.folder)
-
     def compute_reference(
         self,
         graph: Graph,
@@ -50,8 +46,8 @@ class Workspace:
         machine: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Have the reference's values for the graph's inputs, outputs and borders at hand; see `reference_values`."""
-        values = reference_values(self._store.folder / "reference", graph, borders, seed, type_oracle, watch, machine)
-        (self.folder / VALUES).symlink_to(values, target_is_directory=True)
+        values = reference_values(self.store.folder / "reference", graph, borders, seed, type_oracle, watch, machine)
+        link_values(self.folder, values)
 
     def keep_only(self, file: Path) -> None:
         """Remove everything but one file."""

@@ -6,7 +6,8 @@ Each node is inferred with the constants known so far, so shape arithmetic ends 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import prod
+from math import isqrt, prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,9 @@ from intarsia.errors import ModelError
 from intarsia.graph.dtypes import dtype_name, element_bytes
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.limits import LIMITS
-from intarsia.graph.normalisation.constants import add_weight, content
-from intarsia.graph.normalisation.detached import detached
-from intarsia.graph.normalisation.folding_work import folding_ns, is_bounded
+from intarsia.graph.normalisation.constants import add_weight, content, detached
 from intarsia.graph.normalisation.opset import OPSET
-from intarsia.graph.reference.evaluator import EVALUATION_ERRORS, evaluate_node
+from intarsia.graph.reference.reference import EVALUATION_ERRORS, evaluate_node
 
 _SMALL = 1024
 """Bytes up to which a constant's content is shown to inference, and equal constants are recognised."""
@@ -44,6 +43,25 @@ _KEPT = frozenset(
 _SHAPED_AS_INPUT = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
 """Operators that ONNX defines by a function and gives no inference of shapes."""
 _FLOATING = frozenset(kind for kind in ir.DataType if kind.is_floating_point())
+
+_PRODUCTS = frozenset({"Attention", "Einsum", "Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"})
+"""Sums of products: as many as the root of what two factors and the result have elements, multiplied."""
+_USUAL_NS = 10
+_NS: Mapping[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("DeformConv", "GridSample", "MaxRoiPool", "NonMaxSuppression", "RoiAlign"), 50_000),
+        **dict.fromkeys(("GRU", "LSTM", "RNN", "Col2Im", "ConvTranspose", "MaxUnpool", "TfIdfVectorizer"), 5_000),
+        **dict.fromkeys(("GatherElements", "GatherND", "ScatterElements", "ScatterND"), 1_000),
+        **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TopK"), 500),
+        **dict.fromkeys(("Erf", "Gelu", "Unique"), 150),
+    }
+)
+"""Nanoseconds an element of those over which onnx's evaluator (1.23.2) loops in Python, and `_USUAL_NS` of others."""
+_BOUNDED = frozenset(
+    {"Compress", "Concat", "Gather", "NonMaxSuppression", "NonZero", "ReduceSum", "Reshape", "SequenceAt"}
+    | {"SequenceLength", "Slice", "Split", "Squeeze", "StringSplit", "TopK", "Unique", "Unsqueeze", "Where"}
+)
+"""What they make is about as large as what they read, at most, where inference cannot tell how large."""
 
 
 def fold_and_infer(model: ir.Model) -> None:
@@ -337,3 +355,16 @@ def _complete_by_propagation(model: ir.Model) -> bool:
                 _check_extent(producer, output)
             found |= output.shape is not None and output.shape.is_static()
     return found
+
+
+def folding_ns(op_type: str, inputs: Sequence[int], outputs: Sequence[int]) -> int:
+    """Nanoseconds, about, by the elements of what is read, and of what is made as far as that is known."""
+    elements = sum(inputs) + sum(outputs)
+    if op_type in _PRODUCTS:
+        return _USUAL_NS * elements + isqrt(prod((*sorted(inputs)[-2:], max(outputs, default=1))))
+    return _NS.get(op_type, _USUAL_NS) * elements
+
+
+def is_bounded(op_type: str) -> bool:
+    """Whether what it makes is about as large as what it reads, at most, whatever the numbers say."""
+    return op_type in _BOUNDED

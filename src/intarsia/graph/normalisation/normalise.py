@@ -19,12 +19,10 @@ from intarsia.graph.graph import SIZES_KEY, Graph
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.normalisation.constants import content, lift_constants
-from intarsia.graph.normalisation.defaults import state_defaults
 from intarsia.graph.normalisation.fold import fold_and_infer
-from intarsia.graph.normalisation.inlining import inline_functions
-from intarsia.graph.normalisation.naming import own_outputs, state_names
+from intarsia.graph.normalisation.naming import inline_functions, own_outputs, state_names
 from intarsia.graph.normalisation.opset_upgrade import raise_opset
-from intarsia.graph.normalisation.simplify import drop_dead, drop_idle
+from intarsia.graph.normalisation.simplify import drop_dead, drop_idle, state_defaults
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
 from intarsia.graph.reading.read import ModelSource, read_model
 from intarsia.graph.sound import check_types
@@ -41,7 +39,6 @@ def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types |
         source: A path, the bytes of a file, or a model in memory, which is left as it is.
         shapes: Sizes for inputs (``{"input": (1, 3, 224, 224)}``) or named dimensions (``{"N": 1}``). A dimension
             with a range (``{"N": "1..8"}``) stays open, and the graph's ``sizes`` say the middle of the range.
-
         types: Of values that shape inference cannot tell, as those behind operators that ONNX does not define.
 
     Raises:

@@ -1,14 +1,24 @@
-"""Operator-set versions are raised once, when a model is read: what later stages see is `OPSET` or newer."""
+"""Operator-set versions are raised once, when a model is read: what later stages see is `OPSET` or newer.
+
+Around it, what onnx's version converter gets silently wrong on the way up is put right. Found with onnx 1.23.2 by
+comparing single operators before and after, in onnxruntime: `Hardmax` keeps its axis although the meaning of the axis
+changed in 13; `Resize` and `Upsample` up to 10 come out with the default coordinates of 11; `GroupNormalization` keeps
+one scale per group where 21 wants one per channel; `Scan` of 8 keeps its batch axis.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import defs
+from onnx import defs, helper, numpy_helper
 
+from intarsia.graph.build import all_graphs, tensor_shape
 from intarsia.graph.inference import INFERENCE_ERRORS
-from intarsia.graph.normalisation.conversion_repairs import is_convertible, repair_after, repair_before
-from intarsia.graph.normalisation.detached import detached
+from intarsia.graph.normalisation.constants import detached
 from intarsia.graph.normalisation.opset import OPSET, own_operators
 
 
@@ -77,3 +87,108 @@ def _raise_ir(model: ir.Model, opset: int) -> None:
     """The IR version that belongs to the opset; below 4, constants would have to be inputs."""
     fitting = onnx.helper.OP_SET_ID_VERSION_MAP.get(("ai.onnx", opset), 4)
     model.ir_version = max(model.ir_version or 4, fitting, 4)
+
+
+def is_convertible(model: onnx.ModelProto, version: int) -> bool:
+    """Whether the converter, with these repairs, can be trusted with the model."""
+    return version >= 9 or all(node.op_type != "Scan" for graph in all_graphs(model.graph) for node in graph.node)
+
+
+def repair_before(model: onnx.ModelProto, version: int) -> None:
+    """Rewrite, within its old opset, what the converter would carry over wrongly."""
+    for graph in all_graphs(model.graph):
+        if version < 13:
+            _rewrite(graph, "Hardmax", _flat_hardmax)
+        if 18 <= version < 21:
+            lengths = {tensor.name: tensor.dims[0] for tensor in graph.initializer if len(tensor.dims) == 1}
+            lengths |= {value.name: _length(value) for value in (*graph.input, *graph.value_info)}
+            _rewrite(graph, "GroupNormalization", partial(_per_channel, lengths=lengths))
+
+
+def repair_after(model: onnx.ModelProto, version: int) -> bool:
+    """Complete what the converter left out; ``False`` where that cannot be told."""
+    if version > 10:
+        return True
+    scales = {tensor.name: tensor for graph in all_graphs(model.graph) for tensor in graph.initializer}
+    nodes = [node for graph in all_graphs(model.graph) for node in graph.node]
+    scales |= {node.output[0]: node.attribute[0].t for node in nodes if node.op_type == "Constant"}
+    return all(_state_coordinates(node, scales) for node in nodes if node.op_type == "Resize" and not node.domain)
+
+
+def _rewrite(graph: onnx.GraphProto, op_type: str, rewritten: Callable[[onnx.NodeProto], list[onnx.NodeProto]]) -> None:
+    if all(node.op_type != op_type or node.domain for node in graph.node):
+        return
+    nodes = onnx.GraphProto()
+    for node in graph.node:
+        nodes.node.extend(rewritten(node) if node.op_type == op_type and not node.domain else [node])
+    graph.ClearField("node")
+    graph.node.MergeFrom(nodes.node)
+
+
+def _flat_hardmax(node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """Before 13 the input counts as a matrix, cut at the axis; on a matrix old and new agree."""
+    axis = helper.get_node_attr_value(node, "axis") if node.attribute else 1
+    source, result = node.input[0], node.output[0]
+    flat, hard, shape = (f"{result}/{part}" for part in ("flat", "hard", "shape"))
+    return [
+        helper.make_node("Flatten", [source], [flat], axis=axis),
+        helper.make_node("Hardmax", [flat], [hard], name=node.name, axis=1),
+        helper.make_node("Shape", [source], [shape]),
+        helper.make_node("Reshape", [hard, shape], [result]),
+    ]
+
+
+def _per_channel(node: onnx.NodeProto, lengths: Mapping[str, int]) -> list[onnx.NodeProto]:
+    """Each group's scale and bias repeated for its channels."""
+    groups = int(helper.get_node_attr_value(node, "num_groups"))
+    source, *per_group = node.input
+    if any(lengths.get(name, groups) != groups for name in per_group):
+        return [node]  # some exporters wrote them per channel long before it was the rule
+    result = node.output[0]
+    extent, count, size, target = (f"{result}/{part}" for part in ("extent", "count", "size", "target"))
+    column, one, flat = (f"{result}/{part}" for part in ("column", "one", "all"))
+    nodes = [
+        _constant(column, [-1, 1]),
+        _constant(one, [1]),
+        _constant(flat, [-1]),
+        _constant(count, [groups]),
+        helper.make_node("Shape", [source], [extent], start=1, end=2),
+        helper.make_node("Div", [extent, count], [size]),
+        helper.make_node("Concat", [one, size], [target], axis=0),
+    ]
+    for number, name in enumerate(per_group):
+        tall, wide, long = (f"{result}/{part}{number}" for part in ("tall", "wide", "long"))
+        nodes += [
+            helper.make_node("Reshape", [name, column], [tall]),
+            helper.make_node("Expand", [tall, target], [wide]),
+            helper.make_node("Reshape", [wide, flat], [long]),
+        ]
+        node.input[1 + number] = long
+    return [*nodes, node]
+
+
+def _constant(name: str, numbers: list[int]) -> onnx.NodeProto:
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(numbers, dtype=np.int64)))
+
+
+def _length(value: onnx.ValueInfoProto) -> int:
+    """Of a vector; -1 for anything else."""
+    shape = tensor_shape(value.type)
+    return shape[0] if shape is not None and len(shape) == 1 else -1
+
+
+def _state_coordinates(resize: onnx.NodeProto, scales: Mapping[str, onnx.TensorProto]) -> bool:
+    """Up to opset 10, output element ``i`` lies at ``i / scale``; the nearest is the one before, or, where the image
+    shrinks, the one behind (as onnxruntime has it: the standard of the time does not say).
+    """
+    resize.attribute.append(helper.make_attribute("coordinate_transformation_mode", "asymmetric"))
+    mode = next((attribute.s for attribute in resize.attribute if attribute.name == "mode"), b"nearest")
+    if mode != b"nearest":
+        return True
+    tensor = scales.get(resize.input[2])
+    if tensor is None:
+        return False
+    factors = numpy_helper.to_array(tensor)
+    grows, shrinks = bool((factors > 1).any()), bool((factors < 1).any())
+    resize.attribute.append(helper.make_attribute("nearest_mode", "ceil" if shrinks else "floor"))
+    return not (grows and shrinks)

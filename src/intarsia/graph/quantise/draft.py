@@ -43,7 +43,7 @@ class GraphDraft:
         self, op_type: str, inputs: Sequence[str], output: str, like: str, dtype: str = "float32", **more: Any
     ) -> str:
         """A new node with one output, of the shape of ``like``."""
-        return self.add_several(op_type, inputs, [(output, dtype, self._shape(like))], **more)[0]
+        return self.add_several(op_type, inputs, [(output, dtype, self.graph.values[like].shape)], **more)[0]
 
     def add_several(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[tuple[str, str, Shape | None]], **more: Any
@@ -86,9 +86,6 @@ class GraphDraft:
     def _is_captured(self, name: str) -> bool:
         """Whether a nested graph reads a weight, which its node does not list."""
         return any(self.graph.nodes[index].has_subgraph for index in self.graph.values[name].consumers)
-
-    def _shape(self, name: str) -> Shape | None:
-        return self.graph.values[name].shape
 
     def _info(self, name: str) -> onnx.ValueInfoProto:
         known = self._types.get(name)

@@ -27,9 +27,7 @@ class Layer:
     """A node that can compute in 8 bits.
 
     Attributes:
-        node: The node.
         norm: The normalisation behind a convolution that goes into its weights.
-        schemes: The ways it can compute.
         reads: The values that it would read in 8 bits.
         flops: Floating-point operations that it saves; 0 for what only spares conversions.
         sources: Of a sum, the ids of the convolutions and sums whose values it adds.

@@ -23,7 +23,6 @@ class End:
     """One input or output.
 
     Attributes:
-        name: Of the value.
         type: In the notation of ONNX: ``tensor(float)``, ``seq(tensor(int64))``.
         dtype: numpy or ml_dtypes name of a tensor's elements, or ``"string"``; ``None`` for what is no tensor.
         dims: A number, a name, or ``None`` for each dimension; ``None`` where not even their number is known.
@@ -42,14 +41,6 @@ class Interface:
     Attributes:
         inputs: Those that the caller must feed.
         overridable: Inputs with a value of their own, which older models list among the inputs.
-        outputs: What the caller gets.
-        name: Of the graph.
-        producer: What wrote it.
-        domain: Whose it is.
-        description: Of the model.
-        graph_description: Of the graph.
-        version: Of the model.
-        metadata: Its own key-value pairs.
     """
 
     inputs: tuple[End, ...]
@@ -65,11 +56,7 @@ class Interface:
 
 
 def interface_of(source: str | os.PathLike[str] | bytes) -> Interface:
-    """Read a model's file, or its bytes. Weights outside of it are not looked at.
-
-    Raises:
-        ModelError: It cannot be read, or is no ONNX model.
-    """
+    """Read a model's file, or its bytes; weights outside are not looked at, and what is no model is a `ModelError`."""
     proto, _, _ = parsed_model(source)
     graph = proto.graph
     owned = {tensor.name for tensor in graph.initializer}
@@ -89,11 +76,7 @@ def interface_of(source: str | os.PathLike[str] | bytes) -> Interface:
 
 
 def digest_of(source: str | os.PathLike[str] | bytes) -> str:
-    """Hex digest of a model's file, and of the files that it keeps weights in.
-
-    Raises:
-        ModelError: It cannot be read, is no ONNX model, or lacks a file of weights.
-    """
+    """Hex digest of a model's file and of those with its weights; a `ModelError` where one is none, or missing."""
     proto, content, folder = parsed_model(source)
     digest = xxhash.xxh3_128(content)
     folders = (Path(),) if folder is None or isinstance(source, bytes) else model_folders(Path(source))

@@ -7,13 +7,17 @@ stated size. Fused kernels that compute the same in whole numbers may fall a ste
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx import defs
 from onnx.reference.op_run import OpRun
 
 from intarsia.graph.reference.operators import AveragePool
 from intarsia.graph.reference.rounding import CONTRIB
+
+if TYPE_CHECKING:
+    from intarsia.graph.graph import Graph
 
 _Array = np.ndarray
 _Maybe = np.ndarray | None
@@ -224,3 +228,16 @@ CONTRIB_OPS: tuple[type[OpRun], ...] = (
     *(QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearMul, QLinearReduceMean, QLinearSigmoid, QLinearSoftmax),
     QLinearWhere,
 )
+
+
+def custom_op_values(graph: Graph) -> tuple[str, ...]:
+    """Names of the values that custom operators compute, in the graph's order."""
+    custom = (node for node in graph.nodes if not defs.has(node.op_type, node.domain))
+    return tuple(name for node in custom for name in node.outputs if name)
+
+
+def unknown_values(graph: Graph) -> tuple[str, ...]:
+    """Of `custom_op_values` those that the reference evaluator cannot compute either."""
+    known = {(op.op_domain, op.__name__) for op in CONTRIB_OPS}
+    computed = {name for node in graph.nodes if (node.domain, node.op_type) in known for name in node.outputs}
+    return tuple(name for name in custom_op_values(graph) if name not in computed)

@@ -4,9 +4,9 @@ Windows: the definition is ONNX's, and so is the arithmetic (averages are even s
 walks over windows instead of Python over pixels, which is nearly all the time of a network. The evaluator also shifts
 windows under ``ceil_mode``, pads ``SAME_LOWER`` like ``SAME_UPPER``, and takes no transposed convolution whose groups
 have more than one channel. `GatherElements`: it takes no single index of many. `Loop`: it takes an absent condition
-for false, and joins scan outputs along an axis that is there already. `LRN`: it normalises as many channels as the
-batch has images. `LpNormalization`: it sums numbers, not their sizes. `Pad`: it takes no negative numbers. (onnx
-1.23.2; each compared with onnxruntime.)
+for false, and joins scan outputs along an axis that is there already. `GlobalMaxPool`: it takes every value for one of
+two spatial axes. `LRN`: it normalises as many channels as the batch has images. `LpNormalization`: it sums numbers, not
+their sizes. `Pad`: it takes no negative numbers. (onnx 1.23.2; each compared with onnxruntime.)
 """
 
 from __future__ import annotations
@@ -192,6 +192,13 @@ class AveragePool(OpRun):
         return ((total / count).astype(x.dtype),)
 
 
+class GlobalMaxPool(OpRun):
+    """Maximum over all spatial axes."""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
 def _sum(arrays: Iterator[np.ndarray]) -> np.ndarray:
     total = next(arrays).copy()
     for array in arrays:
@@ -287,7 +294,7 @@ class Pad(OpRun):
 
 
 REPLACEMENTS: tuple[type[OpRun], ...] = (
-    *(AveragePool, Conv, ConvTranspose, GatherElements, Loop, LpNormalization, LRN, MaxPool, Pad),
+    *(AveragePool, Conv, ConvTranspose, GatherElements, GlobalMaxPool, Loop, LpNormalization, LRN, MaxPool, Pad),
 )
 
 

@@ -5,22 +5,54 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
 
 from intarsia.errors import FeedError, ModelError
 from intarsia.graph.graph import Graph
-from intarsia.graph.reference.evaluator import EVALUATION_ERRORS, evaluate_node
+from intarsia.graph.inference import INFERENCE_ERRORS
+from intarsia.graph.reference.contrib_ops import CONTRIB_OPS
+from intarsia.graph.reference.operators import REPLACEMENTS
 from intarsia.graph.submodel import SubModel, extract
 
 if TYPE_CHECKING:
     from intarsia.graph.parts import Node
 
+EVALUATION_ERRORS = (
+    *INFERENCE_ERRORS,  # of operators that are defined by a function
+    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, TypeError),
+)
+"""What the reference implementation raises for input it does not take, or does not know."""
+
 Feeds = Mapping[str, np.ndarray]
 Around = Callable[["Node", Feeds, Callable[[Feeds], Sequence[np.ndarray]]], Sequence[np.ndarray]]
 """Stands between the evaluator and a node: it is handed the node, what it reads, and what computes it; it answers the
 node's outputs."""
+
+
+def evaluate_node(
+    node: onnx.NodeProto,
+    opsets: Mapping[str, int],
+    feeds: Mapping[str, Any],
+    types: Mapping[str, onnx.TypeProto | None],
+) -> Sequence[Any]:
+    """The node's outputs by position.
+
+    ``feeds`` has every value that it reads, captured ones included, and ``types`` their types: some operators are
+    defined through functions that depend on these.
+    """
+    outputs = [name for name in node.output if name]
+    graph = onnx.GraphProto(name="node")
+    graph.node.append(node)
+    graph.input.extend(onnx.ValueInfoProto(name=name, type=types.get(name)) for name in feeds)
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
+    evaluator = ReferenceEvaluator(graph, opsets={"": 1, **opsets}, new_ops=[*REPLACEMENTS, *CONTRIB_OPS])
+    with np.errstate(all="ignore"):
+        results = dict(zip(outputs, evaluator.run(outputs, dict(feeds)), strict=True))
+    return [results.get(name) for name in node.output]
 
 
 def evaluate(
@@ -33,11 +65,8 @@ def evaluate(
     """Compute the outputs.
 
     Args:
-        graph: A graph, or a partition of one.
-        feeds: An array for each input.
         keep: Names of further values to return. All others are freed after their last use.
         given: Values that are known. A node all of whose outputs are is not computed.
-        around: What computes each node instead, if there is something.
 
     Raises:
         FeedError: An input is missing, or ``keep`` names a value that is not computed here.

@@ -42,14 +42,7 @@ _MOST_SIZE = 1 << 26
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A stage that rounds wrongly.
-
-    Attributes:
-        node: Its id.
-        op_type: Its operator.
-        error: How far its worst result is from what it was given, in words.
-        share: Of its results, how many are too far off.
-    """
+    """A stage that rounds wrongly: how far off its worst result is, in words, and what share of them is too far off."""
 
     node: str
     op_type: str
@@ -86,11 +79,7 @@ def exposing(graph: Graph, names: Collection[str]) -> Graph:
 
 
 class Judge:
-    """Stands between the evaluator and a node: answers what the engine answered, and checks it.
-
-    Attributes:
-        faults: What was found so far, in the graph's order.
-    """
+    """Stands between the evaluator and a node: answers what the engine answered, and keeps the faults that it finds."""
 
     def __init__(self, graph: Graph, answers: Mapping[str, np.ndarray]) -> None:
         self._graph = graph

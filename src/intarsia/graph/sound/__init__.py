@@ -4,7 +4,6 @@ Files come from anywhere. What ONNX Runtime refuses to load is refused here too,
 cure; `docs/models.md` lists what is checked, and the few exceptions.
 """
 
-from intarsia.graph.sound.model import check_model
-from intarsia.graph.sound.types import check_types
+from intarsia.graph.sound.model import check_model, check_types
 
 __all__ = ["check_model", "check_types"]

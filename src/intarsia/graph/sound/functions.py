@@ -11,7 +11,7 @@ from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.sound.nodes import Key, key_of, plain_domain
-from intarsia.graph.sound.text import check_text
+from intarsia.graph.sound.tensors import check_text
 
 
 class Extent(NamedTuple):
@@ -31,11 +31,7 @@ class Extent(NamedTuple):
 
 
 def functions_of(model: onnx.ModelProto, where: str) -> Mapping[Key, onnx.FunctionProto]:
-    """The model's functions by what calls them.
-
-    Raises:
-        ModelError: Two are called alike, one has no name, or there are too many.
-    """
+    """The model's functions by what calls them; a `ModelError` for one without a name, two of one, or too many."""
     if len(model.functions) > LIMITS.functions:
         raise ModelError(f"{where} has {len(model.functions)} functions; {LIMITS.functions} are the most")
     found: dict[Key, onnx.FunctionProto] = {}
@@ -56,11 +52,7 @@ def function_text(key: Key) -> str:
 
 
 def check_expansion(model: onnx.ModelProto, functions: Mapping[Key, onnx.FunctionProto], where: str) -> None:
-    """Refuse functions that call themselves, and models that are beyond the limits once all calls are written out.
-
-    Raises:
-        ModelError: With the chain of calls.
-    """
+    """Raise a `ModelError` for functions that call themselves, and models beyond the limits once calls are written."""
     if not functions:
         return
     extents = _Extents(functions, where)

@@ -14,7 +14,7 @@ from onnx import AttributeProto, checker, defs
 from intarsia.errors import ModelError
 from intarsia.graph.inference import root_of
 from intarsia.graph.sound.scopes import node_text
-from intarsia.graph.sound.text import check_text
+from intarsia.graph.sound.tensors import check_text
 
 ONNX_DOMAIN = ""
 _ALIAS = "ai.onnx"
@@ -55,9 +55,6 @@ class Rules:
 
     Attributes:
         where: What they are in, as messages begin.
-        opsets: Version of each domain.
-        ir_version: Of the model.
-        functions: The model's own, by what calls them.
         parameters: Names of the attributes that nodes may refer to: those of the function that they are in.
     """
 
@@ -68,11 +65,7 @@ class Rules:
     parameters: frozenset[str] = frozenset()
 
     def check(self, node: onnx.NodeProto) -> None:
-        """Hold one node against them, but not those in graphs inside of it.
-
-        Raises:
-            ModelError: It is none that its operator allows.
-        """
+        """Raise a `ModelError` for a node that its operator does not allow; nodes in graphs inside it are left out."""
         check_text((node.name, node.op_type, node.domain, *(each.name for each in node.attribute)), self.where)
         what = f"{self.where}: {node_text(node)}"
         if not node.op_type:

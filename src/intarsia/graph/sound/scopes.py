@@ -9,9 +9,7 @@ import onnx
 from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.limits import LIMITS
-from intarsia.graph.sound.sparse import check_sparse
-from intarsia.graph.sound.tensors import check_tensor
-from intarsia.graph.sound.text import check_text
+from intarsia.graph.sound.tensors import check_sparse, check_tensor, check_text
 from intarsia.spec.problems import nearest
 
 _UNTYPED = frozenset({onnx.TensorProto.UNDEFINED})
@@ -30,16 +28,9 @@ def tensors_text(node: onnx.NodeProto, attribute: onnx.AttributeProto) -> str:
 
 
 def check_graph(graph: onnx.GraphProto, where: str, around: _Scopes = (), depth: int = 1) -> int:
-    """Check the names of a graph and of those inside of it, and its tensors.
+    """Check the names of a graph and of those inside of it, and its tensors; the bytes of sparse weights, once dense.
 
-    Args:
-        graph: The main graph, or a nested one.
-        where: What it is in, as messages begin.
-        around: The names that the graphs around it have.
-        depth: How many graphs it is inside of, itself included.
-
-    Returns:
-        The bytes of its sparse weights once they are dense.
+    ``around`` are the names of the graphs around it, ``depth`` counts those and itself.
 
     Raises:
         ModelError: Something is missing, made twice, or contradicts itself.
@@ -60,11 +51,7 @@ def check_graph(graph: onnx.GraphProto, where: str, around: _Scopes = (), depth:
 
 
 def check_body(function: onnx.FunctionProto, where: str) -> None:
-    """Check the names of a function's body and of the graphs inside of it, and its tensors.
-
-    Raises:
-        ModelError: Something is missing, made twice, or contradicts itself.
-    """
+    """Check the names of a function's body and of the graphs inside of it, and its tensors, as `check_graph`."""
     own: set[str] = set()
     for name in function.input:
         _add(own, name, f"{where}: input")

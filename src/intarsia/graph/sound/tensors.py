@@ -1,19 +1,19 @@
-"""Tensors: element type, shape, and content that is exactly as long as these two say."""
+"""Tensors: element type, shape, and content that is exactly as long as these two say; and those that are sparse."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from types import MappingProxyType
 
+import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 from intarsia.errors import ModelError
 from intarsia.graph.limits import LIMITS
-from intarsia.graph.sound.text import check_text
 from intarsia.numbers import shown
 
 _FIELDS: Mapping[int, tuple[str, int]] = MappingProxyType(
@@ -37,15 +37,9 @@ _PLACE = frozenset({"location", "offset", "length", "checksum", "basepath"})
 
 
 def check_tensor(tensor: onnx.TensorProto, what: str, *, may_be_outside: bool = True) -> int:
-    """The bytes that its content takes.
+    """The bytes that its content takes; a `ModelError`, which begins with ``what``, where it contradicts itself.
 
-    Args:
-        tensor: Any tensor of a model.
-        what: It and where it is, as the message begins.
-        may_be_outside: Whether it may keep its content in a file beside the model.
-
-    Raises:
-        ModelError: It contradicts itself.
+    ``may_be_outside``: it may keep its content in a file beside the model.
     """
     bits = _bits(tensor, what)
     check_dims(tensor.dims, what)
@@ -65,11 +59,7 @@ def check_tensor(tensor: onnx.TensorProto, what: str, *, may_be_outside: bool = 
 
 
 def check_dims(dims: Sequence[int], what: str) -> None:
-    """Refuse a shape that no array can have.
-
-    Raises:
-        ModelError: Too many dimensions, a negative one, or more elements than can be counted.
-    """
+    """Raise a `ModelError` for too many dimensions, a negative one, or more elements than can be counted."""
     if len(dims) > LIMITS.rank:
         raise ModelError(f"{what} has {len(dims)} dimensions; {LIMITS.rank} are the most that arrays have")
     if any(dim < 0 for dim in dims):
@@ -163,3 +153,60 @@ def _check_length(what: str, has: int, asked: tuple[int, int], unit: str) -> Non
 def _filled(tensor: onnx.TensorProto, raw: int) -> list[str]:
     found = [field for field in _ALL_FIELDS if len(getattr(tensor, field))]
     return [*found, "raw_data"] if raw else found
+
+
+def check_text(names: Iterable[object], where: str) -> None:
+    """Raise a `ModelError` for names that are no text: protobuf hands such out as bytes."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ModelError(f"{where} is damaged: {name!r} is a name in it, and no text")
+
+
+def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> int:
+    """The bytes that it takes once it is dense; a `ModelError` where it contradicts itself."""
+    if not sparse.HasField("values"):
+        raise ModelError(f"{what} has no values; export the model again")
+    held = check_tensor(sparse.values, f"{what}, its values,", may_be_outside=False)
+    check_dims(sparse.dims, what)
+    if not sparse.dims or any(dim == 0 for dim in sparse.dims):
+        raise ModelError(f"{what} has the shape {list(sparse.dims)}; a sparse tensor has at least one element")
+    if len(sparse.values.dims) != 1:
+        raise ModelError(f"{what} has values of {len(sparse.values.dims)} dimensions; they are a list")
+    count: int = sparse.values.dims[0]
+    if sparse.HasField("indices"):
+        _check_places(sparse, what, count)
+    elif count:
+        raise ModelError(f"{what} has {count} values and no places for them; export the model again")
+    elements: int = prod(sparse.dims)
+    return elements * (held // count if count else 8)
+
+
+def _check_places(sparse: onnx.SparseTensorProto, what: str, count: int) -> None:
+    places = sparse.indices
+    check_tensor(places, f"{what}, the places of its values,", may_be_outside=False)
+    if places.data_type != TensorProto.INT64:
+        raise ModelError(f"{what} has places of {TensorProto.DataType.Name(places.data_type)}; they are INT64")
+    if list(places.dims) not in ([count], [count, len(sparse.dims)]):
+        raise ModelError(
+            f"{what} has {count} values and places of the shape {list(places.dims)}; "
+            f"it takes [{count}] or [{count}, {len(sparse.dims)}]"
+        )
+    flat = _flat(numpy_helper.to_array(places), np.array(sparse.dims, np.int64), what)
+    if flat.size > 1 and not (flat[1:] > flat[:-1]).all():
+        raise ModelError(f"{what} has places that do not ascend; sort them with their values, each place once")
+
+
+def _flat(places: np.ndarray, dims: np.ndarray, what: str) -> np.ndarray:
+    """Places counted from the first element on, all of them inside of the shape."""
+    ends = dims if places.ndim == 2 else np.array([dims.prod()])
+    within = places.reshape(-1, len(ends))
+    outside = ((within < 0) | (within >= ends)).any(axis=1)
+    if outside.any():
+        raise ModelError(
+            f"{what} has a value at {within[outside.argmax()].tolist()}, outside of its shape {dims.tolist()}"
+        )
+    if places.ndim == 1:
+        return places
+    strides = np.append(np.cumprod(dims[:0:-1])[::-1], 1).astype(np.int64)
+    flat: np.ndarray = within @ strides
+    return flat

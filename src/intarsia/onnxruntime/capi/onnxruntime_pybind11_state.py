@@ -4,53 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from intarsia.interop.failures import (
-    DeviceReset,
-    EngineError,
-    EPFail,
-    Fail,
-    InvalidArgument,
-    InvalidGraph,
-    InvalidProtobuf,
-    ModelLoadCanceled,
-    ModelLoaded,
-    ModelRequiresCompilation,
-    NoModel,
-    NoSuchFile,
-    NotFound,
-    NotImplemented,
-    RuntimeException,
-)
+from intarsia.interop.failures import THEIRS
 from intarsia.interop.nodes import ModelMetadata, NodeArg
 from intarsia.interop.options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions
 from intarsia.interop.providers import get_all_providers, get_available_providers
 from intarsia.interop.refusal import refuse_absent
 from intarsia.interop.values import OrtDevice, OrtValue
 
+globals().update(THEIRS)
 __all__ = [
-    "DeviceReset",
-    "EPFail",
-    "EngineError",
+    *THEIRS,
     "ExecutionMode",
     "ExecutionOrder",
-    "Fail",
     "GraphOptimizationLevel",
-    "InvalidArgument",
-    "InvalidGraph",
-    "InvalidProtobuf",
-    "ModelLoadCanceled",
-    "ModelLoaded",
     "ModelMetadata",
-    "ModelRequiresCompilation",
-    "NoModel",
-    "NoSuchFile",
     "NodeArg",
-    "NotFound",
-    "NotImplemented",
     "OrtDevice",
     "OrtValue",
     "RunOptions",
-    "RuntimeException",
     "SessionOptions",
     "get_all_providers",
     "get_available_providers",

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from intarsia.partitioning.linear import linear_order
-from intarsia.report.page.engines import COLOURS, Engines
+from intarsia.report.page.engines import COLOURS, colour, label
 from intarsia.report.page.folding import ASPECTS, NODE_HEIGHT, Picture, fold
 from intarsia.report.page.rows import NODE_WIDTH, arrange
-from intarsia.report.reasons import about_ms, ms, percent, signed_ms
+from intarsia.report.reasons import Json, about_ms, ms, percent, signed_ms
 
 if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, Value
 
-Json = Mapping[str, Any]
 UNKNOWN = "type unknown"
 
 
-def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, Any]:
+def drawing(report: Json, graph: Graph | None) -> dict[str, Any]:
     """The object that the page's script reads; without a graph, nodes have neither place nor type."""
     parts = report["partitions"]
     facts = {
         "colours": COLOURS,
-        "parts": [_part(number, report, engines) for number in range(len(parts))],
+        "parts": [_part(number, report) for number in range(len(parts))],
         "segments": [],
         "single": len({part["target"] for part in parts}) == 1,
     }
@@ -35,24 +34,24 @@ def drawing(report: Json, engines: Engines, graph: Graph | None) -> dict[str, An
     numbers = [sorted(position[id_] for id_ in part["nodes"] if id_ in position) for part in parts]
     covered = {node for part in numbers for node in part}
     if len(covered) < len(graph.nodes):  # a report of another graph: draw what there is, and put it nowhere
-        return drawing(report, engines, None)
+        return drawing(report, None)
     edges = sorted({(v.producer, end) for v in graph.values.values() if v.producer is not None for end in v.consumers})
     rows = arrange(len(graph.nodes), edges, numbers)
     segments = report.get("segments", ())
     return facts | {
         "nodes": _nodes(graph, numbers, _segments_of(graph, segments)),
-        "segments": [_segment(segment, engines) for segment in segments],
+        "segments": [_segment(segment) for segment in segments],
         "pictures": [_picture(fold(rows, edges, numbers, aspect), edges) for aspect in ASPECTS],
         "edges": [node for edge in edges for node in edge],
     }
 
 
-def _part(number: int, report: Json, engines: Engines) -> dict[str, Any]:
+def _part(number: int, report: Json) -> dict[str, Any]:
     part = report["partitions"][number]
     target, device = part["target"], part.get("device")
     return {
-        "engine": engines.number(target, device),
-        "label": engines.label(target, device),
+        "engine": colour(target, device),
+        "label": label(target, device),
         "target": target,
         "nodes": len(part["nodes"]),
         "ms": ms(part["measured_ms"]),
@@ -62,7 +61,7 @@ def _part(number: int, report: Json, engines: Engines) -> dict[str, Any]:
         "alternatives": [
             {
                 "target": each["target"],
-                "engine": engines.number(each["target"]),
+                "engine": colour(each["target"]),
                 "ms": about_ms(each),
                 "plan": None if each["plan_ms"] is None else signed_ms(each["plan_ms"]),
             }
@@ -72,7 +71,7 @@ def _part(number: int, report: Json, engines: Engines) -> dict[str, Any]:
     }
 
 
-def _segment(segment: Json, engines: Engines) -> dict[str, Any]:
+def _segment(segment: Json) -> dict[str, Any]:
     costs = sorted(((each, target) for target, each in segment["ms"].items() if each is not None))
     longest = costs[-1][0] if costs else 0.0
     return {
@@ -82,7 +81,7 @@ def _segment(segment: Json, engines: Engines) -> dict[str, Any]:
         "costs": [
             {
                 "target": target,
-                "engine": engines.number(target),
+                "engine": colour(target),
                 "ms": ms(each),
                 "width": round(100 * each / longest, 1) if longest else 0,
             }

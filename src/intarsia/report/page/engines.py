@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
 from zlib import crc32
 
+from intarsia.report.reasons import Json
 from intarsia.target.kinds.catalogue import ENGINES
 
 FIXED = tuple(kind.name for kind in ENGINES if not kind.partial)
@@ -21,30 +20,11 @@ _SALT = 127
 _BASE = re.compile(r"""\s-base=["']?([\w-]+)""")
 _CPU = ("cpu", "llvm", "c")
 
-Json = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engines:
-    """Engines of a report, each with its place if that is not the CPU, in the order in which the page lists them."""
-
-    labels: tuple[str, ...]
-
-    def number(self, target: str, device: str | None = None) -> int:
-        """The colour of what runs there, from 0."""
-        return colour(target, device)
-
-    def label(self, target: str, device: str | None = None) -> str:
-        """What it is called: the engine, and its device."""
-        return _label(target, device)
-
 
 def colour(target: str, device: str | None = None) -> int:
     """The number of an engine's colour: it follows from the names alone, so that two reports agree.
 
-    Args:
-        target: The target's text, or a label.
-        device: Where it runs; without one, the target's own base says so.
+    ``target`` is a target's text, or a label; without a ``device``, the target's own base says where it runs.
     """
     engine, _, rest = target.partition(" ")
     place = device or (rest.removeprefix("on ") if rest.startswith("on ") else _base(target))
@@ -60,15 +40,6 @@ def _base(target: str) -> str:
     return found[1] if found else _CPU[0]
 
 
-def engines_of(report: Json) -> Engines:
-    """The engines of a report: those of the plan by their share of the time, then the others that were timed."""
-    spent = shares(report)
-    labels = sorted(spent, key=lambda label: -spent[label])
-    labels += [_label(each["target"], None) for each in report["singles"] if "failure" not in each]
-    labels += [_label(target, None) for mix in report.get("mixes", ()) for target in mix["targets"]]
-    return Engines(labels=tuple(dict.fromkeys(labels)))
-
-
 def shares(report: Json) -> dict[str, float]:
     """The share of the time that each engine of the plan has, by label; of the nodes, where no time is known."""
     parts = report["partitions"]
@@ -80,17 +51,17 @@ def shares(report: Json) -> dict[str, float]:
     whole = sum(times) or 1
     found: dict[str, float] = {}
     for part, spent in zip(parts, times, strict=True):
-        label = _label(part["target"], part.get("device"))
-        found[label] = found.get(label, 0.0) + spent / whole
+        name = label(part["target"], part.get("device"))
+        found[name] = found.get(name, 0.0) + spent / whole
     return found
 
 
 def names(targets: Iterable[str]) -> tuple[str, ...]:
     """The engines of target texts, each once."""
-    return tuple(dict.fromkeys(_label(target, None) for target in targets))
+    return tuple(dict.fromkeys(label(target) for target in targets))
 
 
-def _label(target: str, device: str | None) -> str:
-    """A target's text starts with its kind, which is called as its engine is."""
+def label(target: str, device: str | None = None) -> str:
+    """What runs there is called: the engine, as a target's text starts, and its device, if that is not the CPU."""
     engine = target.split(maxsplit=1)[0]
     return engine if device is None or device.startswith("cpu") else f"{engine} on {device}"

@@ -54,7 +54,6 @@ class Picture:
         routes: The bends of each edge that is not a straight line from one row to the next.
         turns: The edges whose bends are right angles: those that run beside the nodes.
         boxes: The areas of the parts, which do not overlap.
-        width: Of the whole.
         top: Of the highest line or title, which lies above 0 where lines lead over the columns.
         height: Down to the end of the longest column.
     """
@@ -70,14 +69,9 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """Rows ``start .. end - 1``.
+    """Rows ``start .. end - 1``, as broad as the widest.
 
-    Attributes:
-        start: Its first row.
-        end: The row behind its last.
-        left: Of its widest row.
-        right: Of its widest row.
-        shifts: What brings each row from where it was arranged to where it stands: parts stand in the middle.
+    ``shifts`` bring each row from where it was arranged to where it stands: parts stand in the middle.
     """
 
     start: int
@@ -244,11 +238,7 @@ def _heights(column: _Column, part_of_row: Sequence[int]) -> list[float]:
 
 
 def _boxes(
-    columns: Sequence[_Column],
-    nodes: Sequence[Point],
-    rows: Rows,
-    part_of_row: Sequence[int],
-    tops: dict[int, float],
+    columns: Sequence[_Column], nodes: Sequence[Point], rows: Rows, part_of_row: Sequence[int], tops: dict[int, float]
 ) -> Iterator[Box]:
     for column in columns:
         start = column.start

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from intarsia.report.page import commands, facts, partitions, plans
+from intarsia.report.page import facts, partitions, plans
 from intarsia.report.page.drawing import drawing
-from intarsia.report.page.engines import engines_of
 from intarsia.report.page.facts import Provenance
+from intarsia.report.program_lines import program_notes
 from intarsia.report.reasons import larger_needs, ms, percent
 from intarsia.version import __version__
 from intarsia.wording import visible
@@ -33,15 +33,11 @@ _SCRIPTS = ("graph.js", "page.js")
 
 
 def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Provenance | None = None) -> str:
-    """The page of a report, as HTML.
+    """The page, as HTML, of a report that ``intarsia compile --json`` prints; without its graph, none is drawn.
 
-    Args:
-        report: What ``intarsia compile --json`` prints.
-        graph: The graph that the report is of; without it, none is drawn.
-        provenance: What the artifact knows beside it.
+    ``provenance`` is what the artifact knows beside the report.
     """
-    engines = engines_of(report)
-    timed = plans.plans(report, engines)
+    timed = plans.plans(report)
     style = _asset("style.css")
     scripts = [*(_asset(f"vendor/{name}.min.js") for name in _LIBRARIES), *map(_asset, _SCRIPTS)]
     run_ms = None if provenance is None else provenance.run_ms
@@ -56,25 +52,25 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             policy=_policy(style, scripts),
             style=style,
             scripts=scripts,
-            data=drawing(report, engines, graph),
+            data=drawing(report, graph),
             verdict=facts.verdict(report),
             reasons=facts.reasons(report),
-            notes=[*report.get("remarks", ()), *larger_needs(report)],
+            notes=[*report.get("remarks", ()), *larger_needs(report), *program_notes(report)],
             error_note=facts.error_note(report),
-            legend=partitions.legend(report, engines),
+            legend=partitions.legend(report),
             plans=timed,
             groups=plans.groups(timed),
             foremost=plans.foremost(timed),
             shared=partitions.shared(report),
             failures=list(facts.failures(report)),
-            parts=partitions.parts(report, engines, run_ms),
-            strip=partitions.timeline(report, engines, None),
-            timeline=partitions.timeline(report, engines, run_ms),
+            parts=partitions.parts(report, run_ms),
+            strip=partitions.timeline(report, None),
+            timeline=partitions.timeline(report, run_ms),
             opportunities=facts.opportunities(report),
             segments=facts.segments(report),
             memory=facts.memory(report),
-            command=commands.command(report),
-            replay=commands.replay(report),
+            command=facts.command(report),
+            replay=facts.replay(report),
         )
     )
 

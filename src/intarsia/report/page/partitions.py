@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from intarsia.report.page.engines import Engines, shares
-from intarsia.report.reasons import ms, runner_up
-
-Json = Mapping[str, Any]
+from intarsia.report.page.engines import colour, label, shares
+from intarsia.report.reasons import Json, ms, runner_up
 
 
 def shared(report: Json) -> str:
@@ -17,20 +15,20 @@ def shared(report: Json) -> str:
     return "time" if _times(report["partitions"], None) else "nodes"
 
 
-def legend(report: Json, engines: Engines) -> list[dict[str, Any]]:
+def legend(report: Json) -> list[dict[str, Any]]:
     """Each engine of the plan with its share of the time and of the nodes."""
     parts = report["partitions"]
     nodes: dict[str, int] = {}
     for part in parts:
-        label = engines.label(part["target"], part.get("device"))
-        nodes[label] = nodes.get(label, 0) + len(part["nodes"])
+        name = label(part["target"], part.get("device"))
+        nodes[name] = nodes.get(name, 0) + len(part["nodes"])
     return [
-        {"label": label, "colour": engines.number(label), "share": share, "nodes": nodes[label]}
-        for label, share in sorted(shares(report).items(), key=lambda item: -item[1])
+        {"label": name, "colour": colour(name), "share": share, "nodes": nodes[name]}
+        for name, share in sorted(shares(report).items(), key=lambda item: -item[1])
     ]
 
 
-def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> list[dict[str, Any]]:
+def parts(report: Json, run_ms: Sequence[float] | None) -> list[dict[str, Any]]:
     """The parts in running order, with bars for predicted and measured times on one scale."""
     listed = report["partitions"]
     now: Sequence[float | None] = run_ms or [None] * len(listed)
@@ -40,8 +38,8 @@ def parts(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> lis
         {
             "number": number,
             "target": part["target"],
-            "label": engines.label(part["target"], part.get("device")),
-            "colour": engines.number(part["target"], part.get("device")),
+            "label": label(part["target"], part.get("device")),
+            "colour": colour(part["target"], part.get("device")),
             "nodes": len(part["nodes"]),
             "share": part.get("share"),
             "transition_ms": part.get("transition_ms"),
@@ -66,7 +64,7 @@ def _off(predicted: float | None, measured: float | None) -> float | None:
     return predicted / measured - 1 if predicted is not None and measured else None
 
 
-def timeline(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> dict[str, Any] | None:
+def timeline(report: Json, run_ms: Sequence[float] | None) -> dict[str, Any] | None:
     """One run from left to right, a lane for each engine.
 
     ``None`` where not every part has a time, and of one part, of which it would say nothing.
@@ -78,7 +76,7 @@ def timeline(report: Json, engines: Engines, run_ms: Sequence[float] | None) -> 
     source, times = found
     whole = sum(times)
     order = [
-        _segment(number, part, engines, start, spent, whole)
+        _segment(number, part, start, spent, whole)
         for number, (part, start, spent) in enumerate(
             zip(listed, accumulate([0.0, *times]), times, strict=False), start=1
         )
@@ -109,16 +107,16 @@ def _times(listed: Sequence[Json], run_ms: Sequence[float] | None) -> tuple[str,
     return None
 
 
-def _segment(number: int, part: Json, engines: Engines, start: float, spent: float, whole: float) -> dict[str, Any]:
-    label = engines.label(part["target"], part.get("device"))
+def _segment(number: int, part: Json, start: float, spent: float, whole: float) -> dict[str, Any]:
+    name = label(part["target"], part.get("device"))
     transition = min(part.get("transition_ms") or 0.0, spent)
     to_transition = f", {ms(transition)} ms of it to transition" if transition else ""
     return {
         "number": number,
-        "label": label,
-        "colour": engines.number(part["target"], part.get("device")),
+        "label": name,
+        "colour": colour(part["target"], part.get("device")),
         "left": 100 * start / whole,
         "width": 100 * spent / whole,
         "transition": 100 * transition / spent if spent else 0,
-        "title": f"partition {number}: {label}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_transition}",
+        "title": f"partition {number}: {name}, {ms(spent)} ms from {ms(start) if start else 0} ms on{to_transition}",
     }

@@ -8,24 +8,23 @@ from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any
 
-from intarsia.report.page.engines import Engines, names
-from intarsia.report.ranking import ranked
+from intarsia.report.page.engines import colour, names
+from intarsia.report.reasons import Json, ranked
 
-Json = Mapping[str, Any]
 HEADINGS: Mapping[str, int] = MappingProxyType(
     {"Every engine alone": 6, "Mixes of engines": 3, "In reduced precision": 3, "The plan that was asked for": 1}
 )
 """What plans are listed under, and how many of each the first screen shows."""
 
 
-def plans(report: Json, engines: Engines) -> list[dict[str, Any]]:
+def plans(report: Json) -> list[dict[str, Any]]:
     """Every plan that was timed, those of the benchmark first, its speed as a bar with its interval."""
     known = (*report["singles"], *report.get("mixes", ()), *report.get("reduced_precision", ()))
     timed = ranked([plan for plan in known if isfinite(plan.get("latency_ms") or inf)])
     if report["latency_ms"] is not None and report["chosen"] not in map(_label, timed):
         timed.append(_asked_for(report))
     longest = max((_most(plan) for plan in timed), default=1.0)
-    found = [_plan(plan, report, engines, longest) for plan in ranked(timed)]
+    found = [_plan(plan, report, longest) for plan in ranked(timed)]
     alike = Counter(plan["name"] for plan in found)
     return [
         {**plan, "unique": f"{plan['name']} ({plan['tag']})" if alike[plan["name"]] > 1 else plan["name"]}
@@ -75,7 +74,7 @@ def _asked_for(report: Json) -> Json:
     }
 
 
-def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[str, Any]:
+def _plan(plan: Json, report: Json, longest: float) -> dict[str, Any]:
     is_mix = "transitions" in plan
     targets = plan["targets"] if is_mix else [plan["tuned"]]
     interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
@@ -87,7 +86,7 @@ def _plan(plan: Json, report: Json, engines: Engines, longest: float) -> dict[st
         "transitions": plan["transitions"] if is_mix else 0,
         "is_best": is_best,
         "is_chosen": _label(plan) == report["chosen"],
-        "colours": list(dict.fromkeys(engines.number(target) for target in targets)),
+        "colours": list(dict.fromkeys(colour(target) for target in targets)),
         "ms": plan["latency_ms"],
         "speed": speed,
         "width": None if speed is None else 100 * speed / longest,

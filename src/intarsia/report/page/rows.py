@@ -44,12 +44,9 @@ class Rows:
 
 
 def arrange(count: int, edges: Sequence[Edge], parts: Sequence[Sequence[int]]) -> Rows:
-    """Put nodes ``0 .. count - 1`` in rows.
+    """Put nodes ``0 .. count - 1``, which are in topological order, in rows.
 
-    Args:
-        count: How many nodes there are, in topological order.
-        edges: Pairs of who writes and who reads, each once.
-        parts: The nodes of each partition, in running order; each node is in one.
+    ``edges`` are pairs of who writes and who reads, each once; each node is in one of ``parts``, in running order.
     """
     row_of = _rows_of(count, edges, parts)
     lanes: dict[Edge, tuple[int, ...]] = {}

@@ -19,40 +19,33 @@ import numpy as np
 from pydantic import ValidationError
 
 from intarsia.backends import registry
-from intarsia.backends.contract import EngineArtifact
+from intarsia.backends.contract import EngineArtifact, Signature
+from intarsia.backends.contract.metadata import ProgramMeta
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
 from intarsia.graph import Graph, extract, open_graph
-from intarsia.runtime.artifact.checks import check_graph, check_manifest, check_meta, reasons
+from intarsia.runtime.artifact.checks import check_meta, graph_faults, manifest_faults, raise_first, reasons
 from intarsia.runtime.artifact.container import Reader
-from intarsia.runtime.artifact.machine import Machine, this_machine
-from intarsia.runtime.artifact.manifest import (
-    VERSION,
-    Manifest,
-    StoredStep,
-    Versioned,
-    bucket_of,
-    entry_of,
-    plan_of_steps,
-    signatures,
-)
+from intarsia.runtime.artifact.machine import this_machine
+from intarsia.runtime.artifact.manifest import VERSION, Manifest, StoredStep, Versioned, entry_of
 from intarsia.runtime.artifact.signature import fits, signature_of
-from intarsia.runtime.artifact.trust import UNSTATED, HeldCode, NamedCode, Trust, code_of, code_of_engine, holds_code
+from intarsia.runtime.artifact.trust import (
+    UNSTATED,
+    HeldCode,
+    NamedCode,
+    Trust,
+    code_of,
+    code_of_engine,
+    holds_code,
+    is_source,
+)
 from intarsia.runtime.buckets import InputSpec
 from intarsia.runtime.build import Build
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import Plan
-from intarsia.target import Target
 
 
 class Artifact:
-    """An artifact file, read and checked; nothing of an engine is loaded yet.
-
-    Attributes:
-        path: The file.
-        trust: What whoever opened it lets it do.
-        named_code: Libraries and interpreters that loading would run, and that are no part of it.
-        signer: The fingerprint of the key that signed it, as it says itself unless ``trust`` asks; ``None`` if none.
-    """
+    """An artifact file, read and checked; nothing of an engine is loaded yet."""
 
     def __init__(self, path: Path, trust: Trust = UNSTATED) -> None:
         """Read it, once its signature was checked.
@@ -64,27 +57,29 @@ class Artifact:
         self.trust = trust
         self._reader = Reader(path)
         self.signer = trust.check_signature(self._reader)
+        """The fingerprint of the key that signed it, as it says itself unless ``trust`` asks; ``None`` if none."""
         try:
             raw = self._reader.read("manifest.json")
             version = Versioned.model_validate_json(raw).version
             if version != VERSION:
                 raise ArtifactError(f"artifact format {version}, this Intarsia reads {VERSION}")
             self.manifest = Manifest.model_validate_json(raw)
-            check_manifest(self.manifest, self._reader.sizes)
-            self.buckets = tuple(bucket_of(self.manifest, bucket) for bucket in self.manifest.buckets)
-            self.plan = self.buckets[-1].plan if self.buckets else plan_of_steps(self.manifest)
+            raise_first(manifest_faults(self.manifest, self._reader.sizes))
+            self.buckets = tuple(map(self.manifest.bucket, self.manifest.buckets))
+            self.plan = self.buckets[-1].plan if self.buckets else self.manifest.plan()
         except ValidationError as error:
             raise ArtifactError(f"{path}: its manifest is not understood: {reasons(error)}") from error
         except ArtifactError as error:
             raise ArtifactError(f"{path}: {error}") from error
         # At once: a `cached_property` of Python 3.11 holds a lock, which a fork may leave held for ever.
         self.named_code = self._named()
+        """Libraries and interpreters that loading would run, and that are no part of it."""
         if not trust.is_read:
             self.check_code()
 
     def _named(self) -> tuple[NamedCode, ...]:
         targets = {step.target: number for number, step in reversed(list(enumerate(self.manifest.steps, start=1)))}
-        named = [code for text, number in targets.items() for code in code_of(Target(text), f"partition {number}")]
+        named = [code for target, number in targets.items() for code in code_of(target, f"partition {number}")]
         return (*named, *(code for name in self.manifest.engines for code in code_of_engine(name)))
 
     @property
@@ -99,35 +94,27 @@ class Artifact:
 
     @property
     def fits_signature(self) -> bool | None:
-        """Whether the key that its signature names has signed it as it is; ``None`` if it has no signature.
-
-        Raises:
-            ConfigError: The library that checks signatures is not installed.
-        """
+        """Whether the key that its signature names has signed it as it is (see `fits`); ``None`` if it has none."""
         signed = signature_of(self._reader)
         return None if signed is None else fits(self._reader, signed)
 
     def check_code(self, *more: NamedCode) -> None:
-        """Ask whether it may run what it names and holds, and what else its parts name.
-
-        Raises:
-            ArtifactError: Something was not allowed.
-        """
+        """Ask `Trust.check_code` whether it may run what it names and holds, and what else its parts name."""
         held = [entry_of(number, file) for number, _, file in self._held()]
         self.trust.check_code(self.path, (*self.named_code, *more), held)
 
     def _held(self) -> Iterable[tuple[int, str, str]]:
         """Place, engine and file of each that holds machine code."""
         for number, step in enumerate(self.manifest.steps):
-            kind = Target(step.target).kind.name
+            kind = step.target.kind.name
             for file in step.files:
-                if holds_code(kind, file):
+                if holds_code(kind, file) or (self.is_source and is_source(file)):
                     yield number, kind, file
 
     @property
-    def machine(self) -> Machine:
-        """The machine it was built and measured on."""
-        return Machine(**self.manifest.machine.model_dump())
+    def is_source(self) -> bool:
+        """Whether it is a program of C, which is compiled where it is loaded."""
+        return self.manifest.settings.ahead_of_time
 
     @property
     def content(self) -> mmap:
@@ -151,10 +138,9 @@ class Artifact:
     def graph(self) -> Graph:
         """The normalised graph, its weights mapped from this file."""
         start, _ = self._reader.locate("weights.bin")
-        try:
-            return open_graph(self._reader.read("graph.onnx"), self.path, start)
-        except ModelError as error:
-            raise ArtifactError(f"{self.path}: {error}") from error
+        content = self._reader.read("graph.onnx")
+        with self._named_errors():
+            return open_graph(content, self.path, start)
 
     def save_model(self, path: Path) -> None:
         """Write that graph as an ``.onnx`` file."""
@@ -164,21 +150,29 @@ class Artifact:
     @property
     def input_spec(self) -> InputSpec:
         """The inputs and buckets of a model with open dimensions."""
-        return InputSpec(inputs=signatures(self.manifest.inputs), dims=self.manifest.dims, buckets=self.buckets)
+        return InputSpec(inputs=self.manifest.inputs, dims=self.manifest.dims, buckets=self.buckets)
+
+    @property
+    def sample_inputs(self) -> tuple[Signature, ...]:
+        """The inputs with a shape that each may have."""
+        return self.input_spec.samples() if self.buckets else self.plan.inputs
 
     def build(self, plan: Plan | None = None) -> Build:
         """The plan with its engine artifacts; with buckets, that of the last, or another."""
         self.check_code()
         chosen = self.plan if plan is None else plan
-        for number, step in self._stored_steps(chosen):
-            self._check_meta(number, step, chosen)
+        steps = self._stored_steps(chosen)
+        with self._named_errors():
+            for number, step in steps:
+                type_ = ProgramMeta if self.is_source else registry.of(step.target).meta_type(step.meta)
+                check_meta(step, f"steps[{number}]", type_, chosen)
         artifacts = tuple(
             EngineArtifact(
                 files={name: self._reader.read(self._entry(number, name)) for name in step.files},
                 weights=step.weights,
                 meta=step.meta,
             )
-            for number, step in self._stored_steps(chosen)
+            for number, step in steps
         )
         return Build(plan=chosen, artifacts=artifacts)
 
@@ -193,21 +187,18 @@ class Artifact:
         }
 
     def check_graph(self) -> None:
-        """Check the manifest against the graph, which takes the library for ONNX and so some time.
-
-        Raises:
-            ArtifactError: The two do not agree.
-        """
+        """Raise an `ArtifactError` if manifest and graph disagree; takes the library for ONNX, and so some time."""
         plans = [bucket.plan for bucket in self.buckets] or [self.plan]
-        try:
-            check_graph(self.manifest, self.graph(), plans)
-        except ArtifactError as error:
-            raise ArtifactError(f"{self.path}: {error}") from error
+        graph = self.graph()
+        with self._named_errors():
+            raise_first(graph_faults(self.manifest, graph, plans))
 
-    def _check_meta(self, number: int, step: StoredStep, plan: Plan) -> None:
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Put the path before what is wrong in the file."""
         try:
-            check_meta(step, f"steps[{number}]", registry.of(Target(step.target)).meta_type(step.meta), plan)
-        except ArtifactError as error:
+            yield
+        except (ArtifactError, ModelError) as error:
             raise ArtifactError(f"{self.path}: {error}") from error
 
     def _entry(self, step: int, file: str) -> str:
@@ -222,24 +213,24 @@ class Artifact:
         return [(place, self.manifest.steps[place]) for place in places]
 
     def check_machine(self) -> list[str]:
-        """Differences that only change times.
-
-        Raises:
-            ArtifactError: If it was built for a machine that this one cannot stand in for.
-        """
+        """Differences that only change times; an `ArtifactError` if this machine cannot stand in for its own."""
         fault = self.machine_fault()
         if fault is not None:
             raise ArtifactError(f"{self.path}: {fault}; recompile here")
-        return this_machine().remarks(self.machine)
+        return this_machine().remarks(self.manifest.machine)
 
     def machine_fault(self) -> str | None:
         """Why what the engines compiled must not run on this machine; ``None`` if it may."""
-        blocking = this_machine().blocking(self.machine)
+        if self.is_source:
+            return None
+        blocking = this_machine().blocking(self.manifest.machine)
         return f"built for another machine class: {'; '.join(blocking)}" if blocking else None
 
     def changed_engines(self) -> list[str]:
         """Engines whose version here is not the one it was built with, as ``openvino 2026.4 → 2027.0``."""
         self.check_code()
+        if self.is_source:  # all of it is in the text
+            return []
         changes = []
         for name, built in self.manifest.engines.items():
             version = registry.require(name, loading=True).version or "none"
@@ -250,11 +241,7 @@ class Artifact:
 
 @contextmanager
 def reading_report(path: Path) -> Iterator[None]:
-    """Raise our error where a part of a file's report, which has no schema, is not as it should be.
-
-    Raises:
-        ArtifactError: Something in it is missing or of another type.
-    """
+    """Raise an `ArtifactError` where a part of a file's report, which has no schema, is missing or of another type."""
     try:
         yield
     except (IntarsiaError, OSError):  # of what is done beside: printing, writing

@@ -14,13 +14,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from intarsia.backends import registry
+from intarsia.backends.contract import Signature
 from intarsia.config.settings import RunSettings
-from intarsia.errors import ArtifactError, SpecError
+from intarsia.errors import ArtifactError
 from intarsia.graph import Graph
-from intarsia.runtime.artifact.manifest import Border, Manifest, StoredBucket, StoredStep, StoredWeight
+from intarsia.runtime.artifact.manifest import Manifest, StoredBucket, StoredStep, StoredWeight
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.plan import Plan, plan_of
-from intarsia.target import Target
 
 MOST_THREADS = 1024
 """No engine of one machine is asked for more; each is a thread that is made when the plan is loaded."""
@@ -40,37 +40,23 @@ Fault = tuple[str, str]
 """Where in the manifest, as a JSON path, and what is wrong there."""
 
 
-def check_manifest(manifest: Manifest, sizes: Mapping[str, int]) -> None:
-    """Check what a manifest says against the entries of its file and against itself.
-
-    Args:
-        manifest: As it was read.
-        sizes: The entries of the file, and how many bytes each has.
-
-    Raises:
-        ArtifactError: Naming the first place where it cannot be right.
-    """
-    raise_first(_faults(manifest, sizes))
-
-
 def raise_first(faults: Iterable[Fault]) -> None:
-    """Raise the first of these faults, if there is one.
-
-    Raises:
-        ArtifactError: It.
-    """
+    """Raise the first of these faults as an `ArtifactError`, if there is one."""
     for where, what in faults:
         raise ArtifactError(f"{f'$.{where}' if where else '$'}: {what}")
 
 
 def reasons(error: ValidationError, root: str = "$") -> str:
     """What a value of the wrong type or form is, and where: the first three such places."""
-    found = [f"{json_path(each['loc'], root)}: {each['msg']}" for each in error.errors(include_url=False)]
+    found = [
+        f"{_json_path(each['loc'], root)}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors(include_url=False)
+    ]
     more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
     return "; ".join(found[:3]) + more
 
 
-def json_path(place: Sequence[int | str], root: str = "$") -> str:
+def _json_path(place: Sequence[int | str], root: str) -> str:
     """As ``$.steps[0].target``."""
     return root + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
 
@@ -78,16 +64,13 @@ def json_path(place: Sequence[int | str], root: str = "$") -> str:
 def check_meta(step: StoredStep, at: str, type_: type[BaseModel] | None, plan: Plan) -> None:
     """Check what an engine kept for itself: its types, and that its borders are those of its step.
 
-    Args:
-        step: The step that has it.
-        at: Where the step stands in the manifest.
-        type_: What the engine says that it keeps; ``None`` if it does not say.
-        plan: The one that the step is part of.
+    The step stands at this place in the manifest. Of an engine that does not say what it keeps, the type is ``None``.
 
     Raises:
         ArtifactError: Naming the first place where it cannot be right.
     """
-    if not step.meta and plan.settings.embed:  # another step's session holds it
+    settings = plan.settings
+    if not step.meta and (settings.embed or settings.ahead_of_time):  # another step's session, or program, holds it
         return
     try:
         if type_ is not None:
@@ -97,16 +80,8 @@ def check_meta(step: StoredStep, at: str, type_: type[BaseModel] | None, plan: P
     raise_first(_meta_faults(step, at, plan))
 
 
-def check_graph(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> None:
-    """Check what a manifest says against the graph in its file.
-
-    Raises:
-        ArtifactError: Naming the first place where the two do not agree.
-    """
-    raise_first(_graph_faults(manifest, graph, plans))
-
-
-def _faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
+def manifest_faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
+    """Where a manifest cannot be right, by the entries of its file with their bytes, and by itself."""
     for entry in (WEIGHTS, GRAPH, PLAN):
         if entry not in sizes:
             yield "", f"the file has no {entry}"
@@ -129,7 +104,7 @@ def _faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
         yield from _plan_faults("steps", manifest, range(len(manifest.steps)), manifest.settings, "settings")
 
 
-def _border_faults(where: str, borders: Sequence[Border]) -> Iterator[Fault]:
+def _border_faults(where: str, borders: Sequence[Signature]) -> Iterator[Fault]:
     for place, border in enumerate(borders):
         at = f"{where}[{place}]"
         if not border.name:
@@ -178,10 +153,8 @@ def _weight_faults(weights: Mapping[str, StoredWeight], size: int) -> Iterator[F
         if weight.nbytes != prod(weight.shape) * itemsize:
             yield f"{at}.nbytes", f"{weight.dtype}{list(weight.shape)} does not have {weight.nbytes} bytes"
         if weight.offset < 0 or weight.offset + weight.nbytes > size:
-            yield (
-                f"{at}.offset",
-                f"{weight.nbytes} bytes from {weight.offset} on are not inside {WEIGHTS} ({size} bytes)",
-            )
+            outside = f"{weight.nbytes} bytes from {weight.offset} on are not inside {WEIGHTS} ({size} bytes)"
+            yield f"{at}.offset", outside
         if weight.offset % _ALIGNMENT:
             yield f"{at}.offset", f"{weight.offset} is no multiple of {_ALIGNMENT}"
     spans = sorted({(each.offset, each.nbytes) for each in weights.values() if each.nbytes > 0})
@@ -210,12 +183,7 @@ def _step_faults(
 
 
 def _engine_faults(manifest: Manifest) -> Iterator[Fault]:
-    used = set()
-    for number, step in enumerate(manifest.steps):
-        try:
-            used.add(registry.engine_of(Target(step.target)))
-        except SpecError as error:
-            yield f"steps[{number}].target", str(error)
+    used = {registry.engine_of(step.target) for step in manifest.steps}
     for name in sorted(used ^ manifest.engines.keys()):
         yield "engines", f"{name!r} is only {'here' if name in manifest.engines else 'among the targets of the steps'}"
 
@@ -291,15 +259,16 @@ def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fau
 
 def _meta_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
     holds_others = "partitions" in step.meta
+    is_whole = holds_others or plan.settings.ahead_of_time  # the first step of a program holds all of it
     sides = (("inputs", step.inputs, plan.inputs), ("outputs", step.outputs, plan.outputs))
     for side, own, whole in sides:
-        borders = whole if holds_others else own
+        borders = whole if is_whole else own
         kept = step.meta.get(side)
         if kept is None:
             continue
         wanted = [(each.name, each.dtype, None if each.shape is None else tuple(each.shape)) for each in borders]
         if list(map(_kept_border, kept)) != wanted:
-            yield f"{at}.meta.{side}", f"these are not the {side} of the {'plan' if holds_others else 'step'}"
+            yield f"{at}.meta.{side}", f"these are not the {side} of the {'plan' if is_whole else 'step'}"
     if holds_others:
         yield from _partition_faults(step, at, plan)
 
@@ -313,7 +282,7 @@ def _kept_border(row: Any) -> tuple[str, str, tuple[int, ...] | None]:
 
 def _partition_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
     """How many values each partition takes, and which come in blocks: its kernel hands over that many pointers."""
-    partitions = [each for each in plan.steps if each.target != Target(step.target)]
+    partitions = [each for each in plan.steps if each.target != step.target]
     counts = [[len(partition.inputs), len(partition.outputs)] for partition in partitions]
     if [list(pair) for pair in step.meta["partitions"]] != counts:
         yield f"{at}.meta.partitions", f"of inputs and outputs, the other steps have {counts}"
@@ -332,7 +301,8 @@ def _partition_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
                     yield where, f"its value {place} cannot be handed over in blocks of {block} channels"
 
 
-def _graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> Iterator[Fault]:
+def graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> Iterator[Fault]:
+    """Where a manifest does not agree with the graph in its file."""
     for name, weight in manifest.weights.items():
         known = graph.weights.get(name)
         if known is None or (known.dtype, known.shape) != (weight.dtype, weight.shape):
@@ -346,7 +316,6 @@ def _graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> It
         covered = [node for step in plan.steps for node in step.nodes]
         if len(covered) != len(set(covered)):
             yield "steps", "a node of the graph is in two of them"
-    for plan in plans:
         yield from _unlike(plan, graph)
 
 

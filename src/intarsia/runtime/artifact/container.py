@@ -7,7 +7,6 @@ beside their destination and renamed, so a reader sees the old file, the new fil
 from __future__ import annotations
 
 import contextlib
-import io
 import mmap
 import os
 import stat
@@ -15,7 +14,7 @@ import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import xxhash
 
@@ -70,12 +69,7 @@ class Writer:
 
 @contextlib.contextmanager
 def create(path: Path) -> Iterator[Writer]:
-    """Write a container, and seal it with its digest; it appears whole or not at all.
-
-    Raises:
-        OutputError: It cannot be written there.
-        DiskError: The disk is full.
-    """
+    """Write a container, and seal it with its digest; it appears whole or not at all (see `replacing`)."""
     with replacing(path, lasts=False) as draft:
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
             yield Writer(archive)
@@ -86,8 +80,7 @@ def create(path: Path) -> Iterator[Writer]:
 def append(path: Path, name: str, content: bytes | str) -> None:
     """Add an entry to a container that nobody else reads yet, and seal it again; a last one of that name goes.
 
-    Raises:
-        ArtifactError: It is signed, and the entry would not be.
+    Where it is signed, which the entry would not be, it is an `ArtifactError`.
     """
     with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
         last = archive.filelist[-1] if archive.filelist else None
@@ -103,7 +96,7 @@ def append(path: Path, name: str, content: bytes | str) -> None:
 
 
 class Reader:
-    """A container that was checked in full; entries are views of the mapped file."""
+    """A container that was checked in full; entries are views of ``buffer``, the whole file mapped read-only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,7 +105,7 @@ class Reader:
             with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise ArtifactError(f"{path}: not a file, so no artifact")
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                self.buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             raise ArtifactError(f"{path}: no such artifact") from None
         except ArtifactError:
@@ -121,7 +114,8 @@ class Reader:
             raise ArtifactError(f"{path}: cannot be read as an artifact ({error})") from error
         self._check()
         try:
-            with zipfile.ZipFile(_Bytes(self._map)) as archive:
+            # From the mapped bytes: what was checked is what is read, whatever becomes of the path meanwhile.
+            with zipfile.ZipFile(self.buffer) as archive:  # type: ignore[call-overload] # its seek returns nothing
                 self.table = archive.start_dir
                 self.members = tuple(self._place(info, archive.start_dir) for info in archive.infolist())
         except ArtifactError:
@@ -129,12 +123,12 @@ class Reader:
         except Exception as error:  # of a file that is wrong in some way, zipfile raises whatever comes of it
             raise ArtifactError(f"{path}: not an Intarsia artifact ({error or type(error).__name__})") from error
         self._entries = {member.name: (member.start, member.size) for member in self.members}
-        self._check_apart(len(self.members))
+        self._check_apart()
 
     def read(self, name: str) -> bytes:
         """The bytes of an entry."""
         start, size = self.locate(name)
-        return self._map[start : start + size]
+        return self.buffer[start : start + size]
 
     def locate(self, name: str) -> tuple[int, int]:
         """Offset and size of an entry in the file."""
@@ -142,20 +136,15 @@ class Reader:
             raise ArtifactError(f"{self.path}: not an Intarsia artifact (it has no {name})")
         return self._entries[name]
 
-    @property
-    def buffer(self) -> mmap.mmap:
-        """The whole file, mapped read-only."""
-        return self._map
-
     def _check(self) -> None:
-        tail = self._map[-_DIGEST - len(_PREFIX) :]
+        tail = self.buffer[-_DIGEST - len(_PREFIX) :]
         if not tail.startswith(_PREFIX):
-            if self.path.suffix == _MODEL_SUFFIX or self._map[: len(_MODEL)] == _MODEL:
+            if self.path.suffix == _MODEL_SUFFIX or self.buffer[: len(_MODEL)] == _MODEL:
                 raise ArtifactError(
                     f"{self.path}: an ONNX model, not an artifact; compile it first: intarsia compile {self.path}"
                 )
             raise ArtifactError(f"{self.path}: not an Intarsia artifact, or one cut short")
-        with memoryview(self._map) as view, view[:-_DIGEST] as sealed:
+        with memoryview(self.buffer) as view, view[:-_DIGEST] as sealed:
             found = xxhash.xxh3_128(sealed).hexdigest().encode()
         if found != tail[len(_PREFIX) :]:
             raise ArtifactError(f"{self.path}: damaged, its checksum does not match; copy it again or recompile")
@@ -175,19 +164,19 @@ class Reader:
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise self._damaged(f"its entry {name!r} is compressed")
         offset = info.header_offset
-        if not 0 <= offset <= end - _LOCAL_HEADER or self._map[offset : offset + 4] != _LOCAL_SIGNATURE:
+        if not 0 <= offset <= end - _LOCAL_HEADER or self.buffer[offset : offset + 4] != _LOCAL_SIGNATURE:
             raise self._damaged(f"its entry {name!r} lies outside of it")
-        name_size, extra_size = struct.unpack_from("<HH", self._map, offset + 26)
+        name_size, extra_size = struct.unpack_from("<HH", self.buffer, offset + 26)
         start = offset + _LOCAL_HEADER + name_size + extra_size
-        if self._map[offset + _LOCAL_HEADER : offset + _LOCAL_HEADER + name_size] != name.encode():
+        if self.buffer[offset + _LOCAL_HEADER : offset + _LOCAL_HEADER + name_size] != name.encode():
             raise self._damaged(f"its entry {name!r} has another name where it lies")
         if info.file_size > end - start:
             raise self._damaged(f"its entry {name!r} is longer than it")
         return Member(name, offset, start, info.file_size)
 
-    def _check_apart(self, count: int) -> None:
+    def _check_apart(self) -> None:
         """No name stands for two entries, and no byte is in two of them."""
-        if len(self._entries) != count:
+        if len(self._entries) != len(self.members):
             raise self._damaged("two of its entries have one name")
         end = 0
         for start, size in sorted(self._entries.values()):
@@ -197,36 +186,6 @@ class Reader:
 
     def _damaged(self, why: str) -> ArtifactError:
         return ArtifactError(f"{self.path}: not an Intarsia artifact: {why}")
-
-
-class _Bytes(io.RawIOBase):
-    """Mapped bytes as a file: what was checked is what is read, whatever becomes of the path meanwhile."""
-
-    def __init__(self, content: mmap.mmap) -> None:
-        self._content = content
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: len(self._content)}[whence]
-        if base + offset < 0:
-            raise ValueError(f"a place {-base - offset} bytes before the beginning")
-        self._at = base + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._content[self._at : self._at + len(buffer)]
-        buffer[: len(part)] = part
-        self._at += len(part)
-        return len(part)
 
 
 def _is_plain(name: str) -> bool:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
-from intarsia.errors import PlanError
+from intarsia.errors import ConfigError, PlanError
 from intarsia.files import disk_errors, make_folder, place_file, scratch
 from intarsia.graph import extract
+from intarsia.runtime.aot.exporting import export_program
 from intarsia.runtime.environment import load_environment
 from intarsia.runtime.model import CompiledModel
 from intarsia.runtime.plan import Plan
@@ -31,10 +32,18 @@ Exported from Intarsia, which is not needed to run it: {files}.
 `run.py` calls it with arrays from files, or at random."""
 
 
-def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+def export(model: CompiledModel, folder: str | os.PathLike[str], *, has_test: bool = False) -> tuple[Path, ...]:
     """Write the engine's native files, the options it ran with, and a program that needs nothing but that engine.
 
+    Of a network that was compiled ahead of time it is the project of C: sources, weights, builds, an example.
+
+    Args:
+        model: The model.
+        folder: Where; it is made if it is not there.
+        has_test: Whether a test of C with recorded inputs and outputs is written too.
+
     Raises:
+        ConfigError: A test is asked for where there is no C.
         ArtifactError: It names code that was not allowed: the engine is asked to write its files, and may run it.
         BackendUnavailableError: The engine is not installed.
         PlanError: The plan mixes engines, so no engine alone can run it, or is another one for other sizes.
@@ -42,6 +51,10 @@ def export(model: CompiledModel, folder: str | os.PathLike[str]) -> tuple[Path, 
         DiskError: The disk is full.
     """
     model.artifact.check_code()
+    if model.artifact.is_source:
+        return export_program(model.artifact, Path(folder), has_test=has_test)
+    if has_test:
+        raise ConfigError(f"{model.artifact.path}: a test is written beside C, and this plan is run by engines")
     if len({bucket.plan.fingerprint for bucket in model.buckets}) > 1:
         raise PlanError(
             f"{model.artifact.path}: its plan depends on the sizes it is given; only one plan can be exported "

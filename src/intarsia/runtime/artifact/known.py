@@ -29,10 +29,6 @@ def known_digest(path: Path, content: bytes | mmap) -> str | None:
     """The digest of a file that was remembered; ``None`` of any other.
 
     One that lies where it did, and was not written since, is recognised by that alone; any other is read once.
-
-    Args:
-        path: Where it was opened.
-        content: What is in it.
     """
     folder = own_cache() / _FOLDER
     if not folder.is_dir():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -25,20 +24,15 @@ ISA_FEATURES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """The facts that a time or a blob depends on.
-
-    Attributes:
-        architecture: As ``uname -m`` says.
-        isa: Instruction-set features that engines choose kernels by, sorted.
-        cpu: Model name.
-        cores: Threads this process may use.
-        system: Operating system.
-    """
+    """The facts that a time or a blob depends on."""
 
     architecture: str
+    """As ``uname -m`` says."""
     isa: tuple[str, ...]
+    """Those of `ISA_FEATURES` that it has, sorted."""
     cpu: str
     cores: int
+    """Threads this process may use."""
     system: str
 
     @property
@@ -62,7 +56,9 @@ class Machine:
 @functools.cache
 def this_machine() -> Machine:
     """The machine that runs this process."""
-    model, flags = _cpuinfo(_read_lines(Path("/proc/cpuinfo")))
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text(encoding="utf-8", errors="replace") if cpuinfo.exists() else ""
+    model, flags = _cpuinfo(text.splitlines())
     return Machine(
         architecture=platform.machine(),
         isa=tuple(sorted(ISA_FEATURES & flags)),
@@ -76,17 +72,8 @@ def _cpuinfo(lines: Iterable[str]) -> tuple[str, frozenset[str]]:
     model, flags = "", frozenset[str]()
     for line in lines:
         key, _, value = line.partition(":")
-        match key.strip():
-            case "model name" if not model:
-                model = value.strip()
-            case "flags" | "Features":
-                return model, frozenset(value.split())
-            case _:
-                pass
+        if key.strip() == "model name" and not model:
+            model = value.strip()
+        elif key.strip() in ("flags", "Features"):
+            return model, frozenset(value.split())
     return model, flags
-
-
-def _read_lines(path: Path) -> list[str]:
-    if not os.path.exists(path):
-        return []
-    return path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator
 
 from intarsia.backends.contract import Signature
 from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
 from intarsia.graph import SizeRange
+from intarsia.runtime.artifact.machine import Machine
 from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.plan import Plan, Step
 from intarsia.target import Target
 
 VERSION = 2
+
+
+def _target(form: object) -> Target:
+    if isinstance(form, Target):
+        return form
+    if not isinstance(form, str):
+        raise ValueError("Input should be a valid string")
+    return Target(form)
+
+
+StoredTarget = Annotated[Target, PlainValidator(_target), PlainSerializer(str)]
+"""A target, which is text in the file."""
 
 
 class _Record(BaseModel):
@@ -27,25 +40,22 @@ class Versioned(BaseModel):
     version: int
 
 
-class Border(_Record):
-    """`Signature`, as stored."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...] | None
-
-
 class StoredStep(_Record):
     """`Step` and its `EngineArtifact`, as stored."""
 
-    target: str
+    target: StoredTarget
     nodes: tuple[str, ...]
-    inputs: tuple[Border, ...]
-    outputs: tuple[Border, ...]
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
     files: tuple[str, ...]
     weights: tuple[str, ...]
     meta: dict[str, Any]
     precision: Precision | None = None
+
+    @property
+    def step(self) -> Step:
+        """What of it the plan has."""
+        return Step(**{name: getattr(self, name) for name in Step.__slots__})
 
 
 class StoredWeight(_Record):
@@ -55,16 +65,6 @@ class StoredWeight(_Record):
     nbytes: int
     dtype: str
     shape: tuple[int, ...]
-
-
-class StoredMachine(_Record):
-    """`Machine`, as stored."""
-
-    architecture: str
-    isa: tuple[str, ...]
-    cpu: str
-    cores: int
-    system: str
 
 
 class EngineRecord(_Record):
@@ -90,11 +90,11 @@ class Manifest(_Record):
     """
 
     version: int
-    machine: StoredMachine
+    machine: Machine
     engines: dict[str, EngineRecord]
     settings: RunSettings
-    inputs: tuple[Border, ...]
-    outputs: tuple[Border, ...]
+    inputs: tuple[Signature, ...]
+    outputs: tuple[Signature, ...]
     steps: tuple[StoredStep, ...]
     weights: dict[str, StoredWeight]
     dims: dict[str, tuple[int | str, ...]] = {}
@@ -102,41 +102,20 @@ class Manifest(_Record):
     same: dict[str, str] = {}
     """Entries that are left out, as an earlier one has the same content."""
 
+    def plan(self, bucket: StoredBucket | None = None) -> Plan:
+        """The plan of a bucket, or of all steps where there are no buckets."""
+        steps = self.steps if bucket is None else [self.steps[place] for place in bucket.steps]
+        settings = (bucket or self).settings
+        return Plan(
+            steps=tuple(stored.step for stored in steps), settings=settings, inputs=self.inputs, outputs=self.outputs
+        )
+
+    def bucket(self, stored: StoredBucket) -> Bucket:
+        """A bucket with its plan."""
+        ranges = {name: SizeRange(low=low, high=high) for name, (low, high) in stored.ranges.items()}
+        return Bucket(ranges=ranges, sizes=stored.sizes, plan=self.plan(stored))
+
 
 def entry_of(step: int, file: str) -> str:
     """The entry of the artifact that holds a file of a step."""
     return f"steps/{step}/{file}"
-
-
-def signatures(borders: tuple[Border, ...]) -> tuple[Signature, ...]:
-    """The inputs or outputs that are stored so."""
-    return tuple(Signature(name=value.name, dtype=value.dtype, shape=value.shape) for value in borders)
-
-
-def plan_of_steps(manifest: Manifest, bucket: StoredBucket | None = None) -> Plan:
-    """The plan of a bucket, or of all steps where there are no buckets."""
-    places = range(len(manifest.steps)) if bucket is None else bucket.steps
-    return Plan(
-        steps=tuple(
-            Step(
-                target=Target(step.target),
-                nodes=step.nodes,
-                inputs=signatures(step.inputs),
-                outputs=signatures(step.outputs),
-                precision=step.precision,
-            )
-            for step in (manifest.steps[place] for place in places)
-        ),
-        settings=(bucket or manifest).settings,
-        inputs=signatures(manifest.inputs),
-        outputs=signatures(manifest.outputs),
-    )
-
-
-def bucket_of(manifest: Manifest, stored: StoredBucket) -> Bucket:
-    """A bucket with its plan."""
-    return Bucket(
-        ranges={name: SizeRange(low=low, high=high) for name, (low, high) in stored.ranges.items()},
-        sizes=stored.sizes,
-        plan=plan_of_steps(manifest, stored),
-    )

@@ -13,11 +13,11 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from intarsia.errors import ArtifactError, ConfigError
 from intarsia.files import replacing
@@ -36,12 +36,7 @@ _INSTALL = "signatures need the package 'cryptography': pip install 'intarsia[si
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """What an artifact says of its signature; whether it holds is for `fits` to say.
-
-    Attributes:
-        key: The public key, as its 32 bytes.
-        signature: Of the content.
-    """
+    """What an artifact says of its signature, with the 32 bytes of the public key; `fits` says whether it holds."""
 
     key: bytes
     signature: bytes
@@ -78,30 +73,24 @@ def signature_of(reader: Reader) -> Signed | None:
 
 
 def fits(reader: Reader, signed: Signed) -> bool:
-    """Whether the key that a signature names has signed this very content.
-
-    Raises:
-        ConfigError: The library that checks signatures is not installed.
-    """
-    from_bytes, invalid = _public()
+    """Whether the key that a signature names has signed this very content; a `ConfigError` without the library."""
+    with _library():
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     *members, own = reader.members
+    statement = _statement(reader, members, own.header)
     try:
-        from_bytes(signed.key).verify(signed.signature, _statement(reader, members, own.header))
-    except (invalid, ValueError):  # a key may be no point of the curve
+        Ed25519PublicKey.from_public_bytes(signed.key).verify(signed.signature, statement)
+    except (InvalidSignature, ValueError):  # a key may be no point of the curve
         return False
     return True
 
 
 def sign(path: Path, key: Path, passphrase: bytes | None = None) -> str:
-    """Sign an artifact, in place of the signature that it may have; the file is replaced whole or not at all.
+    """Sign an artifact, in place of the signature that it may have; the fingerprint of the key.
 
-    Args:
-        path: The artifact.
-        key: A private key, as `make_keys` writes it, or ``openssl genpkey -algorithm ed25519``.
-        passphrase: Of the key, if it has one.
-
-    Returns:
-        The fingerprint of the key.
+    The file is replaced whole or not at all. The private key is one that `make_keys` writes, or
+    ``openssl genpkey -algorithm ed25519``.
 
     Raises:
         ArtifactError: It is damaged, or no artifact.
@@ -124,13 +113,10 @@ def sign(path: Path, key: Path, passphrase: bytes | None = None) -> str:
 
 
 def make_keys(private: Path, public: Path, passphrase: bytes | None = None) -> str:
-    """Write a new pair of keys as PEM files, the private one for its owner's eyes alone; nothing is overwritten.
-
-    Returns:
-        The fingerprint.
+    """Write a new pair of keys as PEM files, the private one for its owner's eyes alone; the fingerprint.
 
     Raises:
-        ConfigError: A file is there already, or the library that makes keys is not installed.
+        ConfigError: A file is there already (nothing is overwritten), or the library that makes keys is not installed.
         OutputError: A file cannot be written.
     """
     with _library():
@@ -152,11 +138,7 @@ def make_keys(private: Path, public: Path, passphrase: bytes | None = None) -> s
 
 
 def is_locked(key: Path) -> bool:
-    """Whether a private key has a passphrase.
-
-    Raises:
-        ConfigError: It cannot be read.
-    """
+    """Whether a private key has a passphrase; a `ConfigError` if it cannot be read."""
     return b"ENCRYPTED" in _content(key, "private key")
 
 
@@ -215,13 +197,6 @@ def _content(path: Path, what: str) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"the {what} {path} cannot be read: {error.strerror}") from error
-
-
-def _public() -> tuple[Callable[[bytes], Any], type[Exception]]:
-    with _library():
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    return Ed25519PublicKey.from_public_bytes, InvalidSignature
 
 
 @contextmanager

@@ -27,27 +27,16 @@ AnyPath = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCode:
-    """A library or interpreter that an artifact names, and does not hold.
-
-    Attributes:
-        path: As it is named.
-        where: Who names it, in words.
-    """
+    """A library or interpreter that an artifact names, and does not hold."""
 
     path: str
     where: str
+    """Who names it, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldCode:
-    """Machine code that an artifact holds.
-
-    Attributes:
-        file: Its entry.
-        engine: Whose loader loads it.
-        nbytes: Its size.
-        sha256: Of its content.
-    """
+    """An entry with machine code, and the engine whose loader loads it."""
 
     file: str
     engine: str
@@ -57,23 +46,20 @@ class HeldCode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """What an artifact may do. Made by `of`.
-
-    Attributes:
-        allow: Libraries and interpreters that it may name, as absolute paths.
-        machine_code: Whether it may hold machine code.
-        signed_by: Files of public keys; empty for whoever made it.
-        trusted: It is loaded in this process at once, wherever it comes from.
-        is_own: It was made by this very compile, from what its user said: nothing is asked.
-        is_read: It is shown, and never loaded: only its signature is asked for.
-    """
+    """What an artifact may do. Made by `of`."""
 
     allow: tuple[str, ...] = ()
+    """Libraries and interpreters that it may name, as absolute paths."""
     machine_code: bool = True
+    """Whether it may hold machine code."""
     signed_by: tuple[str, ...] = ()
+    """Files of public keys; empty for whoever made it."""
     trusted: bool = False
+    """It is loaded in this process at once, wherever it comes from."""
     is_own: bool = False
+    """It was made by this very compile, from what its user said: nothing is asked."""
     is_read: bool = False
+    """It is shown, and never loaded: only its signature is asked for."""
 
     @classmethod
     def of(
@@ -85,15 +71,12 @@ class Trust:
         trusted: bool = False,
         is_read: bool = False,
     ) -> Trust:
-        """What the arguments of `intarsia.load` and the flags of the same names say.
-
-        Raises:
-            ConfigError: A path that is allowed is relative.
-        """
+        """What the arguments of `intarsia.load` say, and flags of these names; a `ConfigError` for a relative path."""
         allowed = _paths(allow)
         for path in allowed:
             if not os.path.isabs(path):
-                raise ConfigError(f"{path!r} is a relative path; what may be run is named in full: {_absolute(path)}")
+                full = shlex.quote(os.path.abspath(path))
+                raise ConfigError(f"{path!r} is a relative path; what may be run is named in full: {full}")
         return cls(
             allow=allowed, machine_code=machine_code, signed_by=_paths(signed_by), trusted=trusted, is_read=is_read
         )
@@ -131,12 +114,7 @@ class Trust:
         return None if signed is None else signed.fingerprint
 
     def check_code(self, path: Path, named: Iterable[NamedCode], held: Sequence[str]) -> None:
-        """Ask for all that loading would run beside the engines that are installed.
-
-        Args:
-            path: The artifact, for messages.
-            named: What it names.
-            held: Entries that hold machine code.
+        """Ask for all that loading would run beside the engines that are installed: what it names, what entries hold.
 
         Raises:
             ArtifactError: Something is not allowed; the message says what, and how to allow it.
@@ -182,8 +160,6 @@ UNSTATED = Trust()
 """Of what nobody said anything about: it may name no code, and is asked for a signature where `POLICY` is set."""
 OWN = Trust(is_own=True)
 """Of what this very compile made."""
-READ = Trust(is_read=True)
-"""Of what is only shown."""
 
 
 def code_of(target: Target, where: str) -> Iterator[NamedCode]:
@@ -208,6 +184,11 @@ def holds_code(engine: str, file: str) -> bool:
     return any(fnmatchcase(file, pattern) for pattern in patterns)
 
 
+def is_source(file: str) -> bool:
+    """Whether a file of a program that is compiled where it is loaded is code."""
+    return file.endswith((".c", ".h"))
+
+
 def _place(path: str) -> str:
     """A path without links on the way. The last name stays: an interpreter knows its packages by the link it is."""
     folder, name = os.path.split(path)
@@ -217,7 +198,3 @@ def _place(path: str) -> str:
 def _paths(paths: AnyPath | Iterable[AnyPath]) -> tuple[str, ...]:
     several = (paths,) if isinstance(paths, str | os.PathLike) else paths
     return tuple(os.fspath(path) for path in several)
-
-
-def _absolute(path: str) -> str:
-    return shlex.quote(os.path.abspath(path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import xxhash
 
 from intarsia.backends import registry
-from intarsia.backends.contract import EngineArtifact, Signature
+from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph
 from intarsia.graph.sizes import input_dims
@@ -23,11 +22,9 @@ from intarsia.runtime.artifact.known import remember
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.artifact.manifest import (
     VERSION,
-    Border,
     EngineRecord,
     Manifest,
     StoredBucket,
-    StoredMachine,
     StoredStep,
     StoredWeight,
     entry_of,
@@ -39,7 +36,7 @@ from intarsia.runtime.plan import Step
 
 def write_artifact(path: Path, graph: Graph, built: Build) -> None:
     """Write everything needed to run, explain and rebuild the plan. The file appears whole or not at all."""
-    _write(path, graph, [built], _stored(built), {})
+    _write(path, graph, [built], list(zip(built.plan.steps, built.artifacts, strict=True)), {})
 
 
 def write_buckets(path: Path, graph: Graph, buckets: Sequence[tuple[Bucket, Build]]) -> None:
@@ -83,20 +80,15 @@ def _write(
             places = _write_weights(stream, graph, index, needed)
         manifest = Manifest(
             version=VERSION,
-            machine=StoredMachine(**asdict(this_machine())),
-            engines={name: _engine(name) for built in builds for name in built.plan.engines},
+            machine=this_machine(),
+            engines={name: _engine(name, built) for built in builds for name in built.plan.engines},
             settings=plan.settings,
-            inputs=tuple(map(_border, plan.inputs)),
-            outputs=tuple(map(_border, plan.outputs)),
+            inputs=plan.inputs,
+            outputs=plan.outputs,
             steps=tuple(_stored_step(step, artifact) for step, artifact in steps),
             weights={
-                name: StoredWeight(
-                    offset=places[name],
-                    nbytes=graph.weights[name].nbytes,
-                    dtype=graph.weights[name].dtype,
-                    shape=graph.weights[name].shape,
-                )
-                for name in needed
+                name: StoredWeight(offset=places[name], nbytes=weight.nbytes, dtype=weight.dtype, shape=weight.shape)
+                for name, weight in ((name, graph.weights[name]) for name in needed)
             },
             same=_write_files(out, [artifact for _, artifact in steps]),
             **more,
@@ -104,10 +96,6 @@ def _write(
         out.add("graph.onnx", structure(graph))
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
         out.add("manifest.json", manifest.model_dump_json(indent=1))
-
-
-def _stored(built: Build) -> list[tuple[Step, EngineArtifact]]:
-    return list(zip(built.plan.steps, built.artifacts, strict=True))
 
 
 def _write_weights(
@@ -148,24 +136,18 @@ def _write_files(out: Writer, artifacts: Sequence[EngineArtifact]) -> dict[str, 
     return same
 
 
-def _engine(name: str) -> EngineRecord:
-    return EngineRecord(version=registry.require(name).version or "none", licence=registry.get(name).licence)
-
-
-def _border(value: Signature) -> Border:
-    return Border(name=value.name, dtype=value.dtype, shape=value.shape)
+def _engine(name: str, built: Build) -> EngineRecord:
+    """A program that was compiled ahead of time was written without the engines' own compilers."""
+    found = registry.require(name, loading=built.plan.settings.ahead_of_time)
+    return EngineRecord(version=found.version or "none", licence=registry.get(name).licence)
 
 
 def _stored_step(step: Step, artifact: EngineArtifact) -> StoredStep:
     return StoredStep(
-        target=str(step.target),
-        nodes=step.nodes,
-        inputs=tuple(map(_border, step.inputs)),
-        outputs=tuple(map(_border, step.outputs)),
+        **{name: getattr(step, name) for name in Step.__slots__},
         files=tuple(artifact.files),
         weights=artifact.weights,
         meta=dict(artifact.meta),
-        precision=step.precision,
     )
 
 

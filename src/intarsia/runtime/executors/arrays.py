@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,16 @@ def pointer_of(array: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p.from_address(id(array) + object.__basicsize__)
 
 
+def array_at(address: int, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """The array that lies at an address; whoever gives the address keeps what is there alive."""
+    memory = (ctypes.c_ubyte * (prod(shape) * dtype.itemsize)).from_address(address)
+    return np.ndarray(tuple(shape), dtype, buffer=memoryview(memory))
+
+
 def library_of(feeds: Iterable[Any]) -> FromDlpack | None:
     """What makes a result an array of the feeds' library: ``None`` where that is numpy, or there are several."""
-    found = {_maker(array) for array in feeds if not isinstance(array, np.ndarray)} - {None}
+    others = [array for array in feeds if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__")]
+    found = {getattr(_namespace(array), "from_dlpack", None) for array in others} - {None}
     return found.pop() if len(found) == 1 else None
 
 
@@ -72,7 +80,7 @@ def cure(value: Any, dtype: np.dtype) -> str:
     """How its user converts an array to an element type, in the words of the array's library."""
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "to"):
         return f".astype({dtype.name!r})"
-    return f".to({_library_name(value)}.{dtype.name})"
+    return f".to({getattr(_namespace(value), '__name__', 'numpy')}.{dtype.name})"
 
 
 def _by_dlpack(value: Any) -> np.ndarray:
@@ -121,17 +129,9 @@ def _carrier(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"uint{8 * dtype.itemsize}")
 
 
-def _maker(value: Any) -> FromDlpack | None:
-    return getattr(_namespace(value), "from_dlpack", None) if hasattr(value, "__dlpack__") else None
-
-
 def _namespace(value: Any) -> Any:
     """The module of the functions on this array: as the array-API standard tells it, else the one of its class."""
     if hasattr(value, "__array_namespace__"):
         return value.__array_namespace__()
     modules = (sys.modules.get(cls.__module__.partition(".")[0]) for cls in type(value).__mro__)
     return next((module for module in modules if hasattr(module, "from_dlpack")), None)
-
-
-def _library_name(value: Any) -> str:
-    return getattr(_namespace(value), "__name__", "numpy")

@@ -14,16 +14,12 @@ from queue import Empty, SimpleQueue
 
 from intarsia.backends.contract import Executable, Traits
 from intarsia.runtime.executors.executor import Executor
-from intarsia.runtime.executors.parallel_levels import Branch, sections, width
+from intarsia.runtime.executors.parallel_levels import Branch, Section, sections, width
 from intarsia.runtime.plan import Plan
 
 
 class BranchExecutor(Executor):
-    """Runs one plan, section by section: the branches of a section at one time, one of them on the calling thread.
-
-    Attributes:
-        sections: Which steps run at one time.
-    """
+    """Runs one plan, section by section: the branches of a section at one time, one of them on the calling thread."""
 
     def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
         super().__init__(plan, executables, traits)
@@ -39,14 +35,17 @@ class BranchExecutor(Executor):
 
     def _call(self) -> None:
         for section in self.sections:
-            self._pool.run([partial(self._run_branch, branch) for branch in section])
+            self._run_section(section)
+
+    def _run_section(self, section: Section) -> None:
+        self._pool.run([partial(self._run_branch, branch) for branch in section])
 
     def _timed_call(self) -> list[int]:
         """Steps that run at one time share the time of their section by how long each takes."""
         spent = [0] * len(self.plan.steps)
         for section in self.sections:
             before = time.perf_counter_ns()
-            self._pool.run([partial(self._run_branch, branch) for branch in section])
+            self._run_section(section)
             passed = time.perf_counter_ns() - before
             own = {place: self._spans[place][1] - self._spans[place][0] for branch in section for place in branch}
             total = sum(own.values()) or 1
@@ -78,7 +77,9 @@ class ThreadPool:
         errors = [_error_of(jobs[0])]
         with suppress(Empty):
             while len(errors) < len(jobs):
-                errors.append(_error_of(self._taken()))
+                waiting = self._jobs.get_nowait()
+                assert waiting is not None, "a pool is closed when nothing runs any more"
+                errors.append(_error_of(waiting))
         while len(errors) < len(jobs):
             errors.append(self._done.get())
         error = next(filter(None, errors), None)
@@ -92,11 +93,6 @@ class ThreadPool:
         for thread in self._threads:
             thread.join()
         self._threads = []
-
-    def _taken(self) -> Callable[[], None]:
-        job = self._jobs.get_nowait()
-        assert job is not None, "a crew is closed when nothing runs any more"
-        return job
 
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -15,14 +15,11 @@ Storage = np.ndarray | Slot
 
 
 class DeviceValues:
-    """A device value for each value that a step makes on its device, and for each that is brought there.
-
-    Attributes:
-        calls: The bound transfers, in running order.
-    """
+    """A device value for each value that a step makes on its device, and for each that is brought there."""
 
     def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
         self.calls: list[BoundCall] = []
+        """The bound transfers, in running order."""
         self._plan = plan
         self._memories = [
             _memory(executable, step.target.kind.name) if keeps_values(plan, step, trait) else None

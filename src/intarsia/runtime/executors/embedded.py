@@ -6,7 +6,6 @@ between two of its steps (layouts, fusions) is its own business, so its steps ha
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from intarsia.backends.contract import BoundCall, Executable, PartitionBlocks, P
 from intarsia.backends.contract.buffers import Need, allocate
 from intarsia.errors import ExecutionError
 from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.executors.arrays import array_at
 from intarsia.runtime.executors.executor import Executor, check_borders
 from intarsia.runtime.plan import Plan, Step
 
@@ -29,21 +29,20 @@ class EmbeddedPartition:
     """A step of another engine, on whatever memory the session has its borders in."""
 
     def __init__(
-        self,
-        step: Step,
-        executable: Executable,
-        traits: Traits,
-        blocks: PartitionBlocks | None = None,
+        self, step: Step, executable: Executable, traits: Traits, blocks: PartitionBlocks | None = None
     ) -> None:
         check_borders(step, executable)
         self.step = step
         self._executable = executable
-        self._counts = [prod(value.shape or ()) for value in (*step.inputs, *step.outputs)]
-        self._own: Arrays = {} if traits.follows_ports else _own_memory(step, traits)
+        needs = [
+            Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape or ())
+            for value in (*step.inputs, *step.outputs)
+        ]
+        self._counts = [prod(need.shape) for need in needs]
+        self._own: Arrays = {} if traits.follows_ports else allocate(needs, shared=traits.runs_elsewhere)
         self._blocks = _named(step, blocks)
-        self._ports = {
-            value.name: Port(_nowhere(value), self._blocks.get(value.name)) for value in (*step.inputs, *step.outputs)
-        }
+        # Empty arrays stand in until the first visit.
+        self._ports = {need.name: Port(np.empty(need.shape, need.dtype), self._blocks.get(need.name)) for need in needs}
         self._known: dict[tuple[str, int], np.ndarray] = {}
         self._bound: tuple[int, ...] = ()
         places = self._own or self._ports
@@ -54,11 +53,7 @@ class EmbeddedPartition:
         self._playback: Arrays | None = None
 
     def check(self, counts: Sequence[int]) -> None:
-        """Make sure that the session has as many elements at its addresses as the plan says.
-
-        Raises:
-            ExecutionError: It has not.
-        """
+        """Raise an `ExecutionError` if the session has not as many elements at its addresses as the plan says."""
         if counts != self._counts:
             fault = f"the session hands over values of {counts} elements, and the plan has {self._counts}"
             raise ExecutionError(self.step.target.kind.name, f"{fault}; compile it anew")
@@ -80,11 +75,11 @@ class EmbeddedPartition:
 
     def written(self, outputs: Sequence[int]) -> dict[str, np.ndarray]:
         """Copies of what was written at these addresses."""
-        return self._copies(self._at(self.step.outputs, outputs))
+        return self._copies(self.step.outputs, outputs)
 
     def read(self, inputs: Sequence[int]) -> dict[str, np.ndarray]:
         """Copies of what is read at these addresses."""
-        return self._copies(self._at(self.step.inputs, inputs))
+        return self._copies(self.step.inputs, inputs)
 
     def play(self, recorded: Arrays | None) -> None:
         """What to answer from now on instead of computing, while only the rest is measured."""
@@ -98,7 +93,8 @@ class EmbeddedPartition:
         """Free what the engine holds."""
         self._executable.close()
 
-    def _copies(self, arrays: Arrays) -> dict[str, np.ndarray]:
+    def _copies(self, values: Sequence[Signature], addresses: Sequence[int]) -> dict[str, np.ndarray]:
+        arrays = self._at(values, addresses)
         return {name: out_of_blocks(array, self._blocks.get(name)) for name, array in arrays.items()}
 
     def _at(self, values: Sequence[Signature], addresses: Sequence[int]) -> dict[str, np.ndarray]:
@@ -109,7 +105,7 @@ class EmbeddedPartition:
             if key not in self._known:
                 if len(self._known) >= _MOST_KNOWN:
                     self._known.clear()
-                self._known[key] = _array_at(value, address)
+                self._known[key] = array_at(address, value.shape or (), numpy_dtype(value.dtype))
             found[value.name] = self._known[key]
         return found
 
@@ -174,7 +170,7 @@ class Visits:
     def __init__(self, partitions: Sequence[EmbeddedPartition]) -> None:
         self._partitions = tuple(partitions)
         self.marks: list[tuple[int, int, int]] = []
-        """Piece, begin and end in nanoseconds, since they were last cleared."""
+        """Partition, begin and end in nanoseconds, since they were last cleared."""
         self.watch: dict[str, np.ndarray] | None = None
         """Where to put copies of what partitions read and write, while somebody looks."""
 
@@ -195,28 +191,6 @@ def _owners(count: int, partitions: Collection[int]) -> list[int]:
     """For each step the main engine's step that stands last before it, or is it, or is the first of all."""
     main = [place for place in range(count) if place not in partitions]
     return [max((place for place in main if place <= step), default=main[0]) for step in range(count)]
-
-
-def _own_memory(step: Step, traits: Traits) -> Arrays:
-    return allocate(_needs((*step.inputs, *step.outputs)), shared=traits.runs_elsewhere)
-
-
-def _needs(values: Sequence[Signature]) -> list[Need]:
-    return [
-        Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape or (), first=0, last=0)
-        for value in values
-    ]
-
-
-def _nowhere(value: Signature) -> np.ndarray:
-    """Stands in until the first visit."""
-    return np.empty(value.shape or (), numpy_dtype(value.dtype))
-
-
-def _array_at(value: Signature, address: int) -> np.ndarray:
-    shape, dtype = value.shape or (), numpy_dtype(value.dtype)
-    memory = (ctypes.c_ubyte * (prod(shape) * dtype.itemsize)).from_address(address)
-    return np.ndarray(shape, dtype=dtype, buffer=memoryview(memory))
 
 
 def _named(step: Step, blocks: PartitionBlocks | None) -> dict[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from intarsia.runtime.executors.device_values import DeviceValues
 from intarsia.runtime.executors.feeds import check_feeds
 from intarsia.runtime.executors.output_buffer import LARGE_BYTES, OutputBuffer
 from intarsia.runtime.executors.parallel_levels import moments
+from intarsia.runtime.executors.stream import Stream, in_turn
 from intarsia.runtime.executors.turns import BUSY, OPEN, Turns
 from intarsia.runtime.plan import Plan, Step
 
@@ -32,27 +33,18 @@ Storage = np.ndarray | Slot
 
 
 class _Feed(NamedTuple):
-    """A feed as it was taken: the array, and what of it may be changed in place.
-
-    Attributes:
-        name: The input's.
-        array: The caller's.
-        pointer: Tells where the array's memory is now.
-        address: Where it was.
-        shape: As it was.
-        strides: As they were.
-        dtype: As it was.
-        place: Where it was copied to, ``None`` where it is read in the caller's memory.
-    """
+    """A feed as it was taken: the array, and as it was then what of it may be changed in place."""
 
     name: str
     array: np.ndarray
     pointer: ctypes.c_void_p
+    """Tells where the array's memory is now."""
     address: int | None
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: np.dtype
     place: np.ndarray | None
+    """Where it was copied to, ``None`` where it is read in the caller's memory."""
 
 
 class Executor:
@@ -110,6 +102,10 @@ class Executor:
                     turns.state = OPEN
                 else:
                     turns.done()
+
+    def stream(self, feeds: Iterable[Mapping[str, np.ndarray]]) -> Stream:
+        """Run once for each of a stream of requests, each when its result is asked for, on the thread that asks."""
+        return in_turn(self.run, feeds)
 
     def timed_run(self, arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:
         """Results for these checked arrays, as arrays of their own, and the nanoseconds of each step."""
@@ -296,7 +292,7 @@ class Executor:
         copies: list[BoundCall] = []
         if traits.mutates_inputs:
             arrays = {name: array for name, array in reads.items() if isinstance(array, np.ndarray)}
-            needs = [_need(name, array) for name, array in arrays.items()]
+            needs = [Need(name=name, dtype=array.dtype, shape=array.shape) for name, array in arrays.items()]
             own = allocate(needs, shared=traits.runs_elsewhere)
             copies = [partial(np.copyto, own[name], array) for name, array in arrays.items()]
             reads |= own
@@ -304,18 +300,10 @@ class Executor:
 
 
 def check_borders(step: Step, executable: Executable) -> None:
-    """Hold what was loaded to the borders that memory is laid out by.
-
-    Raises:
-        LoadError: It reads or writes something else.
-    """
-    for does, here, there in (
-        ("reads", executable.inputs, step.inputs),
-        ("writes", executable.outputs, step.outputs),
-    ):
-        known = {value.name: value for value in there}
+    """Raise a `LoadError` if what was loaded reads or writes other borders than memory is laid out by."""
+    for does, here, there in (("reads", executable.inputs, step.inputs), ("writes", executable.outputs, step.outputs)):
         for value in here:
-            if known.get(value.name) != value:
+            if value not in there:
                 what = f"{value.name!r} as {value.dtype} {value.shape}"
                 raise LoadError(step.target.kind.name, f"it {does} {what}, and the plan has no such value there")
 
@@ -328,12 +316,12 @@ def _feed_of(name: str, array: np.ndarray, place: np.ndarray | None) -> _Feed:
 def _followed(plan: Plan, traits: Sequence[Traits], storage: Mapping[str, Storage]) -> dict[str, Port]:
     """The inputs whose readers all follow a feed, each with a feed that holds the plan's own buffer."""
     fixed = _fixed(plan, traits)
-    followed = {}
-    for value in plan.inputs:
-        place = storage[value.name]
-        if value.name not in fixed and isinstance(place, np.ndarray) and not place.dtype.hasobject:
-            followed[value.name] = Port(place)
-    return followed
+    places = {value.name: storage[value.name] for value in plan.inputs if value.name not in fixed}
+    return {
+        name: Port(place)
+        for name, place in places.items()
+        if isinstance(place, np.ndarray) and not place.dtype.hasobject
+    }
 
 
 def _output_buffers(plan: Plan, traits: Sequence[Traits]) -> dict[str, OutputBuffer]:
@@ -344,7 +332,7 @@ def _output_buffers(plan: Plan, traits: Sequence[Traits]) -> dict[str, OutputBuf
     for value in plan.outputs:
         if value.shape is None or value.name not in written - fixed:
             continue
-        need = Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape, first=0, last=0)
+        need = Need(name=value.name, dtype=numpy_dtype(value.dtype), shape=value.shape)
         if need.nbytes >= LARGE_BYTES and not need.dtype.hasobject:
             found[value.name] = OutputBuffer(need)
     return found
@@ -358,10 +346,6 @@ def _fixed(plan: Plan, traits: Sequence[Traits]) -> set[str]:
         for value in (*step.inputs, *step.outputs)
         if not trait.follows_ports or (trait.mutates_inputs and value in step.inputs)
     }
-
-
-def _need(name: str, array: np.ndarray) -> Need:
-    return Need(name=name, dtype=array.dtype, shape=array.shape, first=0, last=0)
 
 
 def _allocate(plan: Plan, output_buffers: Collection[str], *, shared: bool) -> dict[str, Storage]:

@@ -13,8 +13,7 @@ import numpy as np
 from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
 from intarsia.graph import Graph
-from intarsia.graph.embedding_tables import table_rows
-from intarsia.graph.sizes import input_dims, shape_at
+from intarsia.graph.sizes import input_dims, shape_at, table_rows
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executors.arrays import NotAnArrayError, as_numpy, cure
 from intarsia.runtime.plan import signature
@@ -28,11 +27,7 @@ _PATCHES = 8
 
 
 def named_feeds(inputs: Sequence[Signature], by_place: Sequence[Any], by_name: Mapping[str, Any]) -> dict[str, Any]:
-    """The feeds of a call by name: as in a call of a function, those by place are of the first inputs.
-
-    Raises:
-        FeedError: More than there are inputs, or one is given twice.
-    """
+    """The feeds of a call by name, those by place for the first inputs; a `FeedError` for too many, or one twice."""
     if len(by_place) > len(inputs):
         names = ", ".join(value.name for value in inputs) or "none"
         raise FeedError(f"{len(by_place)} feeds are given by their place, and the inputs are {names}")

@@ -28,11 +28,6 @@ def sections(plan: Plan) -> tuple[Section, ...]:
     return tuple(_sections(plan.steps))
 
 
-def has_branches(plan: Plan) -> bool:
-    """Whether steps of the plan could run at one time."""
-    return any(len(section) > 1 for section in _sections(plan.steps))
-
-
 def moments(plan: Plan) -> tuple[int, ...]:
     """For each step when it runs, as the number of its section: values of one moment must not share memory."""
     order = {place: moment for moment, section in enumerate(sections(plan)) for branch in section for place in branch}

@@ -10,9 +10,10 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from queue import SimpleQueue
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,24 +25,20 @@ from intarsia.forks import Forkable
 from intarsia.runtime.build import load_executables, load_steps
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds
-from intarsia.runtime.executors.stream import Feeds, InTurn, Results, Stream, checked_request, failed, requests_of
+from intarsia.runtime.executors.stream import Feeds, Results, Stream, checked_request, failed, requests_of
 from intarsia.runtime.plan import Plan
 
 _CLOSED = "the model was closed; load it again to stream"
 
 
 class PipelineExecutor(Forkable):
-    """A plan loaded for streams. Threads are there while a stream is open; several streams share them and the frames.
-
-    Attributes:
-        plan: What runs.
-        first: The executor of one frame, for checks while no stream is open.
-    """
+    """A plan loaded for streams. Threads are there while a stream is open; streams share them and the frames."""
 
     def __init__(self, plan: Plan, lanes: Sequence[Sequence[Executor]], pipeline: Pipeline) -> None:
         super().__init__()
         self.plan = plan
         self.first = lanes[0][0]
+        """The executor of one frame, for checks while no stream is open."""
         self._pipeline = pipeline
         self._free: SimpleQueue[_Frame] = SimpleQueue()
         self._lanes = [_Lane(pipeline.stages, self._free) for _ in lanes]
@@ -53,15 +50,12 @@ class PipelineExecutor(Forkable):
         self._lock = threading.RLock()
         self._open = 0
         self._is_closed = False
-        self._finalizer = weakref.finalize(self, _finish, self._lock, self._lanes, self._executors)
+        # At the end of the interpreter whoever streams on a daemon thread waits from then on (`Turns.finish`).
+        ends = [executor.finish for executor in self._executors]
+        self._finalizer = weakref.finalize(self, _end, self._lock, self._lanes, ends)
 
     def stream(self, feeds: Iterable[Feeds]) -> Stream:
-        """Results for these requests, in their order.
-
-        Raises:
-            FeedError: These are no requests.
-            ClosedError: It was closed.
-        """
+        """Results for these requests, in order; a `FeedError` for what is none, a `ClosedError` once it was closed."""
         requests = requests_of(feeds)
         with self._lock:
             if self._is_closed:
@@ -107,16 +101,14 @@ class PipelineExecutor(Forkable):
         _join(ended)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Frame:
+class _Frame(NamedTuple):
     """Buffers for one request, bound to the engines of one lane."""
 
     lane: _Lane
     executor: Executor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Request:
+class _Request(NamedTuple):
     """A request in flight."""
 
     frame: _Frame
@@ -184,11 +176,6 @@ class _Lane:
         return True
 
 
-def _finish(lock: threading.RLock, lanes: Sequence[_Lane], executors: Sequence[Executor]) -> None:
-    """At the end of the interpreter: whoever streams on a daemon thread waits from now on (`Turns.finish`)."""
-    _end(lock, lanes, [executor.finish for executor in executors])
-
-
 def _end(lock: threading.RLock, lanes: Sequence[_Lane], ends: Sequence[Callable[[], None]]) -> None:
     """End the threads, then free the engines, which the executors share."""
     with lock:
@@ -234,15 +221,10 @@ def load_pipeline(
 
 def load_streams(
     plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]
-) -> PipelineExecutor | InTurn:
-    """Load the engines for a stream, driven as the plan says.
-
-    Raises:
-        PlanError: The plan's pipeline does not fit its steps or its threads.
-        LoadError: An engine did not load what it had compiled.
-    """
+) -> PipelineExecutor | Executor:
+    """Load the engines for a stream, driven as the plan says. Errors are those of `load_pipeline`."""
     if plan.settings.pipeline is None:
-        return InTurn(load_steps(plan, artifacts, weights))
+        return load_steps(plan, artifacts, weights)
     return load_pipeline(plan, artifacts, weights)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from intarsia.errors import ClosedError, FeedError
 from intarsia.forks import Forkable
-from intarsia.runtime.executors.executor import Executor
 
 Feeds = Mapping[str, np.ndarray]
 Results = dict[str, np.ndarray]
@@ -88,57 +87,29 @@ class Stream(Iterator[Results], Forkable):
             taken += 1
 
 
-def in_turn(executor: Executor, feeds: Iterable[Feeds]) -> Stream:
+def in_turn(run: Callable[[Feeds], Results], feeds: Iterable[Feeds]) -> Stream:
     """A stream of which each request runs when its result is asked for, on the thread that asks."""
 
     def submit(request: Feeds) -> Future[Results]:
-        try:
-            results = executor.run(checked_request(request))
-        except BaseException as error:
-            return failed(error)
         future: Future[Results] = Future()
-        future.set_result(results)
+        try:
+            future.set_result(run(checked_request(request)))
+        except BaseException as error:
+            future.set_exception(error)
         return future
 
     return Stream(submit, requests_of(feeds), 1, lambda: None)
 
 
-class InTurn:
-    """What `PipelineExecutor` is, for a plan without a pipeline: one request after the other, on all threads.
-
-    Attributes:
-        first: The executor that runs them.
-    """
-
-    def __init__(self, executor: Executor) -> None:
-        self.first = executor
-
-    def stream(self, feeds: Iterable[Feeds]) -> Stream:
-        """Results for these requests, in their order."""
-        return in_turn(self.first, feeds)
-
-    def close(self) -> None:
-        """Free what the engines hold."""
-        self.first.close()
-
-
 def requests_of(feeds: Iterable[Feeds]) -> Iterator[Feeds]:
-    """The feeds of each request.
-
-    Raises:
-        FeedError: They are those of one request, or nothing to iterate over.
-    """
+    """The feeds of each request; a `FeedError` if they are those of one request, or nothing to iterate over."""
     if isinstance(feeds, Mapping) or not isinstance(feeds, Iterable):
         raise FeedError("a stream takes many requests: give an iterable of mappings, each with one array per input")
     return iter(feeds)
 
 
 def checked_request(feeds: Any) -> Feeds:
-    """One request, if it is one.
-
-    Raises:
-        FeedError: It is no mapping.
-    """
+    """One request; a `FeedError` if it is no mapping."""
     if not isinstance(feeds, Mapping):
         raise FeedError(f"a request is a mapping with one array per input, and this is a {type(feeds).__name__}")
     return feeds

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeAlias
 
 from intarsia.backends.contract import Signature, Traits
@@ -22,23 +23,17 @@ _Memory: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """One value brought into the memory of a device, or back from there.
-
-    Attributes:
-        value: The value.
-        source: Device type that it comes from.
-        destination: Device type that it is brought to.
-        step: Place of the step right before which it is brought to a device, or right behind which it is brought back.
-        readers: Places of the steps that read it there: it is brought once for all of them.
-        is_inside: Whether the engine does it inside its call, so that it shares nothing and is not timed by itself.
-    """
+    """One value brought from one device type to another: into the memory of a device, or back from there."""
 
     value: Signature
     source: str
     destination: str
     step: int
+    """Place of the step right before which it is brought to a device, or right behind which it is brought back."""
     readers: tuple[int, ...]
+    """Places of the steps that read it there: it is brought once for all of them."""
     is_inside: bool = False
+    """Whether the engine does it inside its call, so that it shares nothing and is not timed by itself."""
 
     @property
     def is_upload(self) -> bool:
@@ -50,10 +45,7 @@ class Transfer:
         """Bytes that move; ``None`` where only running tells."""
         if self.value.shape is None:
             return None
-        size = numpy_dtype(self.value.dtype).itemsize
-        for dim in self.value.shape:
-            size *= dim
-        return size
+        return prod(self.value.shape) * numpy_dtype(self.value.dtype).itemsize
 
     def export(self) -> dict[str, Any]:
         """A dict of pure JSON; steps are numbered from 1, as partitions are."""

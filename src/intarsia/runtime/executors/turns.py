@@ -34,21 +34,17 @@ _REFUSALS: Final = {
 
 
 class Turns(Forkable):
-    """Who may call.
-
-    Attributes:
-        lock: Held by the thread whose turn it is. A thread that has it may have it again, and finds ``state`` set.
-        state: `OPEN`, `BUSY`, or a number that says why there is no call. Only changed with the lock.
-        is_barred: Set before the lock is waited for by an end or a fork, so that threads that call in a loop let it
-            come in between.
-        is_inside: Whether calls come from within turns of others alone, which a fork waits for.
-    """
+    """Who may call."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        """Held by the thread whose turn it is. A thread that has it may have it again, and finds ``state`` set."""
         self.state = OPEN
+        """`OPEN`, `BUSY`, or a number that says why there is no call. Only changed with the lock."""
         self.is_barred = False
+        """Set before an end or a fork waits for the lock, so that threads that call in a loop let it in between."""
         self.is_inside = False
+        """Whether calls come from within turns of others alone, which a fork waits for."""
         self._is_ending = False
         self._parks = False
         self._fork: threading.Event | None = None
@@ -65,21 +61,13 @@ class Turns(Forkable):
         self._ends.extend(ends)
 
     def check(self) -> None:
-        """Refuse what was closed, before anything else is looked at.
-
-        Raises:
-            ClosedError: There is no call any more.
-        """
+        """Raise a `ClosedError` if it was closed, before anything else is looked at."""
         with self.lock:
             if self.is_closed:
                 self._refuse()
 
     def admit(self) -> None:
-        """What is done where ``state`` or ``is_barred`` is set: a fork is waited for. The lock is held once.
-
-        Raises:
-            ClosedError: There is no call.
-        """
+        """Where ``state`` or ``is_barred`` is set: wait for a fork, or raise a `ClosedError`. The lock is held once."""
         while self._fork is not None and not self.state and not self._is_ending:
             fork = self._fork
             self.lock.release()
@@ -105,11 +93,7 @@ class Turns(Forkable):
             self._end()
 
     def run(self, act: Callable[[], Result]) -> Result:
-        """Do something in a turn of its own.
-
-        Raises:
-            ClosedError: There is none any more.
-        """
+        """Do something in a turn of its own; a `ClosedError` where there is none any more."""
         with self.lock:
             if self.state or self.is_barred:
                 self.admit()

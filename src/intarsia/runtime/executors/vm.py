@@ -34,12 +34,7 @@ class VmExecutor(Executor):
         self._choose(last)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Results for these feeds, as arrays of their own.
-
-        Raises:
-            FeedError: A feed is missing, unknown, of another dtype or rank, or of a size outside of its range.
-            ExecutionError: An engine failed.
-        """
+        """As `Executor.run`; a size outside of its range is a `FeedError` too."""
         arrays = self._input_spec.checked(feeds)
         plan = self._input_spec.bucket(arrays).plan
         return self._turns.run(partial(self._run, plan, arrays))
@@ -49,11 +44,7 @@ class VmExecutor(Executor):
         return self._chosen.run(arrays)
 
     def _feed(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Choose the plan for these arrays, and copy them into its input buffers.
-
-        Raises:
-            FeedError: A size is outside of its range.
-        """
+        """Choose the plan for these arrays, and copy them into its input buffers."""
         self._choose(self._input_spec.bucket(arrays).plan)
         self._chosen.feed(arrays)
 

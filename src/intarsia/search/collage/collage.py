@@ -8,11 +8,11 @@ left.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 
 from intarsia.backends import registry
@@ -32,7 +32,7 @@ from intarsia.search.collage.refinement import finer
 from intarsia.search.collage.run_modes import measured_ways, ways
 from intarsia.search.collage.shortest_path import Edge, Path
 from intarsia.search.decision.prediction import NoTimeError, predict
-from intarsia.search.single.profiles import profiles
+from intarsia.search.single.single_engine import profiles
 from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 
@@ -50,11 +50,13 @@ class CollageResult:
     """What the search found.
 
     Attributes:
-        mixes: Mixed plans, the fastest first. segments: Number of segments. rounds: How often the shortest path was
-        computed. is_finished: Whether it came to its end before its time was over. known: Every partition that was
-        measured. shares: For each target what each segment adds to the whole model, as far as that is known; else
-        infinite. candidates: Number of partitions that there were to choose from: runs of segments, on each target that
-        takes them. is_replayed: Whether an earlier compile searched, and the store tells.
+        mixes: Mixed plans, the fastest first.
+        rounds: How often the shortest path was computed.
+        is_finished: Whether it came to its end before its time was over.
+        known: Every partition that was measured.
+        shares: For each target what each segment adds to the whole model, as far as that is known; else infinite.
+        candidates: Number of partitions to choose from: runs of segments, on each target that takes them.
+        is_replayed: Whether an earlier compile searched, and the store tells.
     """
 
     mixes: tuple[Mix, ...]
@@ -168,8 +170,7 @@ class CollageSearch:
         several = ways(self._problem.graph, partitions, self._problem.threads)
         if host is not None:
             several = tuple(way for way in several if way.embed)
-        best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
-        found = measured_ways(self._measurer, partitions, several, best_ms)
+        found = measured_ways(self._measurer, partitions, several, self._best_ms)
         if not found:
             return None
         fastest = min(found, key=found.__getitem__)
@@ -181,31 +182,31 @@ class CollageSearch:
             self._mixes[partitions] = Mix(candidate=candidate, measured_ms=found[fastest])
         return min((ms for way, ms in found.items() if way.embed == (host is not None)), default=None)
 
+    @property
+    def _best_ms(self) -> float:
+        return min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
+
     def _measure(self, edge: Edge[Target]) -> None:
         self._costs.measure(edge)
-        self._tell(
-            "partitions",
-            self._measurer.measured,
-            None,
-            f"segments {edge.start}-{edge.end - 1} on {edge.target.kind.name}",
-        )
+        note = f"segments {edge.start}-{edge.end - 1} on {edge.target.kind.name}"
+        self._tell("partitions", self._measurer.measured, None, note)
 
     def _finer(self) -> tuple[int, ...]:
-        best_ms = min([self._best_single, *(mix.measured_ms for mix in self._mixes.values())])
         segments = len(self._problem.segments)
-        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._transitions, best_ms)
+        return finer(self._stops, self._levels, segments, self._costs.shares_ms, self._transitions, self._best_ms)
 
     def _tell(self, stage: str, done: int, total: int | None, note: str) -> None:
         self._watch(Progress(stage=stage, done=done, total=total, best_ms=self._best_single, note=note))
 
     def _result(self, *, is_finished: bool) -> CollageResult:
         ranked = sorted(self._mixes.values(), key=lambda mix: mix.measured_ms)
-        benchmarked = [replace(mix, candidate=self._predicted(mix)) for mix in ranked[: COLLAGE.predicted]]
+        mixes = []
+        for rank, mix in enumerate(ranked, start=1):
+            candidate = self._predicted(mix) if rank <= COLLAGE.predicted else mix.candidate
+            name = "collage" if rank == 1 else f"collage-{rank}"
+            mixes.append(replace(mix, candidate=replace(candidate, name=name, label=name)))
         return CollageResult(
-            mixes=tuple(
-                replace(mix, candidate=replace(mix.candidate, name=name, label=name))
-                for mix, name in zip((*benchmarked, *ranked[COLLAGE.predicted :]), _names(), strict=False)
-            ),
+            mixes=tuple(mixes),
             segments=len(self._problem.segments),
             rounds=self._paths.rounds,
             is_finished=is_finished,
@@ -226,11 +227,6 @@ class CollageSearch:
         if len(known) < len(costs):
             return candidate
         return replace(candidate, predicted_ms=shared_out(mix.measured_ms, known))
-
-
-def _names() -> Iterator[str]:
-    yield "collage"
-    yield from (f"collage-{rank}" for rank in count(2))
 
 
 def _levels(problem: Problem) -> tuple[tuple[int, ...], ...]:

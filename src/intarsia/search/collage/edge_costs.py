@@ -29,9 +29,6 @@ class Known:
     """A partition that was measured: segments ``start`` … ``end - 1`` on ``target``, right behind ``after``.
 
     Attributes:
-        start: Its first segment.
-        end: The segment after its last.
-        target: Who ran it.
         after: Who ran right ahead of it; ``None`` if nobody did.
         ms: What it took, infinite if it failed.
     """
@@ -50,6 +47,10 @@ class EdgeCosts:
     by measuring regions (short runs of segments) alone. An estimate is the sum of the shares, plus the median of what
     partitions of this engine were seen to cost beyond theirs, since a border ends layouts and fusions, plus the median
     of what a transition between the two engines (or, at first, between any two) was seen to cost.
+
+    Attributes:
+        profiled: Targets whose shares are known without measuring regions.
+        is_out_of_time: Whether there was no time any more for something that was to be measured.
     """
 
     def __init__(
@@ -68,11 +69,9 @@ class EdgeCosts:
         """Start from the whole models.
 
         Args:
-            measurer: Who measures.
             segments: In linear order.
             capabilities: What each target takes.
             wholes: What the whole model costs on each target.
-            settings: How partitions run.
             places: The device of each node, where devices were planned.
             weights: Work of each segment, by which a region's cost is normalised to its segments; equal if left out.
             profiles: Milliseconds of nodes by id, for targets whose engine told; scaled to the whole model's cost.
@@ -86,7 +85,7 @@ class EdgeCosts:
         self._wholes = {target: outcome.cost_ms for target, outcome in wholes.items()}
         self._runs = {target: Intervals.of(segments, capability, places) for target, capability in capabilities.items()}
         self._shares = {target: [math.inf] * len(self.segments) for target in capabilities}
-        self._profiled = self._learned(profiles or {})
+        self.profiled = self._learned(profiles or {})
         self._sums: dict[Target, list[float]] = {}
         self._borders: dict[Target, list[float]] = {target: [] for target in capabilities}
         self._edges: dict[Edge[Target], Interval] = {}
@@ -94,20 +93,10 @@ class EdgeCosts:
         self._transitions: dict[tuple[Target, Target], list[float]] = defaultdict(list)
         self._correction: dict[Target | None, float] = defaultdict(float)
         self._failures: Counter[Target] = Counter()
-        self._is_out_of_time = False
+        self.is_out_of_time = False
         for target, outcome in wholes.items():
             self._count_failure(target, outcome)
         self._sum_up()
-
-    @property
-    def profiled(self) -> frozenset[Target]:
-        """Targets whose shares are known without measuring regions."""
-        return self._profiled
-
-    @property
-    def is_out_of_time(self) -> bool:
-        """Whether there was no time any more for something that was to be measured."""
-        return self._is_out_of_time
 
     @property
     def regions(self) -> int:
@@ -142,10 +131,10 @@ class EdgeCosts:
 
     def measure_region(self, start: int, end: int) -> None:
         """Measure a short run of segments alone on targets that take it and gave no profile, best promise first."""
-        best = min((self._own(start, end, target) for target in self._profiled), default=math.inf)
+        best = min((self._own(start, end, target) for target in self.profiled), default=math.inf)
         for target in sorted(self._runs, key=lambda t: self._wholes[t]):
             region = (start, end, target)
-            if target in self._profiled or region in self._alone or self._failures[target] >= COLLAGE.failures:
+            if target in self.profiled or region in self._alone or self._failures[target] >= COLLAGE.failures:
                 continue
             if not self._runs[target].accepts(start, end):
                 continue
@@ -161,7 +150,7 @@ class EdgeCosts:
     def calibrate(self, stops: Sequence[int]) -> None:
         """Learn shares from the regions between these segments, and from them what borders cost."""
         bounds = list(pairwise((*stops, len(self.segments))))
-        for target in self._runs.keys() - self._profiled:
+        for target in self._runs.keys() - self.profiled:
             regions = [self._alone.get((*region, target), _NEVER).median for region in bounds]
             total, whole = sum(regions), self._wholes[target]
             kept = min(1.0, whole / total) if total < math.inf and whole < math.inf and total > 0 else 1.0
@@ -175,9 +164,9 @@ class EdgeCosts:
         """The best that is known about an edge.
 
         Args:
-            edge: The edge. host: The target that holds the other partitions in its session, so that its own have no
-            borders; ``None`` if
-                partitions are called in turn.
+            edge: The edge.
+            host: The target that holds the other partitions in its session, so that its own have no borders; ``None``
+                if partitions are called in turn.
         """
         if not self._runs[edge.target].accepts(edge.start, edge.end):
             return math.inf
@@ -191,17 +180,15 @@ class EdgeCosts:
 
     def low(self, edge: Edge[Target], host: Target | None = None) -> float:
         """The least an edge may cost: by its samples, or for an estimate by the least borders and transitions seen."""
-        known = self._edges.get(edge)
         if edge.target == host:
             return self._own(edge.start, edge.end, host)
+        known = self._edges.get(edge)
         return min(self._estimate(edge, min) if known is None else known.low, self.cost(edge, host))
 
     def shares_ms(self, start: int, end: int) -> list[float]:
         """What a run of segments adds to the whole model on each target; infinite where it refuses or it is unknown."""
-        return [
-            self._own(start, end, target) if runs.accepts(start, end) else math.inf
-            for target, runs in self._runs.items()
-        ]
+        accepted = ((target, runs.accepts(start, end)) for target, runs in self._runs.items())
+        return [self._own(start, end, target) if is_accepted else math.inf for target, is_accepted in accepted]
 
     def is_measured(self, edge: Edge[Target], host: Target | None = None) -> bool:
         """Whether its cost is measured rather than estimated; what a host does is only measured with its whole plan."""
@@ -288,10 +275,9 @@ class EdgeCosts:
 
     def _is_refused(self, outcome: Outcome) -> bool:
         """Whether there was no time to measure something; nothing is known of it then."""
-        if isinstance(outcome, Failure) and outcome.stage == NO_TIME:
-            self._is_out_of_time = True
-            return True
-        return False
+        is_refused = isinstance(outcome, Failure) and outcome.stage == NO_TIME
+        self.is_out_of_time |= is_refused
+        return is_refused
 
     def _count_failure(self, target: Target, outcome: Outcome) -> None:
         if isinstance(outcome, Failure) and outcome.stage != "capability":

@@ -40,13 +40,7 @@ class LazyPaths:
     def best(self, stops: Collection[int], deadline: Deadline, host: Target | None = None) -> Path[Target] | None:
         """The best mixed path, measured throughout; when the time is over, the best of those that are.
 
-        Args:
-            stops: Segments at which partitions may begin.
-            deadline: When to stop measuring.
-            host: See `EdgeCosts.cost`.
-
-        Returns:
-            ``None`` if no path is worth building.
+        ``None`` if no path is worth building. Partitions may begin at the stops; of the host see `EdgeCosts.cost`.
         """
         while True:
             path = self._shortest(stops, lambda edge: self._costs.cost(edge, host))

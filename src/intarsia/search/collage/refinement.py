@@ -24,10 +24,8 @@ def finer(
     Args:
         stops: Segments at which regions begin now.
         levels: Segments at which regions may begin, from coarse to fine.
-        segments: How many there are.
         share_ms: What a run of segments costs on each engine.
         transitions: Segments at which one engine hands over to another in the best plans so far.
-        best_ms: What the best plan takes.
     """
     regions = [(start, end) for start, end in pairwise((*stops, segments)) if end - start > 1]
     promising = {region: _promise(region, share_ms, transitions) for region in regions}

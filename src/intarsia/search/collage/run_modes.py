@@ -1,4 +1,4 @@
-"""The ways in which one mix of engines can be run, and what it takes in each."""
+"""The ways in which one mix of engines can be run, and what it takes in each; a given plan runs in the fastest."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Measurement
 from intarsia.graph import Graph
-from intarsia.partitioning import Partition
+from intarsia.partitioning import Partition, Partitioning
+from intarsia.planning.problem import Candidate
 from intarsia.runtime import Plan, can_embed, plan_of
 from intarsia.runtime.executors.parallel_levels import width
+from intarsia.search.decision.prediction import NoTimeError, predict
 from intarsia.search.thresholds import COLLAGE
 
 
@@ -45,14 +47,7 @@ def _is_possible(plan: Plan) -> bool:
 def measured_ways(
     measurer: Measurer, partitions: Sequence[Partition], several: Sequence[RunSettings], best_ms: float = math.inf
 ) -> Mapping[RunSettings, float]:
-    """Milliseconds of a plan in each of these ways that works.
-
-    Args:
-        measurer: Who measures.
-        partitions: The plan, in running order.
-        several: The ways.
-        best_ms: What the best plan so far takes: by it a way is given up early.
-    """
+    """Milliseconds of a plan in each of these ways that works; by what the best plan takes a way is given up early."""
     found: dict[RunSettings, float] = {}
     for settings in several:
         hopeless = COLLAGE.way_behind * min(best_ms, *found.values(), math.inf)
@@ -61,3 +56,29 @@ def measured_ways(
         if isinstance(outcome, Measurement):
             found[settings] = outcome.cost_ms
     return found
+
+
+def given_candidate(
+    name: str, partitioning: Partitioning, stated: Sequence[RunSettings], measurer: Measurer
+) -> Candidate:
+    """A partitioning that was given as a plan, run in the fastest of these ways, with the predicted cost of each part.
+
+    Raises:
+        CompileError, LoadError, ExecutionError, MismatchError: A partition fails on its target.
+        PlanError: It is to be embedded in any case, and cannot be.
+    """
+    partitions = partitioning.partitions
+    settings = stated[0] if len(stated) == 1 else _fastest(partitions, stated, measurer)
+    costs: tuple[float | None, ...]
+    try:
+        costs = predict(measurer, partitions, settings)
+    except NoTimeError:  # the plan ships in any case, and is checked as a whole
+        costs = (None,) * len(partitions)
+    return Candidate(name=name, label=name, partitions=partitions, settings=settings, predicted_ms=costs)
+
+
+def _fastest(partitions: Sequence[Partition], stated: Sequence[RunSettings], measurer: Measurer) -> RunSettings:
+    possible = possible_ways(measurer.graph, partitions, stated)
+    if len(possible) < 2:
+        return (possible or stated)[0]
+    return min(possible, key=lambda way: measurer.cost_of_plan(partitions, way, COLLAGE.stated_effort).cost_ms)

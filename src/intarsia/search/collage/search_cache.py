@@ -26,10 +26,13 @@ from intarsia.search.collage.collage import CollageResult, Mix
 from intarsia.search.collage.edge_costs import Known
 from intarsia.target import Target
 
+_PLAIN = ("segments", "rounds", "is_finished", "candidates")
+"""Fields of a result that are stored as they are."""
+
 
 def search_key(problem: Problem, targets: Sequence[Target], settings: RunSettings) -> Key:
     """Everything the outcome of a search depends on beside the costs themselves."""
-    place = {node.id: node.index for node in problem.graph.nodes}
+    place, places = {node.id: node.index for node in problem.graph.nodes}, problem.places
     return Key(
         facts={
             "search": 4,
@@ -39,7 +42,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
             "budget_s": problem.settings.budget_s,
             "seed": problem.settings.seed,
             "prune": problem.settings.prune,
-            **_device_facts(problem),
+            **({} if places is None else {"places": [str(places[node.id]) for node in problem.graph.nodes]}),
             **judging_facts(problem.graph),
             **run_facts(targets, settings),
         }
@@ -56,19 +59,11 @@ def search_entry(problem: Problem, targets: Sequence[Target], settings: RunSetti
     )
 
 
-def _device_facts(problem: Problem) -> Mapping[str, Any]:
-    places = problem.places
-    return {} if places is None else {"places": [str(places[node.id]) for node in problem.graph.nodes]}
-
-
 def to_json(problem: Problem, result: CollageResult) -> dict[str, Any]:
     """A result as a JSON object that names nodes by position, as an equal graph may call them differently."""
     place = {node.id: node.index for node in problem.graph.nodes}
     return {
-        "segments": result.segments,
-        "rounds": result.rounds,
-        "is_finished": result.is_finished,
-        "candidates": result.candidates,
+        **{name: getattr(result, name) for name in _PLAIN},
         "shares": {str(target): list(map(_finite, ms)) for target, ms in result.shares.items()},
         "known": [
             [k.start, k.end, str(k.target), None if k.after is None else str(k.after), _finite(k.ms)]
@@ -97,12 +92,11 @@ def from_json(problem: Problem, data: Mapping[str, Any]) -> CollageResult:
     """
     result = CollageResult(
         mixes=tuple(_mix(problem, mix) for mix in data["mixes"]),
-        segments=data["segments"],
-        rounds=data["rounds"],
-        is_finished=data["is_finished"],
+        **{name: data[name] for name in _PLAIN},
         known=tuple(map(_known, data["known"])),
-        shares=MappingProxyType({Target(text): tuple(map(_number, ms)) for text, ms in data["shares"].items()}),
-        candidates=data["candidates"],
+        shares=MappingProxyType(
+            {Target(text): tuple(inf if each is None else each for each in ms) for text, ms in data["shares"].items()}
+        ),
     )
     if result.segments != len(problem.segments) or not all(fits(problem, mix.candidate) for mix in result.mixes):
         raise ValueError("it does not fit the model")
@@ -132,23 +126,14 @@ def _is_in_order(graph: Graph, partitions: Sequence[Partition]) -> bool:
 
 
 def _known(row: Sequence[Any]) -> Known:
-    start, end, target, after, ms = row
-    return Known(
-        start=start,
-        end=end,
-        target=Target(target),
-        after=None if after is None else Target(after),
-        ms=_number(ms),
-    )
+    start, end, target, behind, ms = row
+    after = None if behind is None else Target(behind)
+    return Known(start=start, end=end, target=Target(target), after=after, ms=inf if ms is None else ms)
 
 
 def _finite(ms: float) -> float | None:
     """JSON knows no infinity."""
     return ms if isfinite(ms) else None
-
-
-def _number(ms: float | None) -> float:
-    return inf if ms is None else ms
 
 
 def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:

@@ -28,7 +28,6 @@ class PartitionCosts:
     """Costs of runs of segments, as far as they can be told.
 
     Args:
-        segments: How many there are.
         wholes: What the whole model costs on each target that runs it.
         shares: For each target what each segment adds to the whole model; infinite where that is not known.
         known: Every partition that was measured; infinite where the target failed.
@@ -44,9 +43,7 @@ class PartitionCosts:
         self.segments = segments
         self._wholes = wholes
         self._shares = shares
-        self._known = {
-            (partition.target, partition.start, partition.end, partition.after): partition.ms for partition in known
-        }
+        self._known = {(each.target, each.start, each.end, each.after): each.ms for each in known}
         self._borders = self._seen_borders()
         self._transitions = self._seen_transitions()
 

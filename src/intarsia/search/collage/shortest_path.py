@@ -53,7 +53,6 @@ def shortest_path(
     fewer edges, then to the targets named first, so the same costs give the same path. O(stops² · targets²).
 
     Args:
-        segments: How many there are.
         targets: Most preferred first.
         cost: What an edge costs, never less than nothing.
         seams: Segments before which every partition ends, so that the next may be on the same target.

@@ -15,7 +15,6 @@ from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.cost.worker.protocol import Open, Opened
 from intarsia.graph import Graph
-from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.environment import load_environment
@@ -56,11 +55,7 @@ class Builder:
         return built.path if isinstance(built, Built) else None
 
     def written(self, candidate: Candidate) -> Path:
-        """The artifact, unopened.
-
-        Raises:
-            BackendError: It cannot be built.
-        """
+        """The artifact, unopened; a `BackendError` says why it cannot be built."""
         built = self.build(candidate)
         if isinstance(built, Failure):
             raise failure_error(candidate.partitions[0], built)
@@ -70,19 +65,17 @@ class Builder:
         """The artifact, and what a fresh process finds that loads and checks it.
 
         Raises:
-            CompileError, LoadError, ExecutionError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
+            BackendError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
         """
         engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
         environment = load_environment(engines, candidate.settings)
         with self._measurer.turn(), WorkerClient(self._measurer.folder, environment) as worker:
             worker.start()  # while it starts, the artifact is built
-            built = self.build(candidate)
-            if isinstance(built, Failure):
-                raise failure_error(candidate.partitions[0], built)
-            answer = ask_twice(worker, Open(path=str(built.path), trust=OWN), 2 * self._measurer.timeout_s)
+            path = self.written(candidate)
+            answer = ask_twice(worker, Open(path=str(path), trust=OWN), 2 * self._measurer.timeout_s)
         if not isinstance(answer, Opened):
             raise failure_error(candidate.partitions[0], failure_of(answer, "open"))
-        return built.path, answer
+        return path, answer
 
     def _write(self, candidate: Candidate) -> Built | Failure:
         path = self._measurer.folder / f"{self._prefix}-{len(self._built)}.intarsia"
@@ -90,16 +83,11 @@ class Builder:
         return written if isinstance(written, Failure) else Built(path=path, compile_s=written)
 
 
-def _partition(partition: Partition, place: Mapping[str, int]) -> list[Any]:
-    row: list[Any] = [partition.target.key, sorted(place[node] for node in partition.nodes)]
-    return row if partition.precision is None else [*row, partition.precision.facts()]
-
-
 def plan_facts(graph: Graph, candidate: Candidate) -> Mapping[str, Any]:
     """What a record of a plan depends on, beside the graph and the machine."""
     place = {node.id: node.index for node in graph.nodes}
-    return {
-        "name": candidate.name,
-        "partitions": [_partition(part, place) for part in candidate.partitions],
-        "settings": candidate.settings.facts(),
-    }
+    rows: list[list[Any]] = []
+    for part in candidate.partitions:
+        precision = [] if part.precision is None else [part.precision.facts()]
+        rows.append([part.target.key, sorted(place[node] for node in part.nodes), *precision])
+    return {"name": candidate.name, "partitions": rows, "settings": candidate.settings.facts()}

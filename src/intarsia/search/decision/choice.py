@@ -30,7 +30,6 @@ class Choice:
     """What ships.
 
     Attributes:
-        plan: The plan.
         conclusion: That an alternative won, or what came of the mixes.
         reason: One sentence on the mixes, and one on plans in reduced precision where there are some.
     """
@@ -51,11 +50,13 @@ def choose(
     """The plan that ships, and why.
 
     Args:
-        alternatives: Mixed plans, and plans in reduced precision. best_single: The best plan with one engine that fits,
-        if any does. verdict: What the paired benchmark came to; what is over the limit failed there. max_memory: The
-        limit, where the user stated one: a mix may then need all of it. over_error: Alternatives by name that may not
-        ship for their error on validation inputs, with what is said of each. singles: Plans with one engine,
-        benchmarked or failed.
+        alternatives: Mixed plans, and plans in reduced precision.
+        best_single: The best plan with one engine that fits, if any does.
+        verdict: What the paired benchmark came to; what is over the limit failed there.
+        max_memory: The limit, where the user stated one: a mix may then need all of it.
+        over_error: Alternatives by name that may not ship for their error on validation inputs, with what is said of
+            each.
+        singles: Plans with one engine, benchmarked or failed.
 
     Raises:
         MemoryLimitError: No plan gets by with the memory that it may have.
@@ -68,22 +69,18 @@ def choose(
     benchmark = Benchmark(single=best_single, verdict=verdict, has_limit=max_memory is not None, over_error=over_error)
     mixes = [alternative for alternative in alternatives if not alternative.precisions]
     reduced = [alternative for alternative in alternatives if alternative.precisions]
-    on_reduced = [benchmark.told(reduced)] if reduced else []
+    on_mixes, on_reduced = benchmark.sentence(mixes), [benchmark.sentence(reduced)] if reduced else []
     winners = [alternative for alternative in alternatives if benchmark.came_to(alternative) is Conclusion.WON]
     if not winners:
         conclusion = benchmark.came_to(benchmark.nearest(mixes)) if mixes else Conclusion.NO_ALTERNATIVE
-        return Choice(plan=best_single, conclusion=conclusion, reason="; ".join((benchmark.told(mixes), *on_reduced)))
+        return Choice(plan=best_single, conclusion=conclusion, reason="; ".join((on_mixes, *on_reduced)))
     best = max(winners, key=lambda alternative: benchmark.gain(alternative).median)
-    told = [benchmark.told([best]), *([] if best.precisions else on_reduced)]
-    return Choice(plan=best, conclusion=Conclusion.WON, reason="; ".join(told))
+    reasons = [benchmark.sentence([best]), *([] if best.precisions else on_reduced)]
+    return Choice(plan=best, conclusion=Conclusion.WON, reason="; ".join(reasons))
 
 
 def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None) -> None:
-    """Whether it was for their memory that none of these plans was benchmarked.
-
-    Raises:
-        MemoryLimitError: Naming the plan that needs least, and how much.
-    """
+    """Raise a `MemoryLimitError`, naming the plan that needs least, if for memory none of these was benchmarked."""
     several = tuple(names)
     too_big = [name for name in several if verdict.failed.get(name, ("", ""))[0] == MEMORY_STAGE]
     if max_memory is None or not too_big or any(name in verdict.rounds_ms for name in several):
@@ -97,11 +94,7 @@ def check_memory(names: Iterable[str], verdict: Verdict, max_memory: int | None)
 
 
 def check_last(name: str, peak_bytes: int, max_memory: int | None) -> None:
-    """Whether the plan that is to ship keeps the limit in the last process that checks it, too.
-
-    Raises:
-        MemoryLimitError: It does not, though it did in the benchmark.
-    """
+    """Raise a `MemoryLimitError` if the plan that is to ship is over the limit in the last process that checks it."""
     if max_memory is not None and peak_bytes > max_memory:
         raise MemoryLimitError(
             f"{name} takes {megabytes(peak_bytes)} at its peak, now more and now less than {megabytes(max_memory)}; "

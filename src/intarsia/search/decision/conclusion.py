@@ -13,7 +13,7 @@ from enum import StrEnum
 from intarsia.config.settings import MIX_MEMORY
 from intarsia.cost.timing.footprint import megabytes
 from intarsia.cost.timing.statistics import Interval
-from intarsia.cost.timing.verdict import MEMORY_STAGE, Shown, Verdict
+from intarsia.cost.timing.verdict import MEMORY_STAGE, Shown, Verdict, unshown
 from intarsia.planning.problem import Candidate
 
 
@@ -52,8 +52,6 @@ class Benchmark:
     """Plans against the best single engine.
 
     Attributes:
-        single: The best single engine.
-        verdict: What the paired benchmark came to.
         has_limit: Whether the user stated how much memory a plan may need: a mix may then need all of it.
         over_error: Plans by name that may not ship for their error on validation inputs, with what is said of each.
     """
@@ -93,14 +91,14 @@ class Benchmark:
 
         return min(plans, key=rank)
 
-    def told(self, plans: Sequence[Candidate]) -> str:
+    def sentence(self, plans: Sequence[Candidate]) -> str:
         """One sentence on plans which are all mixes, or all in reduced precision."""
         if not plans:
             return "no mix of engines promised to be faster"
         best = self.nearest(plans)
         found = self.came_to(best)
         if best.name not in self.verdict.benchmarked:
-            return self._unraced(best, found, is_only=len(plans) == 1)
+            return self._why_not_benchmarked(best, found, is_only=len(plans) == 1)
         name = f"with {' and '.join(best.precisions)} it" if best.precisions else "the best mix"
         gain = self.gain(best)
         times = f"{gain.median:.2f} times as fast ({gain.low:.2f} to {gain.high:.2f})"
@@ -110,16 +108,16 @@ class Benchmark:
             case Conclusion.LOST:
                 return f"{name} is slower: {times}"
             case Conclusion.OVER_MEMORY:
-                return f"{name} is {times}, but needs {self._memory_told(best)}; --max-memory would allow it"
+                return f"{name} is {times}, but needs {self._memory_beside_single(best)}; --max-memory would allow it"
             case Conclusion.OVER_ERROR:
                 return self.over_error[best.name]
             case Conclusion.NO_DIFFERENCE:
                 pair = f"{best.label} and {self.single.label}" if best.precisions else "the best mix and it"
-                return f"no difference shown between {pair} ({gain.low:.2f} to {gain.high:.2f} times as fast)"
+                return f"no difference shown between {pair} ({unshown(gain, self.verdict.control)})"
             case _:
                 return self._void(best, gain)
 
-    def _unraced(self, plan: Candidate, found: Conclusion, *, is_only: bool) -> str:
+    def _why_not_benchmarked(self, plan: Candidate, found: Conclusion, *, is_only: bool) -> str:
         every = f"every {_kind(plan)}"
         if found is Conclusion.OVER_MEMORY:
             return f"{every} needs more memory than it may, or failed"
@@ -138,7 +136,7 @@ class Benchmark:
             return f"no {_kind(plan)} seemed faster ({gain.low:.2f} to {gain.high:.2f}) on a noisy machine ({itself})"
         return f"the machine was too noisy to tell whether a {_kind(plan)} is faster ({itself})"
 
-    def _memory_told(self, plan: Candidate) -> str:
+    def _memory_beside_single(self, plan: Candidate) -> str:
         peaks = (megabytes(self.verdict.footprints[each.name].peak_bytes) for each in (plan, self.single))
         return f"{self._memory_ratio(plan):.1f} times the memory ({' against '.join(peaks)})"
 

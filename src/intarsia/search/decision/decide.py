@@ -49,14 +49,10 @@ def decide(
     single engine does, as it is simpler. Verdicts in the store are used again, except that a void one is run again.
 
     Args:
-        problem: What is being planned.
         measurer: Whose store keeps the paired benchmark, and whose folder holds the saved graph.
-        singles: Plans with one engine.
         mixes: Mixed plans, fastest first.
         wanted: The plan that ships in any case, because the user asked for it or there is no other.
         deadline: When the decision should have been made; a close one takes longer.
-        watch: Told of each step.
-        reduced: Plans in reduced precision.
         judge: Returns the error of the plan that won, where one is allowed; with too large a one it does not ship.
 
     Raises:
@@ -66,9 +62,7 @@ def decide(
     builder = Builder(measurer, watch)
     limit = problem.settings.max_memory
     keep = wanted.name if wanted else None
-    final = FinalBenchmark(
-        problem=problem, measurer=measurer, builder=builder, keep=keep, deadline=deadline, watch=watch
-    )
+    final = FinalBenchmark(problem, measurer, builder, keep, deadline, watch)
     mixed = [wanted] if wanted else mixes
 
     def compared(*, again: bool) -> Verdict:
@@ -95,11 +89,8 @@ def decide(
         settle = partial(choose, alternatives, best_single, verdict, limit, singles=singles)
         choice, accuracy = _settled(problem, measurer, singles, reduced, settle, judge)
     chosen = choice.plan
-    artifact, error, allowed = (
-        builder.checked(chosen),
-        verdict.errors.get(chosen.name),
-        verdict.allowed.get(chosen.name),
-    )
+    artifact = builder.checked(chosen)
+    error, allowed = verdict.errors.get(chosen.name), verdict.allowed.get(chosen.name)
     if artifact is None or chosen.name not in verdict.rounds_ms:
         artifact, opened = builder.opened(chosen)
         check_last(chosen.name, opened.memory.peak, limit)
@@ -157,7 +148,5 @@ def _settled(
             raise MismatchError(too_inexact(plan, accuracy))
         # Engines differ by so much on their own: it answers as rightly as the one that it is compared with.
         error = max(accuracy.worst.values())
-        differs = (
-            f"on validation inputs it differs by {error:.2g} from another right engine, as this model rounds inside"
-        )
-        return replace(choice, reason=f"{choice.reason}; {differs}"), accuracy
+        differs = f"it differs by {error:.2g} from another right engine, as this model rounds inside"
+        return replace(choice, reason=f"{choice.reason}; on validation inputs {differs}"), accuracy

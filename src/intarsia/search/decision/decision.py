@@ -24,13 +24,10 @@ class Decision:
     """What ships, and what it was measured against.
 
     Attributes:
-        chosen: The plan that ships.
         artifact: Its file, still in the work folder.
         best_single: The fastest plan with one engine; ``None`` if no engine can run the model alone.
-        verdict: The paired benchmark's figures.
         error: Largest max|a-b| / max|b| of the shipped artifact's outputs against the reference; ``None`` without one.
         reason: One sentence, or one on mixes and one on reduced precision.
-        conclusion: What the reason is about.
         accuracy: Error of each output on the validation set, where the user allows one.
         reduced: What was tried in reduced precision.
         allowed: What the output with that error was allowed.

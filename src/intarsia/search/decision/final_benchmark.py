@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from intarsia.backends import registry
@@ -31,17 +32,14 @@ PAIRED_BENCHMARK = 3
 """Part of every key: raised when a paired benchmark is run or judged in another way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FinalBenchmark:
     """Compares plans side by side, the first of each field being the one to beat.
 
     Attributes:
-        problem: What is planned.
         measurer: Whose store keeps the verdicts, and whose folder holds the saved graph.
-        builder: Writes the artifacts.
         keep: Name of a plan that stays to the end, however slow it is.
         deadline: When it should be over; a benchmark that is close takes longer.
-        watch: Told of each step.
     """
 
     problem: Problem
@@ -84,9 +82,8 @@ class FinalBenchmark:
         if not field or not self.measurer.time.may_benchmark(question, self._seconds(field, 1)):
             return NO_BENCHMARK
         with self.measurer.machine():
-            found = computed(
-                self.measurer, entry, lambda: self._compared(field), is_kept=lambda each: not each.has_transient_failure
-            )
+            compared = partial(self._compared, field)
+            found = computed(self.measurer, entry, compared, is_kept=lambda each: not each.has_transient_failure)
         if found is None:
             return NO_BENCHMARK
         for candidate in field:
@@ -148,11 +145,13 @@ class FinalBenchmark:
                 raise ValueError("it is of other plans")
             return replace(verdict, is_replayed=True)
 
-        return Entry(kind="paired_benchmark", key=Key(facts=facts), read=read, write=asdict)
+        return Entry(kind="paired_benchmark", key=Key(facts=facts), read=read)
 
     @property
     def _effort(self) -> BenchmarkEffort:
-        return replace(_effort(self.problem.settings.budget_s), max_memory=self.problem.settings.max_memory)
+        settings = self.problem.settings
+        effort = BenchmarkEffort(seconds=SHARES.benchmark_set * settings.budget_s, max_memory=settings.max_memory)
+        return effort if settings.budget_s >= DECISION.full_budget_s else replace(effort, processes=2, repeats=0)
 
     def _seconds(self, field: Sequence[Candidate], sets: int) -> float:
         """Seconds that so many sets take, with the artifacts that are written for them."""
@@ -165,11 +164,6 @@ class FinalBenchmark:
 def decides(verdict: Verdict) -> bool:
     """Whether it need not be run again: a noisy machine may be calm the next time, a short budget stays short."""
     return not verdict.is_void or not verdict.rounds_ms or verdict.control_holds
-
-
-def _effort(budget_s: float) -> BenchmarkEffort:
-    effort = BenchmarkEffort(seconds=SHARES.benchmark_set * budget_s)
-    return effort if budget_s >= DECISION.full_budget_s else replace(effort, processes=2, repeats=0)
 
 
 def _is_of(verdict: Verdict, field: Sequence[Candidate]) -> bool:

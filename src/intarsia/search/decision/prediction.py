@@ -49,33 +49,24 @@ def predict(measurer: Measurer, partitions: Sequence[Partition], settings: RunSe
 
 
 def predict_in_turn(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
-    """Milliseconds of each partition in its place.
-
-    Raises:
-        BackendError: An engine failed on a partition.
-        MismatchError: A partition answers wrongly.
-    """
-    costs = []
-    for before, partition in zip((None, *partitions), partitions, strict=False):
-        costs.append(_cost(measurer.cost(partition, settings, after=before, effort=DECISION.step_effort), partition))
-    return tuple(costs)
+    """`predict` where each partition runs right behind the one before it."""
+    return tuple(
+        _cost(measurer.cost(partition, settings, after=before, effort=DECISION.step_effort), partition)
+        for before, partition in zip((None, *partitions), partitions, strict=False)
+    )
 
 
 def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
-    """Milliseconds of each partition of a plan that one engine embeds.
+    """`predict` for a plan that one engine embeds.
 
     What that engine does is measured as one, its partitions answering what was recorded, and normalised to its
     partitions by their work. Of equal partitions one is measured, in its place, while the others answer what was
     recorded.
-
-    Raises:
-        BackendError: An engine failed.
-        MismatchError: A partition answers wrongly.
     """
     graph = measurer.graph
     plan = plan_of(graph, partitions, settings)
     main = main_places(plan)
-    whole = _cost(measurer.cost_of_main(partitions, settings, DECISION.embedded_effort), partitions[main[0]])
+    whole = _cost(measurer.cost_of_embedded(partitions, None, settings, DECISION.embedded_effort), partitions[main[0]])
     weights = [total_work(graph, partitions[place].nodes) for place in main]
     costs = dict(zip(main, shared_out(whole, weights), strict=True))
     known: dict[tuple[str, str], float] = {}
@@ -84,22 +75,17 @@ def predict_embedded(measurer: Measurer, partitions: Sequence[Partition], settin
             continue
         alike = (partition.target.key, fingerprint_of(graph, partition.nodes))
         if alike not in known:
-            known[alike] = _cost(
-                measurer.cost_of_partition(partitions, place, settings, DECISION.embedded_effort), partition
-            )
+            cost = measurer.cost_of_embedded(partitions, place, settings, DECISION.embedded_effort)
+            known[alike] = _cost(cost, partition)
         costs[place] = known[alike]
     return tuple(costs[place] for place in range(len(partitions)))
 
 
 def predict_parallel(measurer: Measurer, partitions: Sequence[Partition], settings: RunSettings) -> tuple[float, ...]:
-    """Milliseconds of each partition of a plan whose branches run at one time; their sum is the plan's.
+    """`predict` for a plan whose branches run at one time; the sum is the plan's.
 
     Each is measured on its share of the threads, with nothing beside it. A section takes as long as its branches do,
     given out in order to as many workers as it has; its partitions share that by what each takes.
-
-    Raises:
-        BackendError: An engine failed on a partition.
-        MismatchError: A partition answers wrongly.
     """
     plan = plan_of(measurer.graph, partitions, settings)
     alone = [

@@ -1,12 +1,15 @@
-"""The decision where there was no time to compare anything side by side."""
+"""The decision where there was no time to compare anything side by side, or somebody interrupted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from intarsia.backends import registry
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Measurement
+from intarsia.cost.worker.progress import Watcher
+from intarsia.cost.worker.protocol import Opened
 from intarsia.errors import BackendError, MemoryLimitError, MismatchError
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.decision.builder import Builder
@@ -37,53 +40,70 @@ def decide_uncompared(
     plans = [wanted] if wanted else sorted(singles, key=tuned_ms)
     for number, plan in enumerate(plans, start=1):
         try:
-            return _decision(problem, measurer, builder, singles, plan, wanted, reduced, judge)
+            if (fault := stage_fault(problem, measurer, singles, plan)) is not None:
+                raise MismatchError(f"{plan.label} answers wrongly: {fault}")
+            artifact, known, reason = _checked(measurer, builder, plan, problem.settings.max_memory)
+            accuracy = judge(plan)
         except (BackendError, MismatchError, MemoryLimitError):
             if number == len(plans):
                 raise
+            continue
+        return Decision(
+            chosen=plan,
+            artifact=artifact,
+            best_single=None if wanted else plan,
+            verdict=NO_BENCHMARK,
+            error=known.error,
+            allowed=known.allowed,
+            reason=reason,
+            conclusion=Conclusion.GIVEN if wanted else Conclusion.NO_TIME,
+            accuracy=accuracy,
+            reduced=reduced,
+        )
     raise AssertionError("there is a plan")
 
 
-def _decision(
-    problem: Problem,
-    measurer: Measurer,
-    builder: Builder,
-    singles: Sequence[Candidate],
-    plan: Candidate,
-    wanted: Candidate | None,
-    reduced: ReducedPrecisionPlans,
-    judge: Judge,
-) -> Decision:
-    limit, reason = problem.settings.max_memory, UNCOMPARED
-    if (fault := stage_fault(problem, measurer, singles, plan)) is not None:
-        raise MismatchError(f"{plan.label} answers wrongly: {fault}")
+def decide_early(
+    measurer: Measurer, singles: Sequence[Candidate], max_memory: int | None, watch: Watcher
+) -> Decision | None:
+    """The fastest engine alone that is right and small enough, as far as is known at an interruption."""
+    builder = Builder(measurer, watch)
+    for candidate in sorted(singles, key=tuned_ms):
+        try:
+            artifact, opened = builder.opened(candidate)
+        except (BackendError, MismatchError):
+            continue
+        if max_memory is None or opened.memory.peak <= max_memory:
+            return Decision(
+                chosen=candidate,
+                artifact=artifact,
+                best_single=candidate,
+                verdict=NO_BENCHMARK,
+                error=opened.error,
+                allowed=opened.allowed,
+                reason="interrupted: the fastest engine alone of those measured until then",
+                conclusion=Conclusion.INTERRUPTED,
+                is_interrupted=True,
+            )
+    return None
+
+
+def _checked(
+    measurer: Measurer, builder: Builder, plan: Candidate, limit: int | None
+) -> tuple[Path, Opened | Measurement, str]:
+    """A plan's artifact, what is known of its answers, and the reason; opened anew where its memory matters."""
     known = _as_measured(measurer, plan) if limit is None else None
     if known is not None and not measurer.time.may_benchmark({"opened": plan.name}, _open_s(measurer, plan)):
-        artifact, error, allowed = builder.written(plan), known.error, known.allowed
-        reason += f", nor to open {plan.label} anew: its answers were checked where it was measured"
-    else:
-        artifact, opened = builder.opened(plan)
-        check_last(plan.name, opened.memory.peak, limit)
-        error, allowed = opened.error, opened.allowed
-    return Decision(
-        chosen=plan,
-        artifact=artifact,
-        best_single=None if wanted else plan,
-        verdict=NO_BENCHMARK,
-        error=error,
-        allowed=allowed,
-        reason=reason,
-        conclusion=Conclusion.GIVEN if wanted else Conclusion.NO_TIME,
-        accuracy=judge(plan),
-        reduced=reduced,
-    )
+        unopened = f"nor to open {plan.label} anew: its answers were checked where it was measured"
+        return builder.written(plan), known, f"{UNCOMPARED}, {unopened}"
+    artifact, opened = builder.opened(plan)
+    check_last(plan.name, opened.memory.peak, limit)
+    return artifact, opened, UNCOMPARED
 
 
 def _as_measured(measurer: Measurer, plan: Candidate) -> Measurement | None:
     """What is known of a plan of one part from measuring it, if its answers were checked."""
-    if len(plan.partitions) > 1:
-        return None
-    known = measurer.cost(plan.partitions[0], plan.settings)
+    known = measurer.cost(plan.partitions[0], plan.settings) if len(plan.partitions) == 1 else None
     return known if isinstance(known, Measurement) and known.error is not None else None
 
 

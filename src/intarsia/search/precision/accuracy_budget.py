@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -56,14 +55,13 @@ class AccuracyBudget:
 
         def searched() -> ReducedPrecisionPlans:
             time, fewest = measurer.time, PRECISION.validation_least
-            time.keep(self._judging_s(self._exact[0], fewest) + self._benchmark_s())
+            time.kept_s = self._judging_s(self._exact[0], fewest) + self._benchmark_s()
             plans = ReducedPrecisionSearch(problem, measurer, self._samples, self._watch).run(self._exact)
-            time.keep(self._judging_s(self._exact[0], fewest) if plans.found else 0.0)
+            time.kept_s = self._judging_s(self._exact[0], fewest) if plans.found else 0.0
             return plans
 
-        plans = recalled(measurer, entry) or computed(
-            measurer, entry, searched, is_kept=lambda _: measurer.may_conclude
-        )
+        known = recalled(measurer, entry)
+        plans = known or computed(measurer, entry, searched, is_kept=lambda _: measurer.may_conclude)
         assert plans is not None
         return plans
 
@@ -77,21 +75,15 @@ class AccuracyBudget:
         """The error of a plan on the validation set; ``None`` where no error is allowed.
 
         Where the time does not do for all inputs, they are fewer; for a plan in fp32 ``None`` where it does for none,
-        and for one in reduced precision, which must not ship unjudged, an error that does not hold.
-
-        Raises:
-            BackendError: An engine failed.
+        and for one in reduced precision, which must not ship unjudged, an error that does not hold. Where an engine
+        fails, that is raised as its `BackendError`.
         """
         allowed = self._problem.settings.max_error or plan.settings.max_error
         if allowed is None or not self._exact:
             return None
         measurer, exact = self._measurer, self._exact[0]
-        entry: Entry[Accuracy] = Entry(
-            kind="accuracy",
-            key=accuracy_key(self._problem, plan, exact, allowed),
-            read=self._read_accuracy,
-            write=asdict,
-        )
+        key = accuracy_key(self._problem, plan, exact, allowed)
+        entry: Entry[Accuracy] = Entry(kind="accuracy", key=key, read=self._read_accuracy)
         if (known := recalled(measurer, entry)) is not None:
             return known
         count = self._inputs(plan)
@@ -115,12 +107,10 @@ class AccuracyBudget:
     def _inputs(self, plan: Candidate) -> int:
         """On how many inputs there is time to judge a plan."""
         time = self._measurer.time
-        time.keep(0.0)
-        for count in (PRECISION.validation, PRECISION.validation // 2, PRECISION.validation_least):
-            question = {"judged": plan.name, "inputs": count}
-            if time.may_benchmark(question, self._judging_s(plan, count)):
-                return count
-        return 0
+        time.kept_s = 0.0
+        counts = (PRECISION.validation, PRECISION.validation // 2, PRECISION.validation_least)
+        questions = ((count, {"judged": plan.name, "inputs": count}) for count in counts)
+        return next((n for n, asked in questions if time.may_benchmark(asked, self._judging_s(plan, n))), 0)
 
     def _judging_s(self, plan: Candidate, count: int) -> float:
         """Seconds in which a plan and the one in fp32 answer so many inputs."""
@@ -133,6 +123,5 @@ class AccuracyBudget:
         """Seconds of a benchmark between the best plan in fp32 and one in less."""
         best = self._exact[0]
         engines = {registry.engine_of(part.target) for part in best.partitions}
-        return PAIRED.settled_sets * self._measurer.time.set_s(
-            [engines] * DECISION.kept_contenders, [best.total_ms or 0.0] * DECISION.kept_contenders
-        )
+        several = DECISION.kept_contenders
+        return PAIRED.settled_sets * self._measurer.time.set_s([engines] * several, [best.total_ms or 0.0] * several)

@@ -58,16 +58,11 @@ def most_that_fits(
     """The plan with the longest end in reduced precision that stays within an error.
 
     Errors of layers are about independent, so the square of the error goes with the share of the work; both ends are
-    tried there, and the one with the smaller error is cut again.
+    tried there, and the one with the smaller error is cut again. ``None`` if no end was found to fit.
 
     Args:
-        cut: The model.
         error: Of all of it in reduced precision.
         allowed: The error that an end may have.
-        error_of: Measures a plan.
-
-    Returns:
-        ``None`` if no end was found to fit.
     """
     ends: list[tuple[float, bool, int]] = []
     for is_head in (True, False):

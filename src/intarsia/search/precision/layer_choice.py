@@ -7,6 +7,7 @@ are about independent, so their squares add up; what a sum promises is measured 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -44,7 +45,7 @@ class Choice:
         return Precision.of(schemes, {name: known[name] for layer in static for name in layer.reads})
 
 
-class Chooser:
+class Chooser(AbstractContextManager["Chooser"]):
     """Learns on the calibration inputs what each layer costs, and chooses."""
 
     def __init__(
@@ -69,11 +70,7 @@ class Chooser:
         self._known: dict[frozenset[tuple[str, Scheme]], float] = {}
 
     def choose(self, allowed: float) -> Choice:
-        """The most that stays within an error on the calibration inputs, perhaps nothing.
-
-        Raises:
-            ExecutionError: The engine that tells failed.
-        """
+        """The most that stays within an error on calibration inputs, or nothing; an `ExecutionError` if that fails."""
         products = [layer for layer in self.layers if not layer.sources]
         everything = {layer.node.id: Scheme.STATIC for layer in products}
         if self._error(everything) <= allowed:
@@ -90,15 +87,8 @@ class Chooser:
             guess = (fits + fails) // 2
         return self._choice(_taken(steps[:fits]))
 
-    def close(self) -> None:
-        """End the process that tells."""
-        self._oracle.close()
-
-    def __enter__(self) -> Chooser:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._oracle.close()
 
     def _choice(self, schemes: Schemes) -> Choice:
         whole = self._with_sums(schemes)

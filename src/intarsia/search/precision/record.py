@@ -57,10 +57,7 @@ def to_json(plans: ReducedPrecisionPlans) -> dict[str, Any]:
 def from_json(data: Mapping[str, Any], threads: int, max_error: float | None) -> ReducedPrecisionPlans:
     """The plans that `to_json` wrote."""
     return ReducedPrecisionPlans(
-        found=tuple(
-            ReducedPrecision(candidate=_candidate(each, threads, max_error), error=each["error"])
-            for each in data["found"]
-        ),
+        found=tuple(_found(each, threads, max_error) for each in data["found"]),
         dropped=tuple((plan, reason) for plan, reason in data["dropped"]),
         reason=data["reason"],
     )
@@ -80,8 +77,8 @@ def _candidate_json(plan: Candidate) -> dict[str, Any]:
     }
 
 
-def _candidate(data: Mapping[str, Any], threads: int, max_error: float | None) -> Candidate:
-    return Candidate(
+def _found(data: Mapping[str, Any], threads: int, max_error: float | None) -> ReducedPrecision:
+    candidate = Candidate(
         name=data["name"],
         label=data["label"],
         partitions=tuple(
@@ -91,10 +88,10 @@ def _candidate(data: Mapping[str, Any], threads: int, max_error: float | None) -
         settings=RunSettings(threads=threads, spin=Spin(data["spin"]), parallel=data["parallel"], max_error=max_error),
         predicted_ms=tuple(data["predicted_ms"]),
     )
+    return ReducedPrecision(candidate=candidate, error=data["error"])
 
 
 def _precision(facts: Iterable[Sequence[Any]]) -> Precision:
     schemes, ranges = facts
-    return Precision.of(
-        {node: Scheme(scheme) for node, scheme in schemes}, {name: (low, high) for name, low, high in ranges}
-    )
+    spans = {name: (low, high) for name, low, high in ranges}
+    return Precision.of({node: Scheme(scheme) for node, scheme in schemes}, spans)

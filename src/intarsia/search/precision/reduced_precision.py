@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import cause_of
@@ -79,11 +80,7 @@ class ReducedPrecisionSearch:
         self._errors: dict[tuple[tuple[Partition, ...], RunSettings], float | Failure] = {}
 
     def run(self, exact: Sequence[Candidate]) -> ReducedPrecisionPlans:
-        """The fastest plans that stay within the error on the calibration inputs.
-
-        Args:
-            exact: Plans in fp32, of each engine the best settings, and mixes.
-        """
+        """The fastest that stay within the error on calibration inputs, made of each engine's best plan and mixes."""
         if not layers_of(self._problem.graph, self._problem.graph.nodes):
             return ReducedPrecisionPlans(reason="no layer of the model computes faster in less than fp32")
         with self._measurer.machine():
@@ -139,11 +136,8 @@ class ReducedPrecisionSearch:
             for is_dynamic in (False, True):
                 self._try_layers(plan, plan.partitions, chooser, is_dynamic=is_dynamic)
         found = sorted(self._found, key=lambda reduced: reduced.candidate.total_ms or math.inf)
-        late = (
-            (reduced.candidate.label, f"{PRECISION.plans} others were faster when they were tried")
-            for reduced in found[PRECISION.plans :]
-        )
-        dropped = (*self._dropped, *late)
+        faster = f"{PRECISION.plans} others were faster when they were tried"
+        dropped = (*self._dropped, *((reduced.candidate.label, faster) for reduced in found[PRECISION.plans :]))
         reason = "" if found else f"no plan in reduced precision is benchmarked: {_first(dropped)}"
         return ReducedPrecisionPlans(found=tuple(found[: PRECISION.plans]), dropped=dropped, reason=reason)
 
@@ -173,11 +167,10 @@ class ReducedPrecisionSearch:
         choice = chooser.choose(allowed)
         for _ in range(PRECISION.layer_tries):
             if not self._fits_time(self._plan_s(plan)):
-                self._dropped.append((f"{plan.label}, {kind}", OUT_OF_TIME))
+                self._kept(OUT_OF_TIME, plan, kind)
                 return
             if not choice.layers:
-                why = "no layer fits the error" if self._fits_time(0.0) else OUT_OF_TIME
-                self._dropped.append((f"{plan.label}, {kind}", why))
+                self._kept("no layer fits the error" if self._fits_time(0.0) else OUT_OF_TIME, plan, kind)
                 return
             precision = choice.precision(dynamic=is_dynamic)
             cover = with_precision(self._problem.graph, Partitioning(partitions=partitions), precision)
@@ -190,7 +183,7 @@ class ReducedPrecisionSearch:
                 return
             # This engine rounds in other places than the one that told.
             choice = chooser.choose(allowed * allowed / _rest(reduced.error, base))
-        self._dropped.append((f"{plan.label}, {kind}", "its error stayed too large with fewer layers"))
+        self._kept("its error stayed too large with fewer layers", plan, kind)
 
     def _plan_s(self, plan: Candidate) -> float:
         """Seconds that a plan in reduced precision takes until it is known."""
@@ -215,10 +208,8 @@ class ReducedPrecisionSearch:
             return f"its error is {error:.2g}"
         exact, reduced = plan.partitions[0].target, partitions[0].target
         cut = Cut(graph=self._problem.graph, segments=self._problem.segments, exact=exact, reduced=reduced)
-        settings = self._settings(plan)
-        found = most_that_fits(
-            cut, error, PRECISION.margin * self._allowed, lambda parts: self._error(parts, settings, chooser)
-        )
+        error_of = partial(self._error, settings=self._settings(plan), chooser=chooser)
+        found = most_that_fits(cut, error, PRECISION.margin * self._allowed, error_of)
         if isinstance(found, Failure):
             return f"failed at {found.stage}: {found.reason}"
         return f"its error is {error:.2g}, so is each end's" if found is None else self._reduced(plan, found, chooser)
@@ -254,21 +245,11 @@ class ReducedPrecisionSearch:
         if isinstance(error, Failure):
             return f"failed at {error.stage}: {error.reason}"
         works = [total_work(self._problem.graph, part.nodes) for part in partitions]
-        candidate = Candidate(
-            name=plan.name,
-            label=plan.label,
-            partitions=partitions,
-            settings=settings,
-            predicted_ms=shared_out(outcome.cost_ms, works),
-        )
-        names = " + ".join(candidate.precisions)
-        several = "" if len(partitions) == len(plan.partitions) else " in part"
-        return ReducedPrecision(
-            candidate=replace(
-                candidate, name=f"{plan.name}, {names}{several}", label=f"{plan.label} in {names}{several}"
-            ),
-            error=error,
-        )
+        costs = shared_out(outcome.cost_ms, works)
+        candidate = replace(plan, partitions=partitions, settings=settings, predicted_ms=costs)
+        kind = " + ".join(candidate.precisions) + ("" if len(partitions) == len(plan.partitions) else " in part")
+        candidate = replace(candidate, name=f"{plan.name}, {kind}", label=f"{plan.label} in {kind}")
+        return ReducedPrecision(candidate=candidate, error=error)
 
     def _refusal(self, partition: Partition) -> str | None:
         """Why an engine does not take what becomes of its partition."""

@@ -26,7 +26,6 @@ class Accuracy:
 
     Attributes:
         max_error: What was allowed.
-        inputs: How many inputs.
         worst: For each output the largest.
         mean: For each output the mean.
     """

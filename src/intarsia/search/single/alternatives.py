@@ -15,6 +15,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.partitioning import Intervals, Partition
 from intarsia.partitioning.capability import refusal_text
+from intarsia.planning.engine_set import is_tuned
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.search.collage.collage import CollageResult
 from intarsia.search.collage.segment_costs import PartitionCosts
@@ -34,10 +35,11 @@ class Alternative:
     """Another engine for a part of the plan.
 
     Attributes:
-        target: The engine, with the options that did best. ms: What the part would cost on it in this place, the
-        transition into it counted. is_measured: Whether that was measured; else it is estimated from smaller partitions
-        and transitions seen elsewhere. plan_ms: What the whole plan would cost more with it, transitions won and lost
-        counted; ``None`` if nothing tells.
+        target: The engine, with the options that did best.
+        ms: What the part would cost on it in this place, the transition into it counted.
+        is_measured: Whether that was measured; else it is estimated from smaller partitions, and transitions elsewhere.
+        plan_ms: What the whole plan would cost more with it, transitions won and lost counted; ``None`` if nothing
+            tells.
     """
 
     target: Target
@@ -51,7 +53,7 @@ class Alternatives:
     """A part of the plan among its alternatives.
 
     Attributes:
-        switch_ms: Of its cost, what the transition into it takes; ``None`` for the first part, and if nothing tells.
+        transition_ms: What the transition into it takes of its cost; ``None`` for the first part, or if nothing tells.
         runners_up: Other engines for it, the cheapest first.
         not_chosen: Engines that have no figure for it, with the reason.
     """
@@ -66,12 +68,10 @@ class Opportunity:
     """Segments of a plan with one engine on which another is faster, before the transitions there and back are paid.
 
     Attributes:
-        target: The faster engine.
-        start: The first segment.
         end: The segment behind the last.
         gain_ms: By how much it is faster.
         transitions: How many it takes.
-        switch_ms: What they cost together; ``None`` if no transition was ever measured.
+        transition_ms: What they cost together; ``None`` if no transition was ever measured.
     """
 
     target: Target
@@ -96,10 +96,8 @@ class AlternativeCosts:
         self._is_finished = collage is None or collage.is_finished
         self._left_out = left_out(problem, singles)
         self._has_searched = collage is not None
-        self._runs = {
-            target: Intervals.of(problem.segments, capability, problem.places)
-            for target, capability in problem.capabilities.items()
-        }
+        taken = problem.capabilities.items()
+        self._runs = {target: Intervals.of(problem.segments, each, problem.places) for target, each in taken}
         shares, known = ({}, ()) if collage is None else (collage.shares, collage.known)
         self._costs = PartitionCosts(len(problem.segments), _wholes(singles), shares, known)
         self._variants = _variants(singles, self._costs.targets)
@@ -119,17 +117,15 @@ class AlternativeCosts:
         now_ms = self._plan_ms(targets, spans) if in_turn else None
         of_partitions = []
         for place, partition in enumerate(plan.partitions):
-            alternatives = sorted(
-                self._alternatives(targets, place, spans, now_ms), key=lambda alternative: alternative.ms
-            )
-            predicted_ms = plan.predicted_ms[place]
+            several = sorted(self._alternatives(targets, place, spans, now_ms), key=lambda each: each.ms)
+            transition_ms = None
+            if in_turn and place:
+                transition_ms = self._transition(targets, place, spans[place], plan.predicted_ms[place])
             of_partitions.append(
                 Alternatives(
-                    transition_ms=self._transition(targets, place, spans[place], predicted_ms)
-                    if in_turn and place
-                    else None,
-                    runners_up=tuple(alternatives),
-                    not_chosen=self._not_chosen(partition, spans[place], alternatives),
+                    transition_ms=transition_ms,
+                    runners_up=tuple(several),
+                    not_chosen=self._not_chosen(partition, spans[place], several),
                 )
             )
         return tuple(of_partitions)
@@ -165,33 +161,22 @@ class AlternativeCosts:
     def _alternatives(
         self, targets: Sequence[Target], place: int, spans: Sequence[Span | None], now_ms: float | None
     ) -> Iterator[Alternative]:
-        span = spans[place]
+        span, before = spans[place], targets[place - 1] if place else None
         if span is None:
             return
         for single in self._others(targets[place]):
             if not self._accepts(single.target, span):
                 continue
-            several = (
-                self._alternative(target, targets, place, spans, now_ms) for target in self._variants[single.target]
-            )
-            yield from sorted(filter(None, several), key=lambda alternative: alternative.ms)[:1]
-
-    def _alternative(
-        self,
-        target: Target,
-        targets: Sequence[Target],
-        place: int,
-        spans: Sequence[Span | None],
-        now_ms: float | None,
-    ) -> Alternative | None:
-        span, before = spans[place], targets[place - 1] if place else None
-        assert span is not None
-        figure = self._costs.behind(Edge(*span, target, None if before == target else before))
-        if figure is None:
-            return None
-        then_ms = None if now_ms is None else self._plan_ms([*targets[:place], target, *targets[place + 1 :]], spans)
-        plan_ms = None if now_ms is None or then_ms is None else then_ms - now_ms
-        return Alternative(target=target, ms=figure.ms, is_measured=figure.is_measured, plan_ms=plan_ms)
+            several = []
+            for target in self._variants[single.target]:
+                figure = self._costs.behind(Edge(*span, target, None if before == target else before))
+                if figure is not None:
+                    several.append((figure.ms, target, figure.is_measured))
+            for ms, target, is_measured in sorted(several, key=lambda each: each[0])[:1]:
+                then = [*targets[:place], target, *targets[place + 1 :]]
+                then_ms = None if now_ms is None else self._plan_ms(then, spans)
+                plan_ms = None if now_ms is None or then_ms is None else then_ms - now_ms
+                yield Alternative(target=target, ms=ms, is_measured=is_measured, plan_ms=plan_ms)
 
     def _not_chosen(
         self, partition: Partition, span: Span | None, alternatives: Sequence[Alternative]
@@ -242,10 +227,7 @@ class AlternativeCosts:
 
     def _opportunities(self, chosen: Target, target: Target) -> Iterator[Opportunity]:
         def is_faster(segment: int) -> bool:
-            mine, theirs = (
-                self._costs.within(chosen, segment, segment + 1),
-                self._costs.within(target, segment, segment + 1),
-            )
+            mine, theirs = (self._costs.within(each, segment, segment + 1) for each in (chosen, target))
             return mine is not None and theirs is not None and theirs < mine
 
         for faster, several in groupby(range(self._costs.segments), is_faster):
@@ -279,13 +261,9 @@ class AlternativeCosts:
         """The run of segments that a partition is; ``None`` if it is none."""
         segments, nodes = self._problem.segments, set(partition.nodes)
         held = [number for number, segment in enumerate(segments) if nodes.issuperset(segment)]
-        if (
-            not held
-            or held[-1] - held[0] + 1 != len(held)
-            or sum(len(segments[number]) for number in held) != len(nodes)
-        ):
+        if not held or held[-1] - held[0] + 1 != len(held):
             return None
-        return held[0], held[-1] + 1
+        return (held[0], held[-1] + 1) if sum(len(segments[number]) for number in held) == len(nodes) else None
 
     def _others(self, target: Target) -> Iterator[Single]:
         return (single for single in self._singles if target not in self._variants[single.target])
@@ -318,10 +296,5 @@ def _variants(singles: Sequence[Single], measured: Iterable[Target]) -> Mapping[
 
 def _stated(target: Target, several: Iterable[Target]) -> Target | None:
     """The given target that one with more options was made of: the one that says most."""
-    fitting = [
-        stated
-        for stated in several
-        if stated.kind is target.kind
-        and all(target.options.get(name) == value for name, value in stated.options.items())
-    ]
+    fitting = (stated for stated in several if is_tuned(target, stated))
     return max(fitting, key=lambda stated: len(stated.options), default=None)

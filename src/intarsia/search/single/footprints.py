@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 
 from intarsia.backends import registry
 from intarsia.cost.keys import run_facts
 from intarsia.cost.measure import Measurer
-from intarsia.cost.records.outcomes import value_of
 from intarsia.cost.records.recall import Entry, computed, recalled
 from intarsia.cost.records.record import Failure, Key
 from intarsia.cost.timing.footprint import Footprint
@@ -30,28 +28,24 @@ def measure_footprints(
 ) -> dict[str, Footprint]:
     """Load each engine once with its best settings, in a fresh process that has the machine to itself.
 
+    By the name of the plan; nothing of one that fails at this, or that there is no time for.
+
     Args:
-        problem: What was planned.
-        measurer: Whose store keeps it.
         singles: Every engine. Left out are those that failed, and those that were given up after the prefilter.
         known: Plans whose footprint is known; their engines are left out too.
-        watch: Told of each.
-
-    Returns:
-        By the name of the plan; nothing of one that fails at this, or that there is no time for.
     """
-    measurer.time.keep_last(0.0)
+    measurer.time.last_s = 0.0
     builder = Builder(measurer, watch, prefix="footprint")
     found: dict[str, Footprint] = {}
     due = [single.candidates[0] for single in singles if _is_due(single, known)]
     for number, candidate in enumerate(due):
         watch(Progress(stage="footprint", done=number, total=len(due), note=candidate.label))
-        entry: Entry[Footprint] = Entry(
-            kind="footprint", key=_key(problem, candidate), read=partial(value_of, "footprint"), write=asdict
-        )
+        entry: Entry[Footprint] = Entry(kind="footprint", key=_key(problem, candidate))
         weighed = recalled(measurer, entry)
         question = {"footprint": candidate.name}
-        if weighed is None and measurer.time.may_benchmark(question, _expected_s(measurer, candidate)):
+        engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
+        expected_s = measurer.time.process_s + measurer.time.whole_s(engines)
+        if weighed is None and measurer.time.may_benchmark(question, expected_s):
             with suppress(BackendError, MismatchError):
                 weighed = computed(measurer, entry, partial(_weighed, builder, candidate), alone=True)
         if weighed is not None:
@@ -77,11 +71,6 @@ def _is_due(single: Single, known: Collection[str]) -> bool:
     if isinstance(single.outcome, Failure) or not single.outcome.is_complete:
         return False
     return not any(candidate.name in known for candidate in single.candidates)
-
-
-def _expected_s(measurer: Measurer, candidate: Candidate) -> float:
-    engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
-    return measurer.time.process_s + measurer.time.whole_s(engines)
 
 
 def _weighed(builder: Builder, candidate: Candidate) -> Footprint:

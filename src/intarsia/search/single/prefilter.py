@@ -31,13 +31,7 @@ STAGE: Final = "prefilter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefilter:
-    """Looks at engines of one problem.
-
-    Attributes:
-        problem: The problem.
-        measurer: Measures parts of it.
-        deadline: Of the compile.
-    """
+    """Looks at engines of one problem."""
 
     problem: Problem
     measurer: Measurer
@@ -45,16 +39,11 @@ class Prefilter:
 
     def wants(self, target: Target) -> bool:
         """Whether a target is looked at first: one whose engine compiles slowly, and that nobody named."""
-        slow = registry.of(target).traits.compiles_slowly
-        return slow and self.problem.settings.prune and target not in self.problem.named
+        is_slow = registry.of(target).traits.compiles_slowly
+        return is_slow and self.problem.settings.prune and target not in self.problem.named
 
     def verdict(self, target: Target, best: Target | None) -> Failure | None:
-        """Why a target is not to be measured further; ``None`` if it is.
-
-        Args:
-            target: The target.
-            best: The fastest so far on the whole model; ``None`` if none runs it.
-        """
+        """Why a target is not to be measured further, ``None`` if it is; ``best`` is the fastest on the whole model."""
         late = self._too_late(target)
         if late is not None:
             return Failure(stage=STAGE, reason=late, cause=Cause.NOT_ASKED)

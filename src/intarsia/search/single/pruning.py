@@ -35,14 +35,11 @@ def left_out(problem: Problem, singles: Sequence[Single]) -> Mapping[Target, str
                 found[single.target] = f"left out of the search: {single.outcome.reason}"
             continue
         ms = single.outcome.cost_ms
-        heirs = (other for other in singles if _extends(other, single) and other.outcome.cost_ms <= ms)
-        heir = next(heirs, None)
+        engine = registry.engine_of(single.target)
+        heirs = (other for other in singles if registry.of(other.target).extends == engine)
+        heir = next((other for other in heirs if other.outcome.cost_ms <= ms), None)
         if heir is not None:
             found[single.target] = f"left out of the search, since {heir.target} is the same engine, and faster"
         elif ms > SINGLE.pruning_behind * best_ms and not registry.of(single.target).tells_kernel_times:
             found[single.target] = f"left out of the search: the whole model takes {ms / best_ms:.1f} times as long"
     return found
-
-
-def _extends(one: Single, other: Single) -> bool:
-    return registry.of(one.target).extends == registry.engine_of(other.target)

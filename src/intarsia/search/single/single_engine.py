@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ def tune_singles(
 
     First each with its first settings, so that where time is short all are known a little; then with the others, the
     fastest first. Those that compile slowly come last, and what the prefilter speaks against is not measured; see
-    `first_look`. The first engine that works is measured even if there is no time for it: something has to ship.
+    `Prefilter`. The first engine that works is measured even if there is no time for it: something has to ship.
     """
     look = Prefilter(problem=problem, measurer=measurer, deadline=deadline)
     order = sorted(problem.targets, key=look.wants)
@@ -76,28 +76,23 @@ def tune_singles(
     for number, tuning in enumerate(quick):
         tell("engines", number, count, str(tuning.target))
         is_needed = best_ms() == math.inf
-        tuning.measure(
-            SINGLE.hopeless * best_ms(), replace(SINGLE.effort, until=SHARES.single_end, is_needed=is_needed)
-        )
+        tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=is_needed)
         if is_needed and best_ms() < math.inf and not math.isinf(deadline.seconds):
             measurer.time.announce(f"one engine needs {measurer.time.whole_s():.0f} s to compile and check this model")
-    by_speed = [tuning for tuning in sorted(quick, key=lambda each: each.best_ms) if tuning.has_more]
-    total = sum(tuning.more for tuning in by_speed)
+    by_speed = [tuning for tuning in sorted(quick, key=lambda each: each.best_ms) if tuning.left]
+    total = sum(len(tuning.left) for tuning in by_speed)
     for tuning in by_speed:
-        while tuning.has_more:
-            tell("settings", total - sum(each.more for each in by_speed), total, str(tuning.target))
-            tuning.measure(SINGLE.hopeless * best_ms(), replace(SINGLE.effort, until=SHARES.settings_end))
+        while tuning.left:
+            tell("settings", total - sum(len(each.left) for each in by_speed), total, str(tuning.target))
+            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.settings_end)
     for number, tuning in enumerate(tunings[len(quick) :], start=len(quick)):
         tell("engines", number, count, str(tuning.target))
         found = look.verdict(tuning.target, _best(each.single() for each in tunings[:number]))
         if found is not None:
             against[tuning.target] = found
             continue
-        while tuning.has_more:
-            is_needed = best_ms() == math.inf
-            tuning.measure(
-                SINGLE.hopeless * best_ms(), replace(SINGLE.effort, until=SHARES.single_end, is_needed=is_needed)
-            )
+        while tuning.left:
+            tuning.measure(SINGLE.hopeless * best_ms(), SHARES.single_end, is_needed=best_ms() == math.inf)
     tell("engines", count, count)
     return tuple(
         Single(target=tuning.target, outcome=against[tuning.target]) if tuning.target in against else tuning.checked()
@@ -111,6 +106,15 @@ def first_settings(problem: Problem, measurer: Measurer) -> tuple[RunSettings, .
     firsts = (next(iter(_settings(problem, target))) for target in takers)
     unknown = (settings for target, settings in firsts if not measurer.knows(problem.whole(target), settings))
     return tuple(dict.fromkeys(unknown))
+
+
+def profiles(
+    problem: Problem, measurer: Measurer, wholes: Mapping[Target, Outcome], settings: RunSettings
+) -> Mapping[Target, Mapping[str, float]]:
+    """Milliseconds of each node by id, for the targets that run the whole model and whose engine tells."""
+    wholly = {target: problem.whole(target) for target, outcome in wholes.items() if not isinstance(outcome, Failure)}
+    times = {each: measurer.node_times(parts[0], settings) for each, parts in wholly.items() if len(parts) == 1}
+    return {target: told for target, told in times.items() if told}
 
 
 def _best(singles: Iterable[Single]) -> Target | None:
@@ -127,14 +131,13 @@ def tune_unverified(
     """
     found = []
     for single in singles:
-        if not answers_wrongly(single):
+        if not isinstance(single.outcome, Failure) or single.outcome.stage != "verify":
             found.append(single)
             continue
         watch(Progress(stage="engines", note=f"{single.target}, unverified"))
         tuning = _Tuning(problem, measurer, single.target, verified=False)
-        while tuning.has_more:
-            is_needed = tuning.best_ms == math.inf
-            tuning.measure(math.inf, replace(SINGLE.effort, until=SHARES.settings_end, is_needed=is_needed))
+        while tuning.left:
+            tuning.measure(math.inf, SHARES.settings_end, is_needed=tuning.best_ms == math.inf)
         found.append(tuning.single())
     errors = [single.outcome.error for single in found if not isinstance(single.outcome, Failure)]
     known = [error for error in errors if error is not None]
@@ -145,13 +148,8 @@ def tune_unverified(
     )
 
 
-def answers_wrongly(single: Single) -> bool:
-    """Whether an engine runs the whole model, and was refused for what it answers alone."""
-    return isinstance(single.outcome, Failure) and single.outcome.stage == "verify"
-
-
 class _Tuning:
-    """One engine: what was measured with which of its settings, and which are left."""
+    """One engine: what was measured with which of its settings, and which are ``left``."""
 
     def __init__(self, problem: Problem, measurer: Measurer, target: Target, *, verified: bool = True) -> None:
         self.target = target
@@ -161,34 +159,23 @@ class _Tuning:
         self._found: list[tuple[Outcome, Candidate]] = []
         self._behind: set[Target] = set()
         refused = problem.refused(target)
-        self._left = [] if refused else list(_settings(problem, target))
-        self._refusal: Failure | None = None
-        if refused:
-            reason = refusal_text(refused, len(problem.graph.nodes))
-            self._refusal = Failure(stage="capability", reason=reason, cause=Cause.NOT_ASKED)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there are settings that were not measured."""
-        return bool(self._left)
-
-    @property
-    def more(self) -> int:
-        """How many there are."""
-        return len(self._left)
+        self.left = [] if refused else list(_settings(problem, target))
+        reason = refusal_text(refused, len(problem.graph.nodes)) if refused else ""
+        self._refusal = Failure(stage="capability", reason=reason, cause=Cause.NOT_ASKED) if refused else None
 
     @property
     def best_ms(self) -> float:
         """What the best settings cost; infinite if none worked."""
         return min((outcome.cost_ms for outcome, _ in self._found), default=math.inf)
 
-    def measure(self, hopeless_ms: float, effort: Effort) -> None:
+    def measure(self, hopeless_ms: float, until: float, *, is_needed: bool = False) -> None:
         """Measure with the next settings, if there are some."""
-        if not self._left:
+        if not self.left:
             return
-        variant, stated = self._left.pop(0)
+        variant, stated = self.left.pop(0)
         settings = stated if self._verified else replace(stated, verified=False)
-        effort = replace(effort, hopeless_ms=hopeless_ms if hopeless_ms < math.inf else None)
+        most_ms = hopeless_ms if hopeless_ms < math.inf else None
+        effort = replace(SINGLE.effort, until=until, is_needed=is_needed, hopeless_ms=most_ms)
         partitions = self._problem.whole(variant)
         outcome = _cost(self._measurer, partitions, settings, effort)
         allowed = self._problem.settings.max_error
@@ -198,7 +185,7 @@ class _Tuning:
             outcome = _cost(self._measurer, partitions, settings, effort)
         if outcome.cost_ms > SINGLE.options_behind * self.best_ms:
             self._behind.add(variant)
-        self._left = [(target, spin) for target, spin in self._left if target not in self._behind]
+        self.left = [(target, spin) for target, spin in self.left if target not in self._behind]
         weights = [total_work(self._problem.graph, partition.nodes) for partition in partitions]
         plan = Candidate(
             name=f"{variant}, spin {settings.spin.value}",

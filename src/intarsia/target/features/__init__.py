@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from intarsia.target.features.architectures import ARCHITECTURES, Architecture, architecture
-from intarsia.target.features.features import Features
-from intarsia.target.features.resolve import PROCESSOR_KINDS, arm_keys, features_of, has_features
+from intarsia.target.features.features import PROCESSOR_KINDS, Features, arm_keys, features_of, has_features
 
 __all__ = [
     "ARCHITECTURES",

@@ -1,6 +1,6 @@
 """The tables of one instruction-set architecture: its features, what implies what, and what each processor has.
 
-The facts are data, in ``tables/``; how a target's options choose among them is left to `resolve`.
+The facts are data, in ``tables/``; how a target's options choose among them is left to `features`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ class Architecture:
     """One instruction-set architecture. Features and processors go by their LLVM names.
 
     Attributes:
-        name: One of `ARCHITECTURES`.
-        source: Where the facts are from.
         implies: For each feature, those that it implies directly.
         implied_by: The same, the other way round.
         spellings: Features by their names without case and punctuation, and by other words for them.

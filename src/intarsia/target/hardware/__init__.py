@@ -27,11 +27,7 @@ def options_of(device_type: str) -> tuple[Options, ...]:
 
 
 def options_at(device: str, index: int = 0) -> Options:
-    """The options of one device, named as ``cpu``, ``cuda`` or ``vulkan:1``.
-
-    Raises:
-        SpecError: It cannot be looked at, or there is no such device.
-    """
+    """The options of one device, as ``cpu``, ``cuda`` or ``vulkan:1``; a `SpecError` where none can be found."""
     name, _, place = device.partition(":")
     if place and not (place.isascii() and place.isdigit() and index in (0, int(place))):
         raise SpecError(f"device {device!r}: write one index after the colon, such as cuda:0")

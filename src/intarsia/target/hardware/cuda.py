@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from intarsia.target.hardware.driver_process import Options, asked
+from intarsia.target.hardware.driver_process import Options, asked, load_library
 
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/nvhost-gpu"))
 """One of these exists where there is such a GPU: a driver's, that of Windows' Linux, and a Jetson's."""
@@ -61,9 +61,4 @@ def _attribute(driver: Any, device: ctypes.c_int, number: int) -> int:
 
 
 def _load_driver() -> Any:
-    for name in _DRIVERS:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    return None
+    return load_library(_DRIVERS)

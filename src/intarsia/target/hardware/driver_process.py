@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Options = Mapping[str, Any]
@@ -27,3 +28,13 @@ def asked(module: str) -> tuple[Options, ...]:
         return tuple(json.loads(answer.stdout))
     except (OSError, subprocess.SubprocessError, json.JSONDecodeError):
         return ()
+
+
+def load_library(names: Iterable[str]) -> Any:
+    """The first of these libraries that is there; ``None`` where none is."""
+    for name in names:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ctypes import POINTER, byref, c_char, c_char_p, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-from intarsia.target.hardware.driver_process import Options, asked
+from intarsia.target.hardware.driver_process import Options, asked, load_library
 
 _LOADERS = ("libvulkan.so.1", "vulkan-1.dll", "libvulkan.1.dylib")
 _KINDS = ("other", "integrated", "discrete", "virtual", "cpu")
@@ -112,12 +112,7 @@ def answer() -> None:
 
 def load_loader() -> Any:
     """The library that finds the drivers; it loads none of them before it is asked for devices."""
-    for name in _LOADERS:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    return None
+    return load_library(_LOADERS)
 
 
 def _can_compute(loader: Any, device: c_void_p) -> bool:

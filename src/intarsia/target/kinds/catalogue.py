@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
-from intarsia.spec import Bool, Enum, ExecutedPath, Int, ListOf, Option, Registry, Str, list_of_specs, schema
+from intarsia.spec import ExecutedPath, ListOf, Option, Registry, list_of_specs, schema
+from intarsia.spec.schema import choice, flag, text, whole
 from intarsia.target.kinds.accelerators import ACCELERATORS
 from intarsia.target.kinds.declare import HOST, engine_kind
 from intarsia.target.kinds.devices import PROCESSORS
@@ -22,65 +23,34 @@ PLUGIN_GROUP = "intarsia.kinds"
 """Entry points of this group name target kinds that other packages bring: kind name → `TargetKind`."""
 
 _ONNXRUNTIME = (
-    Option(
-        name="optimization-level",
-        type=Enum(("all", "extended", "basic", "disable")),
-        default="all",
-        meaning="which graph rewrites it may do",
+    choice(
+        "optimization-level", "which graph rewrites it may do", "all", "extended", "basic", "disable", default="all"
     ),
-    Option(
-        name="execution-mode",
-        type=Enum(("sequential", "parallel")),
-        default="sequential",
-        meaning="whether independent nodes run at once",
-    ),
+    choice("execution-mode", "whether independent nodes run at once", "sequential", "parallel", default="sequential"),
     Option(
         name="custom-ops", type=ListOf(ExecutedPath()), meaning="libraries that bring operators of their own, by path"
     ),
 )
 _OPENVINO = (
-    Option(
-        name="performance-hint",
-        type=Enum(("latency", "throughput")),
-        default="latency",
-        meaning="what its scheduling aims at",
-    ),
-    Option(
-        name="inference-precision",
-        type=Enum(("f32", "bf16", "f16")),
-        default="f32",
-        meaning="element type it computes in",
-    ),
+    choice("performance-hint", "what its scheduling aims at", "latency", "throughput", default="latency"),
+    choice("inference-precision", "element type it computes in", "f32", "bf16", "f16", default="f32"),
 )
+_GRADES = ("normal", "high", "low")
 _MNN = (
-    Option(
-        name="precision",
-        type=Enum(("normal", "high", "low")),
-        default="high",
-        meaning="whether it may compute in less than float32",
-    ),
-    Option(name="memory", type=Enum(("normal", "high", "low")), default="normal", meaning="memory it trades for speed"),
-    Option(name="power", type=Enum(("normal", "high", "low")), default="normal", meaning="which cores it prefers"),
+    choice("precision", "whether it may compute in less than float32", *_GRADES, default="high"),
+    choice("memory", "memory it trades for speed", *_GRADES, default="normal"),
+    choice("power", "which cores it prefers", *_GRADES, default="normal"),
 )
 _NCNN = (
-    Option(name="winograd", type=Bool(), default=True, meaning="Winograd convolution where it applies"),
-    Option(name="sgemm", type=Bool(), default=True, meaning="convolution by matrix product where it applies"),
-    Option(name="packing", type=Bool(), default=True, meaning="channels interleaved to the vector width"),
-    Option(name="fp16", type=Bool(), default=False, meaning="store and compute in float16"),
+    flag("winograd", "Winograd convolution where it applies", default=True),
+    flag("sgemm", "convolution by matrix product where it applies", default=True),
+    flag("packing", "channels interleaved to the vector width", default=True),
+    flag("fp16", "store and compute in float16", default=False),
 )
-_TVM = (
-    Option(name="opt-level", type=Int(minimum=0), default=3, meaning="effort of its passes"),
-    Option(name="tuning-records", type=Str(), meaning="file of schedules found earlier"),
-)
-_IREE = (Option(name="opt-level", type=Enum(("O0", "O1", "O2", "O3")), default="O2", meaning="effort of its compiler"),)
-_INDUCTOR = (
-    Option(
-        name="mode",
-        type=Enum(("default", "reduce-overhead", "max-autotune")),
-        default="default",
-        meaning="what torch.compile aims at",
-    ),
-)
+_TVM = (whole("opt-level", "effort of its passes", 3), text("tuning-records", "file of schedules found earlier"))
+_IREE = (choice("opt-level", "effort of its compiler", "O0", "O1", "O2", "O3", default="O2"),)
+_INDUCTOR_MODES = ("default", "reduce-overhead", "max-autotune")
+_INDUCTOR = (choice("mode", "what torch.compile aims at", *_INDUCTOR_MODES, default="default"),)
 
 ENGINES = (
     engine_kind("onnxruntime", "ONNX Runtime", _ONNXRUNTIME, serves=("llvm", "cuda", "rocm", "webgpu")),
@@ -97,10 +67,7 @@ ENGINES = (
     ),
     engine_kind("inductor", "torch.compile", _INDUCTOR, serves=("llvm", "cuda", "rocm")),
     engine_kind(
-        "torch",
-        "PyTorch, operator by operator",
-        serves=("llvm", "cuda", "rocm", "metal"),
-        runs_on=("cpu", "cuda"),
+        "torch", "PyTorch, operator by operator", serves=("llvm", "cuda", "rocm", "metal"), runs_on=("cpu", "cuda")
     ),
     engine_kind("xla", "XLA, by way of JAX", serves=("llvm", "cuda", "rocm")),
     engine_kind("litert", "LiteRT, formerly TensorFlow Lite", serves=("llvm", "opencl", "metal")),
@@ -124,10 +91,13 @@ _COMPOSITE = TargetKind(
 def _with_engines(device: TargetKind) -> TargetKind:
     serving = [engine for engine in ENGINES if device.name in engine.serves and not engine.brings_device]
     runs_here = (engine.name for engine in serving if device.device_type in engine.runs_on)
-    return replace(device, engines=tuple(engine.name for engine in serving), runs_here=tuple(runs_here))
+    own = (device.name,) if device.has_own_engine else ()
+    return replace(device, engines=tuple(engine.name for engine in serving), runs_here=(*own, *runs_here))
 
 
 _BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *ENGINES)
+BACKED: tuple[TargetKind, ...] = (*ENGINES, *(kind for kind in PROCESSORS if kind.has_own_engine))
+"""Kinds that a backend may drive: the engines, and the devices that have one of their own."""
 KINDS: Registry[TargetKind] = Registry("target kind", {kind.name: kind for kind in _BUILT_IN})
 """Every kind that can be described, by name."""
 
@@ -140,11 +110,7 @@ def _offered() -> Mapping[str, EntryPoint]:
 
 
 def plugin_kind(name: str) -> TargetKind | None:
-    """The kind that an installed package offers under this name, registered from then on.
-
-    Raises:
-        SpecError: The package offers something else, or does not load.
-    """
+    """The kind that an installed package offers under this name, registered from now; a `SpecError` if it is none."""
     point = _offered().get(name)
     if point is None:
         return None

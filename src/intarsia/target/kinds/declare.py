@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from typing import TypedDict, Unpack
 
 from intarsia.errors import SpecError
 from intarsia.spec import ExecutedPath, Int, ListOf, Option, Order, SpecOf, Str, schema
-from intarsia.spec.schema import Options, fill_nothing, find_no_fault
-from intarsia.target.kinds.kind import DEVICE_TYPES, Facts, TargetKind, imply_no_keys
+from intarsia.spec.schema import Options
+from intarsia.target.kinds.kind import Facts, TargetKind
 
 HOST = Option(
     name="host",
@@ -39,6 +39,16 @@ COMMON = (
 """Options of every device and engine kind."""
 
 
+class KindRules(TypedDict, total=False):
+    """What a kind of either level may make of its targets' options, each as the attribute of `TargetKind`."""
+
+    sure_keys: Callable[[Options], tuple[str, ...]]
+    fill: Callable[[Options], Options]
+    check: Callable[[Options], Iterable[tuple[str, str]]]
+    facts: Callable[[Options], Facts] | None
+    attrs: Mapping[str, object]
+
+
 def device_kind(
     name: str,
     meaning: str,
@@ -46,29 +56,23 @@ def device_kind(
     *,
     device_type: str = "cpu",
     keys: tuple[str, ...] = (),
-    sure_keys: Callable[[Options], tuple[str, ...]] = imply_no_keys,
-    fill: Callable[[Options], Options] = fill_nothing,
-    check: Callable[[Options], Iterable[tuple[str, str]]] = find_no_fault,
-    facts: Callable[[Options], Facts] | None = None,
-    attrs: Mapping[str, object] = MappingProxyType({}),
+    has_own_engine: bool = False,
+    **rules: Unpack[KindRules],
 ) -> TargetKind:
     """A device kind: its own options and those that every device has.
 
     Raises:
-        SpecError: An option is one that every device has already, or cannot be written.
+        SpecError: The device type is unknown; an option is one that every device has already, or cannot be written.
     """
     return TargetKind(
         name=name,
         meaning=meaning,
         level="device",
-        device_type=known_device_type(device_type),
+        device_type=device_type,
         default_keys=keys,
-        sure_keys=sure_keys,
+        has_own_engine=has_own_engine,
         options=_options(name, options, (THREADS, COMPILER)),
-        fill=fill,
-        check=check,
-        facts=facts,
-        attrs=MappingProxyType(dict(attrs)),
+        **rules,
     )
 
 
@@ -79,51 +83,32 @@ def engine_kind(
     *,
     device_type: str = "cpu",
     keys: tuple[str, ...] | None = None,
-    sure_keys: Callable[[Options], tuple[str, ...]] = imply_no_keys,
     serves: tuple[str, ...] = (),
     runs_on: tuple[str, ...] | None = None,
     partial: bool = False,
     brings_device: bool = False,
     is_reference: bool = False,
-    fill: Callable[[Options], Options] = fill_nothing,
-    check: Callable[[Options], Iterable[tuple[str, str]]] = find_no_fault,
-    facts: Callable[[Options], Facts] | None = None,
-    attrs: Mapping[str, object] = MappingProxyType({}),
+    **rules: Unpack[KindRules],
 ) -> TargetKind:
     """An engine kind: its own options and those that every engine has; it runs on its device type if not stated.
 
     Raises:
-        SpecError: An option is one that every engine has already, or cannot be written.
+        SpecError: The device type is unknown; an option is one that every engine has already, or cannot be written.
     """
     return TargetKind(
         name=name,
         meaning=meaning,
         level="engine",
-        device_type=known_device_type(device_type),
+        device_type=device_type,
         default_keys=(device_type,) if keys is None else keys,
-        sure_keys=sure_keys,
         serves=serves,
         runs_on=(device_type,) if runs_on is None else runs_on,
         partial=partial,
         brings_device=brings_device,
         is_reference=is_reference,
         options=_options(name, options, (THREADS, BASE, PYTHON)),
-        fill=fill,
-        check=check,
-        facts=facts,
-        attrs=MappingProxyType(dict(attrs)),
+        **rules,
     )
-
-
-def known_device_type(name: str) -> str:
-    """The name of a device type.
-
-    Raises:
-        SpecError: There is none of that name.
-    """
-    if name not in DEVICE_TYPES:
-        raise SpecError(f"device type {name!r} is not known; known are {', '.join(DEVICE_TYPES)}")
-    return name
 
 
 def _options(name: str, own: Iterable[Option], usual: tuple[Option, ...]) -> Mapping[str, Option]:

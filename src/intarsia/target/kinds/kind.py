@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from intarsia.errors import SpecError
 from intarsia.spec import Kind
 from intarsia.spec.schema import Options
 from intarsia.spec.types import Value
@@ -52,8 +53,12 @@ class TargetKind(Kind):
         partial: An engine that takes only part of a graph, so it cannot be the whole machine.
         brings_device: An engine that drives a processor of its own, which its base alone does not promise.
         is_reference: It defines correct results, and is used only where it is named.
+        has_own_engine: Of a device kind: an engine of ours is called as it is, and naming the kind names that engine.
         facts: The features of a target with these options; without it, the tables of processors say them.
         attrs: Whatever else whoever adds the kind keeps with it.
+
+    Raises:
+        SpecError: The device type is unknown.
     """
 
     level: Literal["device", "engine", "syntax"]
@@ -67,8 +72,19 @@ class TargetKind(Kind):
     partial: bool = False
     brings_device: bool = False
     is_reference: bool = False
+    has_own_engine: bool = False
     facts: Callable[[Options], Facts] | None = field(default=None, repr=False)
-    attrs: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    attrs: Mapping[str, object] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.device_type not in DEVICE_TYPES:
+            raise SpecError(f"device type {self.device_type!r} is not known; known are {', '.join(DEVICE_TYPES)}")
+        object.__setattr__(self, "attrs", MappingProxyType(dict(self.attrs)))
+
+    @property
+    def is_engine(self) -> bool:
+        """Whether a target of this kind is compiled for by the engine that is called as the kind is."""
+        return self.is_external or self.has_own_engine
 
     @property
     def is_external(self) -> bool:

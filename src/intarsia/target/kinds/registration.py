@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal
 
 from intarsia.errors import SpecError
@@ -11,9 +11,11 @@ from intarsia.spec.schema import Options, fill_nothing, find_no_fault
 from intarsia.spec.types import OptionType
 from intarsia.target.aliases import ALIASES
 from intarsia.target.kinds.catalogue import KINDS
-from intarsia.target.kinds.declare import device_kind, engine_kind
+from intarsia.target.kinds.declare import KindRules, device_kind, engine_kind
 from intarsia.target.kinds.kind import Facts, TargetKind
 from intarsia.target.tags import TAGS
+
+_PLAIN: Mapping[type, OptionType] = {bool: Bool(), int: Int(), str: Str()}
 
 
 def register_kind(
@@ -35,18 +37,10 @@ def register_kind(
     """Add a target kind, and return it; inside ``with KINDS.scope():`` only until the block ends.
 
     Args:
-        name: Its first word in text.
+        name: Its first word in text. What is not explained here is as in `TargetKind`.
         options: What may be stated; or for the plain types just name → default.
-        meaning: One line for help.
-        level: Whether code is generated for it, or by it.
-        device_type: Name of the device it runs on.
         keys: Its strategy families; by default an engine's is its device type, and a device has none.
         serves: For an engine the device kinds that its base may be; by default any of its device type.
-        partial: Whether, as an engine, it takes only part of a graph.
-        fill: Adds what follows from the stated options. Pure and idempotent.
-        check: Yields an option's name and what is wrong with it, beyond what types say.
-        facts: The features of a target with these options.
-        attrs: Whatever else is to be kept with the kind.
         override: Whether it may take the place of a kind of this name.
 
     Raises:
@@ -54,35 +48,17 @@ def register_kind(
             unknown, or a default is no str, int or bool.
     """
     _refuse_name(name, override=override)
-    given = _plain_options(name, options) if isinstance(options, Mapping) else tuple(options)
+    given = _plain_options(name, options) if isinstance(options, Mapping) else options
+    rules: KindRules = {"fill": fill, "check": check, "facts": facts, "attrs": attrs or {}}
     if level == "device":
-        kind = device_kind(
-            name,
-            meaning or "a device",
-            given,
-            device_type=device_type,
-            keys=keys or (),
-            fill=fill,
-            check=check,
-            facts=facts,
-            attrs=attrs or {},
-        )
+        kind = device_kind(name, meaning or "a device", given, device_type=device_type, keys=keys or (), **rules)
     else:
         for device in serves:
             if device not in KINDS or KINDS[device].level != "device":
                 raise SpecError(f"target kind {name!r} serves {device!r}, which is not a device kind")
+        about = meaning or "an engine"
         kind = engine_kind(
-            name,
-            meaning or "an engine",
-            given,
-            device_type=device_type,
-            keys=keys,
-            serves=serves,
-            partial=partial,
-            fill=fill,
-            check=check,
-            facts=facts,
-            attrs=attrs or {},
+            name, about, given, device_type=device_type, keys=keys, serves=serves, partial=partial, **rules
         )
     KINDS.register(name, kind, override=override)
     return kind
@@ -100,19 +76,11 @@ def _refuse_name(name: str, *, override: bool) -> None:
         )
 
 
-def _plain_options(kind: str, defaults: Mapping[str, object]) -> tuple[Option, ...]:
-    return tuple(
-        Option(name=name, type=_plain_type(kind, name, default), default=default, meaning=f"{name} of {kind}")
-        for name, default in defaults.items()
-    )
-
-
-def _plain_type(kind: str, name: str, default: object) -> OptionType:
-    if isinstance(default, bool):
-        return Bool()
-    if isinstance(default, int):
-        return Int()
-    if isinstance(default, str):
-        return Str()
-    found = type(default).__name__
-    raise SpecError(f"target kind {kind!r}, option {name!r}: a default must be a str, int or bool, found {found}")
+def _plain_options(kind: str, defaults: Mapping[str, object]) -> Iterator[Option]:
+    for name, default in defaults.items():
+        type_ = next((type_ for plain, type_ in _PLAIN.items() if isinstance(default, plain)), None)
+        if type_ is None:
+            found = type(default).__name__
+            what = f"target kind {kind!r}, option {name!r}"
+            raise SpecError(f"{what}: a default must be a str, int or bool, found {found}")
+        yield Option(name=name, type=type_, default=default, meaning=f"{name} of {kind}")

@@ -227,6 +227,15 @@ def test_nearest_resizing_is_taken_where_the_pixels_agree(coordinates: str, roun
     assert (refusal(model.nodes[0], model) is None) is taken
 
 
+@pytest.mark.parametrize(("scale", "taken"), [(2.0, True), (0.65, False)])
+def test_corners_are_aligned_by_the_scales_given_and_not_by_whole_sizes(scale: float, taken: bool) -> None:
+    node = helper.make_node(
+        "Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode="align_corners"
+    )
+    model = graph([node], {"x": (1, 3, 4, 4)}, ["y"], {"s": np.array([1, 1, scale, scale], np.float32)})
+    assert (refusal(model.nodes[0], model) is None) is taken
+
+
 def test_linear_resizing_of_one_row_is_refused() -> None:
     node = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear")
     scales = {"s": np.array([1, 1, 2, 2], np.float32)}

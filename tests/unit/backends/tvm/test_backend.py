@@ -203,7 +203,7 @@ def test_it_writes_nothing_at_home_and_asks_nobody(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
     )
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intarsia.config import CompilationConfig
-from intarsia.config.cli_overrides import Rewrites, merge, merge_all
+from intarsia.config.cli_overrides import Rewrites, merge_all
 from intarsia.config.cli_overrides.account import account
 from intarsia.errors import ConfigError, IntarsiaError, SpecError
-from tests.command_flags import read_flags
+from tests.command_flags import merge, read_flags
 
 FILE = {
     "targets": [{"kind": "cuda", "arch": "sm_80"}, {"kind": "llvm", "mcpu": "haswell", "num-cores": 4}],

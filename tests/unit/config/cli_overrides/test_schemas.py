@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.config.cli_overrides.paths import print_path, read_path
-from intarsia.config.cli_overrides.schemas import kind_named, kind_of, read_text, type_at
+from intarsia.config.cli_overrides.paths import kind_named, kind_of, print_path, read_path, read_text, type_at
 from intarsia.config.compilation import LEVEL as CONFIG_LEVEL
 from intarsia.errors import SpecError
 from intarsia.spec import Int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.outcomes import Kind
-from intarsia.cost.records.record import Failure, Key, Measurement, to_json
+from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.records.records_file import (
     Exported,
     Imported,
@@ -28,7 +29,7 @@ from intarsia.runtime.artifact.machine import this_machine
 HERE = this_machine().fingerprint
 KEY = Key(facts={"graph": "a", "engines": {"mnn": "3.6.1"}, "machine": HERE})
 CRASH = Key(facts={"graph": "b", "engines": {"mnn": "3.6.1"}, "machine": HERE})
-MEASURED = to_json(Measurement(samples_ms=(1.0, 2.5), compile_s=0.1, load_s=0.2, error=None))
+MEASURED = asdict(Measurement(samples_ms=(1.0, 2.5), compile_s=0.1, load_s=0.2, error=None))
 
 FOOTPRINT: dict[str, Any] = {"cold_s": [0.5], "memory": [{"peak": 100, "steady": 90}]}
 OUTCOMES: dict[Kind, dict[str, Any]] = {
@@ -83,7 +84,7 @@ OUTCOMES: dict[Kind, dict[str, Any]] = {
     },
     "accuracy": {"max_error": 0.05, "inputs": 8, "worst": {"y": 0.01}, "mean": {"y": 0.005}},
 }
-"""What a record of each kind but ``piece`` may say."""
+"""What a record of each kind but ``partition`` may say."""
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def store(tmp_path: Path) -> Store:
     made = Store(tmp_path / "ours.sqlite")
     made.put("partition", KEY, MEASURED, {"model": "/home/me/models/net.onnx"})
     crash = Failure(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE, repro="/home/me/repro.py")
-    made.put("partition", CRASH, to_json(crash), {"model": None})
+    made.put("partition", CRASH, asdict(crash), {"model": None})
     return made
 
 

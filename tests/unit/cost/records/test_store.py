@@ -10,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from intarsia.backends.contract.failures import Cause
-from intarsia.cost.records.record import Failure, Key, Measurement, from_json, to_json
+from intarsia.cost.records.outcomes import value_of
+from intarsia.cost.records.record import Failure, Key, Measurement
 from intarsia.cost.records.store import Store, open_store
 from intarsia.errors import ConfigError
 
@@ -30,16 +32,16 @@ def key(number: int) -> Key:
 def test_a_record_comes_back(tmp_path: Path) -> None:
     store = Store(tmp_path / "new" / "records.sqlite")
     assert store.get(key(1), "partition") is None
-    store.put("partition", key(1), to_json(MEASURED), {"model": "m"})
+    store.put("partition", key(1), asdict(MEASURED), {"model": "m"})
     found = store.get(key(1), "partition")
     assert found is not None
-    assert from_json(found) == MEASURED
+    assert value_of("partition", found) == MEASURED
     assert Store(store.path).count() == 1
 
 
 def test_failures_are_records_too() -> None:
     failure = Failure(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE, repro="x.py")
-    assert from_json(to_json(failure)) == failure
+    assert value_of("partition", asdict(failure)) == failure
     assert failure.cost_ms == float("inf")
 
 
@@ -74,6 +76,7 @@ def test_a_store_of_the_future_is_refused(tmp_path: Path) -> None:
 PATIENCE_S = 300.0
 WRITER = """
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from intarsia.cost.records.record import Key
 from intarsia.cost.records.store import Store, open_store
@@ -164,7 +167,7 @@ def test_without_a_usable_cache_there_is_a_temporary_store_and_a_remark(
             monkeypatch.setattr(sqlite3, "connect", full)
     store = open_store()
     assert temporary in store.path.parents
-    store.put("partition", key(1), to_json(MEASURED), {})
+    store.put("partition", key(1), asdict(MEASURED), {})
     assert store.count() == 1
     [remark] = caplog.messages
     assert str(cache / "intarsia") in remark

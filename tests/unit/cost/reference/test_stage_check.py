@@ -19,7 +19,7 @@ from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.protocol import Answer, Evaluated, Expose, Failed, Workload
 from intarsia.cost.worker.repro import Origin
 from intarsia.cost.worker.workspace import Workspace
-from intarsia.graph import Graph, load_model
+from intarsia.graph import Graph, load_model, save_graph
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.stages import checked_values
 from intarsia.partitioning import Partition
@@ -39,7 +39,7 @@ def quantised() -> Graph:
 @pytest.fixture
 def folder(quantised: Graph, tmp_path: Path) -> Iterator[Path]:
     workspace = Workspace(Store(tmp_path / "records.sqlite"))
-    workspace.save(quantised)
+    save_graph(quantised, workspace.folder)
     workspace.compute_reference(quantised, set(), seed=0)
     yield workspace.folder
     workspace.remove()

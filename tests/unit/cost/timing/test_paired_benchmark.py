@@ -177,10 +177,10 @@ def test_a_set_is_added_where_one_is_faster_but_not_everywhere(monkeypatch: pyte
     lost = one_set(a=[10.0] * 3, b=[11.0] * 3, control=[10.0] * 3)
     found, ran, _ = run(monkeypatch, [won, lost, won, won, won], "a", "b")
     assert len(ran) == 4
-    assert found.is_faster("b", "a")
+    assert found.compared("b", "a") is Shown.FASTER
     found, ran, _ = run(monkeypatch, [won, lost, lost, won, won], "a", "b")
     assert len(ran) == EFFORT.processes + EFFORT.repeats
-    assert not found.is_faster("b", "a")
+    assert found.compared("b", "a") is not Shown.FASTER
 
 
 @pytest.mark.parametrize(("seconds", "sets"), [(5.0, 1), (25.0, 2), (1e9, 3)])
@@ -197,14 +197,14 @@ def test_what_won_both_sets_before_the_deadline_is_faster(monkeypatch: pytest.Mo
     won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
     found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=ticking(25.0))
     assert len(ran) == 2
-    assert found.is_faster("b", "a")
+    assert found.compared("b", "a") is Shown.FASTER
 
 
 def test_of_one_set_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     won = one_set(a=[10.0] * 9, b=[8.0] * 9, control=[10.0] * 9)
     found, ran, _ = run(monkeypatch, [won] * 5, "a", "b", effort=THOROUGH, deadline=ticking(5.0))
     assert len(ran) == 1
-    assert not found.is_faster("b", "a")
+    assert found.compared("b", "a") is not Shown.FASTER
 
 
 def test_a_control_that_is_out_at_the_deadline_is_void(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +219,7 @@ def test_a_set_is_added_while_noise_hides_what_seems_faster(monkeypatch: pytest.
     calm = one_set(a=[10.0] * 9, b=[7.0] * 9, control=[10.0] * 9)
     found, ran, _ = run(monkeypatch, [noisy, noisy, calm, calm], "a", "b")
     assert len(ran) == 3
-    assert found.is_faster("b", "a")
+    assert found.compared("b", "a") is Shown.FASTER
 
 
 def test_a_contender_that_fails_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,8 +277,8 @@ def test_nobody_to_race_is_void() -> None:
 )
 def test_faster_means_beyond_the_noise_and_in_each_set(b: list[float], is_faster: bool) -> None:
     fought = verdict((6, 6), a=[10.0] * 12, b=b, control=[10.0] * 12)
-    assert fought.is_faster("b", "a") is is_faster
-    assert not replace(fought, is_void=True).is_faster("b", "a")
+    assert (fought.compared("b", "a") is Shown.FASTER) is is_faster
+    assert replace(fought, is_void=True).compared("b", "a") is not Shown.FASTER
 
 
 @pytest.mark.parametrize(

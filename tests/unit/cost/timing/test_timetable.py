@@ -39,13 +39,13 @@ def test_without_an_end_there_is_time_for_everything() -> None:
 
 def test_the_end_is_kept() -> None:
     time, clock, _ = timetable(20.0)
-    time.process_took(1.0)
+    time.process_s = 1.0
     time.whole_took("mnn", 3.0, timed_s=1.0)
     assert 20.0 > time.left_to_benchmark > time.left
     assert time.end_s >= 1.0 + 2.0
     assert time.fits(time.left)
     assert not time.fits(time.left + 0.1)
-    time.keep(5.0)
+    time.kept_s = 5.0
     assert time.left < 20.0 - time.end_s - 4.9
     clock.now = 11.0
     assert not time.fits(0.0, until=0.5)

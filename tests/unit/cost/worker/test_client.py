@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from intarsia.config import Spin
+from intarsia.config import RunSettings, Spin
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.cost.worker.protocol import Answer, Failed, Measure, Measured, Open, PartitionMessage, Round, Workload
 from intarsia.graph import Graph, save_graph
@@ -35,8 +35,7 @@ with WorkerClient(Path(sys.argv[1]), {"NOISY_STUCK": sys.argv[2]}) as worker:
 def measure(graph: Graph, target: str) -> Measure:
     workload = Workload(
         partitions=(PartitionMessage(target=target, nodes=tuple(node.id for node in graph.nodes)),),
-        threads=1,
-        spin=Spin.NEVER,
+        settings=RunSettings(threads=1, spin=Spin.NEVER),
     )
     return Measure(workload=workload, timed="all", seconds=0.01, min_runs=3)
 

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.backends.contract.failures import Cause
-from intarsia.config import Spin
+from intarsia.config import RunSettings
 from intarsia.cost.worker.protocol import ANSWER, Failed, Measured, PartitionMessage, Workload
 from intarsia.cost.worker.repro import Origin, write_repro
 from intarsia.graph import Graph, load_model
 
 WORKLOAD = Workload(
-    partitions=(PartitionMessage(target="reference", nodes=('odd "name"', "back\\slash")),), threads=1, spin=Spin.CALL
+    partitions=(PartitionMessage(target="reference", nodes=('odd "name"', "back\\slash")),),
+    settings=RunSettings(threads=1),
 )
 
 
@@ -78,7 +79,7 @@ def test_one_script_for_each_failure(tmp_path: Path) -> None:
     origin, crash = Origin(model="m.onnx"), Failed(stage="crash", reason="SIGSEGV", cause=Cause.ENGINE)
     first = write_repro(tmp_path, origin, WORKLOAD, crash)
     assert write_repro(tmp_path, origin, WORKLOAD, crash) == first
-    other = WORKLOAD.model_copy(update={"threads": 2})
+    other = WORKLOAD.model_copy(update={"settings": RunSettings(threads=2)})
     names = {
         first,
         write_repro(tmp_path, origin, WORKLOAD, Failed(stage="run", reason="SIGSEGV", cause=Cause.ENGINE)),
@@ -102,7 +103,9 @@ def test_a_model_from_memory_is_saved_once(tmp_path: Path, graph: Graph) -> None
 def test_a_script_runs(tmp_path: Path, graph: Graph) -> None:
     """The piece does not fail on this engine, so the script prints its times."""
     nodes = tuple(node.id for node in graph.nodes[1:3])
-    workload = Workload(partitions=(PartitionMessage(target="reference", nodes=nodes),), threads=1, spin=Spin.CALL)
+    workload = Workload(
+        partitions=(PartitionMessage(target="reference", nodes=nodes),), settings=RunSettings(threads=1)
+    )
     origin = Origin(model=None).on_disk(graph, tmp_path)
     script = write_repro(tmp_path, origin, workload, Failed(stage="run", reason="it said no", cause=Cause.ENGINE))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

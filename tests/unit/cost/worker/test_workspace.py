@@ -14,7 +14,7 @@ import pytest
 from intarsia.cost.records.store import Store
 from intarsia.cost.reference.reference_io import VALUES, recorded_values
 from intarsia.cost.worker.workspace import Workspace
-from intarsia.graph import Graph, open_graph
+from intarsia.graph import Graph, open_graph, save_graph
 from intarsia.graph.fingerprint import content_hash
 
 HOLDER = """
@@ -83,7 +83,7 @@ def test_two_of_one_process_do_not_share(store: Store) -> None:
 
 def test_workers_find_graph_and_values(store: Store, graph: Graph) -> None:
     workspace = Workspace(store)
-    workspace.save(graph)
+    save_graph(graph, workspace.folder)
     workspace.compute_reference(graph, {"b"}, seed=0)
     opened = open_graph((workspace.folder / "graph.onnx").read_bytes(), workspace.folder / "weights.bin")
     assert content_hash(opened) == content_hash(graph)
@@ -92,7 +92,7 @@ def test_workers_find_graph_and_values(store: Store, graph: Graph) -> None:
 
 def test_keeping_one_file_leaves_the_cached_answers_alone(store: Store, graph: Graph) -> None:
     workspace = Workspace(store)
-    workspace.save(graph)
+    save_graph(graph, workspace.folder)
     workspace.compute_reference(graph, set(), seed=0)
     answers = (workspace.folder / VALUES).resolve()
     (workspace.folder / "compiled").mkdir()

@@ -9,7 +9,7 @@ from onnx import NodeProto, TensorProto, helper
 
 from intarsia.graph import load_model
 from intarsia.graph.fingerprint import fingerprint_of
-from intarsia.graph.normalisation.defaults import state_defaults
+from intarsia.graph.normalisation.simplify import state_defaults
 from tests.unit.graph.models import info, model
 
 IMAGE = (1, 3, 5, 5)

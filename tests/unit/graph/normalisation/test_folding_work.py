@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.graph.normalisation.folding_work import folding_ns, is_bounded
+from intarsia.graph.normalisation.fold import folding_ns, is_bounded
 
 
 def test_a_product_costs_what_it_multiplies() -> None:

@@ -8,7 +8,7 @@ import pytest
 from onnx_ir.passes.common import InlinePass
 
 from intarsia.graph import load_model
-from intarsia.graph.normalisation.inlining import inline_functions
+from intarsia.graph.normalisation.naming import inline_functions
 from tests.fuzz.base_models import BASES
 from tests.malformed import bomb, with_function
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from intarsia.graph.quantise.numbers import activation_scale, quantised_bias, quantised_weight
+from intarsia.graph.quantise.rewrite import activation_scale, quantised_bias, quantised_weight
 
 floats = st.floats(-1e6, 1e6, width=32)
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.errors import ModelError
-from intarsia.graph.reading.formats import recognised
-from intarsia.graph.reading.read import read_model
+from intarsia.graph.reading.read import read_model, recognised
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 

@@ -9,8 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from intarsia.graph import load_model
-from intarsia.graph.custom_ops import custom_op_values, unknown_values
-from intarsia.graph.reference.contrib_ops import CONTRIB_OPS
+from intarsia.graph.reference.contrib_ops import CONTRIB_OPS, custom_op_values, unknown_values
 from intarsia.graph.reference.reference import evaluate
 from tests.unit.graph.models import info, model
 

@@ -10,8 +10,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from intarsia.graph import load_model
-from intarsia.graph.reference.evaluator import evaluate_node
-from intarsia.graph.reference.reference import evaluate
+from intarsia.graph.reference.reference import evaluate, evaluate_node
 from tests.unit.graph.models import branching, info, model
 
 
@@ -175,6 +174,13 @@ def test_an_average_counts_stated_padding_but_nothing_beyond_it() -> None:
     x = np.full((1, 1, 4), 6, np.float32)
     attributes = {"kernel_shape": [3], "strides": [3], "pads": [1, 0], "ceil_mode": 1, "count_include_pad": 1}
     assert _ours("AveragePool", x, **attributes).reshape(-1).tolist() == [4, 6]
+
+
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_a_global_maximum_is_over_all_spatial_axes(spatial: int) -> None:
+    x = _random(2, 3, *range(4, 4 + spatial))
+    expected = x.reshape(2, 3, -1).max(-1).reshape(2, 3, *[1] * spatial)
+    assert np.array_equal(_ours("GlobalMaxPool", x), expected)
 
 
 def test_positions_of_maxima_come_from_the_evaluator() -> None:

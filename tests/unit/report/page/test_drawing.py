@@ -3,14 +3,13 @@ from __future__ import annotations
 import json
 
 from intarsia.report.page.drawing import drawing
-from intarsia.report.page.engines import engines_of
 from intarsia.report.page.folding import ASPECTS
 from tests.reports import large, small
 
 
 def test_each_node_has_its_part_its_segment_and_what_it_reads() -> None:
     report, graph = small()
-    drawn = drawing(report, engines_of(report), graph)
+    drawn = drawing(report, graph)
     nodes = drawn["nodes"]
     assert nodes["id"] == ["conv_0", "relu_0", "pool_0", "gru_1"]
     assert [nodes["ops"][op] for op in nodes["op"]] == ["Conv", "Relu", "MaxPool", "GRU"]
@@ -23,7 +22,7 @@ def test_each_node_has_its_part_its_segment_and_what_it_reads() -> None:
 
 def test_edges_are_pairs_of_nodes() -> None:
     report, graph = small()
-    drawn = drawing(report, engines_of(report), graph)
+    drawn = drawing(report, graph)
     assert drawn["edges"] == [0, 1, 1, 2, 2, 3]
     for picture in drawn["pictures"]:
         assert len(picture["x"]) == len(picture["y"]) == 4
@@ -32,14 +31,14 @@ def test_edges_are_pairs_of_nodes() -> None:
 
 def test_there_is_a_picture_for_each_shape_of_screen() -> None:
     report, graph = large(300)
-    extents = [each["extent"] for each in drawing(report, engines_of(report), graph)["pictures"]]
+    extents = [each["extent"] for each in drawing(report, graph)["pictures"]]
     for aspect, (left, top, right, bottom) in zip(ASPECTS, extents, strict=True):
         assert 0.75 < (right - left) / (bottom - top) / aspect < 1.33
 
 
 def test_a_part_tells_its_alternatives_and_who_refused() -> None:
     report, graph = small()
-    first, second = drawing(report, engines_of(report), graph)["parts"]
+    first, second = drawing(report, graph)["parts"]
     assert (first["label"], first["ms"], first["share"], first["transition"]) == ("mnn", "11.9", "74 %", None)
     assert first["alternatives"][0]["target"] == "onnxruntime -optimization-level=all"
     assert (first["alternatives"][0]["ms"], first["alternatives"][0]["plan"]) == ("14.1", "+2.44")
@@ -50,12 +49,12 @@ def test_a_part_tells_its_alternatives_and_who_refused() -> None:
 def test_segments_that_do_not_fit_the_graph_are_nobodys() -> None:
     report, graph = small()
     report["segments"] = [report["segments"][0] | {"first": "elsewhere"}, *report["segments"][1:]]
-    assert drawing(report, engines_of(report), graph)["nodes"]["segment"] == [None] * 4
+    assert drawing(report, graph)["nodes"]["segment"] == [None] * 4
 
 
 def test_without_a_graph_the_nodes_are_listed() -> None:
     report, _ = small()
-    drawn = drawing(report, engines_of(report), None)
+    drawn = drawing(report, None)
     assert drawn["pictures"] is None
     assert drawn["nodes"] == {"id": ["conv_0", "relu_0", "pool_0", "gru_1"], "part": [0, 0, 0, 1]}
 
@@ -63,9 +62,9 @@ def test_without_a_graph_the_nodes_are_listed() -> None:
 def test_a_graph_that_the_report_is_not_of_is_not_drawn() -> None:
     report, _ = small()
     _, other = large(8)
-    assert drawing(report, engines_of(report), other)["pictures"] is None
+    assert drawing(report, other)["pictures"] is None
 
 
 def test_it_is_json_throughout() -> None:
     report, graph = large(100)
-    assert json.dumps(drawing(report, engines_of(report), graph), allow_nan=False)
+    assert json.dumps(drawing(report, graph), allow_nan=False)

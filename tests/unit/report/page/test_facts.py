@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from intarsia.report.page import commands, facts, partitions, plans
-from intarsia.report.page.engines import colour, engines_of
+from intarsia.report.page import facts, partitions, plans
+from intarsia.report.page.engines import colour
 from tests.cli_fakes import ALONE, MIX, OLD, PARTITIONS, REPORT
-
-ENGINES = engines_of(REPORT)
 
 
 def test_the_verdict_names_the_engines() -> None:
@@ -21,7 +19,7 @@ def test_the_verdict_names_the_engines() -> None:
 
 
 def test_plans_stand_by_their_latency_with_bars_on_one_scale() -> None:
-    mix, mnn, ort = plans.plans(REPORT, ENGINES)
+    mix, mnn, ort = plans.plans(REPORT)
     assert [mix["ms"], mnn["ms"], ort["ms"]] == [15.96, 19.4, 21.7]
     assert (mix["is_chosen"], mnn["is_best"], ort["is_best"]) == (True, True, False)
     assert mix["whisker"] == (100 * 1.19 / 1.241, 100)
@@ -35,7 +33,7 @@ def test_plans_stand_by_their_latency_with_bars_on_one_scale() -> None:
 
 def test_the_plan_that_was_asked_for_stands_among_them() -> None:
     given = REPORT | {"chosen": "manual", "mixes": []}
-    asked = next(plan for plan in plans.plans(given, ENGINES) if plan["is_chosen"])
+    asked = next(plan for plan in plans.plans(given) if plan["is_chosen"])
     assert (asked["tag"], asked["ms"], asked["speed"], asked["transitions"]) == ("manual", 15.96, 1.2155, 1)
 
 
@@ -48,19 +46,19 @@ def test_a_mix_is_not_listed_among_the_engines_alone() -> None:
         "latency_ms": 9.0,
     }
     report = REPORT | {"reduced_precision": [reduced, reduced | {"name": "rough-2", "latency_ms": math.inf}]}
-    timed = plans.plans(report, ENGINES)
+    timed = plans.plans(report)
     assert [(heading, [plan["name"] for plan in held]) for heading, held in plans.groups(timed)] == [
         ("Every engine alone", ["mnn", "onnxruntime -optimization-level=all"]),
         ("Mixes of engines", ["mnn + onnxruntime"]),
         ("In reduced precision", ["openvino in int8"]),
     ]
-    given = plans.groups(plans.plans(REPORT | {"chosen": "manual", "mixes": []}, ENGINES))
+    given = plans.groups(plans.plans(REPORT | {"chosen": "manual", "mixes": []}))
     assert [heading for heading, _ in given] == ["Every engine alone", "The plan that was asked for"]
 
 
 def test_the_first_screen_shows_the_fastest_of_each_and_what_ships() -> None:
     mixes = [MIX | {"name": f"collage-{n}", "latency_ms": 10.0 + n} for n in range(9)]
-    timed = plans.plans(REPORT | {"mixes": mixes, "chosen": "collage-8"}, ENGINES)
+    timed = plans.plans(REPORT | {"mixes": mixes, "chosen": "collage-8"})
     (_, alone), (_, shown) = plans.foremost(timed)
     assert len(alone) == 2
     assert [plan["tag"] for plan in shown] == ["collage-0", "collage-1", "collage-2", "collage-8"]
@@ -80,18 +78,18 @@ def test_who_failed_and_who_was_absent() -> None:
 
 
 def test_parts_have_bars_for_each_time_that_is_known() -> None:
-    first, second = partitions.parts(REPORT, ENGINES, None)
+    first, second = partitions.parts(REPORT, None)
     assert [(name, each) for name, each, _ in first["bars"]] == [("predicted", 11.25), ("measured", 11.9)]
     assert first["bars"][1][2] == 100
     assert first["off"] == pytest.approx(11.25 / 11.9 - 1)
     assert second["runner_up"] == "~8.30 (+3.90) mnn"
-    first, second = partitions.parts(REPORT, ENGINES, [20.0, 5.0])
+    first, second = partitions.parts(REPORT, [20.0, 5.0])
     assert first["bars"][2] == ("now", 20.0, 100)
     assert second["bars"][2] == ("now", 5.0, 25)
 
 
 def test_the_timeline_is_one_run_from_left_to_right() -> None:
-    line = partitions.timeline(REPORT, ENGINES, None)
+    line = partitions.timeline(REPORT, None)
     assert line is not None
     first, second = line["order"]
     assert (line["source"], line["whole_ms"]) == ("measured in the finished plan", 16.0)
@@ -102,8 +100,8 @@ def test_the_timeline_is_one_run_from_left_to_right() -> None:
 
 
 def test_the_timeline_of_one_part_is_left_out() -> None:
-    assert partitions.timeline(ALONE, engines_of(ALONE), None) is None
-    assert partitions.timeline(ALONE, engines_of(ALONE), [19.0]) is None
+    assert partitions.timeline(ALONE, None) is None
+    assert partitions.timeline(ALONE, [19.0]) is None
     assert partitions.shared(ALONE) == "time"
 
 
@@ -118,7 +116,7 @@ def test_the_timeline_of_one_part_is_left_out() -> None:
 def test_the_timeline_takes_the_best_times_there_are(
     more: dict[str, Any], run_ms: list[float] | None, source: str | None
 ) -> None:
-    line = partitions.timeline(REPORT | {"partitions": [part | more for part in PARTITIONS]}, ENGINES, run_ms)
+    line = partitions.timeline(REPORT | {"partitions": [part | more for part in PARTITIONS]}, run_ms)
     assert source == (line and line["source"])
 
 
@@ -143,28 +141,27 @@ def test_memory_has_a_column_for_each_figure_of_bytes() -> None:
 
 def test_the_commands_can_be_pasted() -> None:
     report = REPORT | {"model": "my model.onnx", "config": "config -targets='mnn -threads=2',llvm"}
-    said = shlex.split(commands.command(report | {"budget_s": 20.0, "seed": 3}))
+    said = shlex.split(facts.command(report | {"budget_s": 20.0, "seed": 3}))
     assert said[:5] == ["intarsia", "compile", "my model.onnx", "--target", "config -targets='mnn -threads=2',llvm"]
     assert said[5:] == ["--threads", "2", "--budget", "20", "--seed", "3", "--partition", "collage"]
-    assert "--target" not in commands.command(REPORT)
+    assert "--target" not in facts.command(REPORT)
     buckets = [{"ranges": {"seq": [1, 64]}}, {"ranges": {"seq": [65, 512]}}]
-    assert "--shape seq=1..512/64 " in commands.command(REPORT | {"buckets": buckets})
+    assert "--shape seq=1..512/64 " in facts.command(REPORT | {"buckets": buckets})
     bound = report | {"shapes": {"N": 2, "x": [1, 3], "y": [4]}, "max_memory": 5000, "accuracy": {"max_error": 0.05}}
-    assert shlex.split(commands.command(bound))[-12:-2] == [
+    assert shlex.split(facts.command(bound))[-12:-2] == [
         *("--max-memory", "5000", "--max-error", "0.05", "--shape", "N=2", "--shape", "x=1x3", "--shape", "y=4x"),
     ]
-    assert "model.onnx' --shape N=2 --shape x=1x3 --shape y=4x --partition manual" in commands.replay(bound)
-    assert commands.replay(report | {"artifact": "a b.intarsia"}).splitlines() == [
+    assert "model.onnx' --shape N=2 --shape x=1x3 --shape y=4x --partition manual" in facts.replay(bound)
+    assert facts.replay(report | {"artifact": "a b.intarsia"}).splitlines() == [
         "intarsia explain 'a b.intarsia' --plan > plan.yaml",
         "intarsia compile 'my model.onnx' --partition manual --plan plan.yaml",
     ]
 
 
 def test_an_old_report_has_less_to_show() -> None:
-    engines = engines_of(OLD)
     assert facts.segments(OLD) is None
     assert facts.opportunities(OLD) == []
-    assert [plan["speed"] for plan in plans.plans(OLD, engines)] == [None] * 3
+    assert [plan["speed"] for plan in plans.plans(OLD)] == [None] * 3
     assert facts.reasons(OLD)
 
 

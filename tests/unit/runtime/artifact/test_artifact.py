@@ -186,7 +186,7 @@ def elsewhere(artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_for_another_machine_class_it_is_rebuilt_in_memory(
     graph: Graph, artifact: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CompiledModel, "_loaded", None)  # what was compiled there is not touched
+    monkeypatch.setattr(Artifact, "build", None)  # what was compiled there is not touched
     feeds = graph_feeds(graph, 1)
     with intarsia.load(artifact) as model:
         assert np.allclose(model(feeds)["y"], evaluate(graph, feeds)["y"])

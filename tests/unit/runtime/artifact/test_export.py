@@ -25,7 +25,9 @@ def test_a_mix_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     plan = Plan(steps=steps, settings=RunSettings(threads=1), inputs=(), outputs=())
     model = cast(
         "CompiledModel",
-        SimpleNamespace(plan=plan, buckets=(), artifact=SimpleNamespace(path="mix.itz", check_code=tuple)),
+        SimpleNamespace(
+            plan=plan, buckets=(), artifact=SimpleNamespace(path="mix.itz", check_code=tuple, is_source=False)
+        ),
     )
     with pytest.raises(PlanError, match=r"mix\.itz: the plan has 2 partitions on onnxruntime, openvino; .*single"):
         export(model, tmp_path / "out")

@@ -16,7 +16,7 @@ from intarsia.runtime.artifact import signature as signatures
 from intarsia.runtime.artifact.container import SIGNATURE, reseal
 from intarsia.runtime.artifact.manifest import Versioned
 from intarsia.runtime.artifact.signature import is_locked, make_keys, public_keys, sign
-from intarsia.runtime.artifact.trust import POLICY, READ, Trust
+from intarsia.runtime.artifact.trust import POLICY, Trust
 from tests.artifacts import members, repacked, written
 
 ENTRIES = ("weights.bin", "steps/0/model.onnx", "graph.onnx", "plan.yaml", "manifest.json", "report.json")
@@ -197,7 +197,7 @@ def test_the_policy_is_asked_everywhere_and_no_argument_widens_it(
     unsigned = written(tmp_path / "m.intarsia", parts=1)
     monkeypatch.setenv(POLICY, str(keys / "mine.pub"))
     intarsia.load(signed).close()
-    for trust in (Trust(), READ, Trust.of(signed_by=keys / "other.pub")):
+    for trust in (Trust(), Trust(is_read=True), Trust.of(signed_by=keys / "other.pub")):
         with pytest.raises(ArtifactError, match="it is not signed"):
             Artifact(unsigned, trust)
     sign(unsigned, keys / "other.key")

@@ -11,7 +11,7 @@ import intarsia
 from intarsia.backends import registry
 from intarsia.errors import ArtifactError, ConfigError
 from intarsia.runtime import Artifact, CompiledModel, export
-from intarsia.runtime.artifact.trust import OWN, READ, Trust, code_of_engine, holds_code
+from intarsia.runtime.artifact.trust import OWN, Trust, code_of_engine, holds_code
 from tests.artifacts import Manifest, canary_program, changed, retarget, written
 
 
@@ -116,7 +116,7 @@ def test_a_plan_of_a_bucket_counts_too(plain: Path, tmp_path: Path) -> None:
 
 def test_what_is_only_shown_is_never_loaded(plain: Path, tmp_path: Path) -> None:
     program, sung = canary_program(tmp_path)
-    opened = Artifact(naming(plain, tmp_path, program), READ)
+    opened = Artifact(naming(plain, tmp_path, program), Trust(is_read=True))
     assert [code.path for code in opened.named_code] == [str(program)] * 2
     with CompiledModel(opened) as model:
         for act in (model.load, opened.build, opened.changed_engines, lambda: export(model, tmp_path / "out")):
@@ -155,7 +155,7 @@ def test_machine_code_is_listed_and_can_be_refused(plain: Path, tmp_path: Path) 
         manifest["same"] = {"steps/1/kernels.so": "steps/0/model.onnx"}
 
     path = changed(plain, tmp_path / "m.intarsia", change)
-    (held,) = Artifact(path, READ).held_code
+    (held,) = Artifact(path, Trust(is_read=True)).held_code
     assert (held.file, held.engine) == ("steps/1/kernels.so", "onnxruntime")
     assert held.nbytes > 0
     assert len(held.sha256) == 64

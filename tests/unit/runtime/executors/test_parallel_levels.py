@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.config import RunSettings
-from intarsia.runtime.executors.parallel_levels import has_branches, moments, sections, step_settings, width
+from intarsia.runtime.executors.parallel_levels import moments, sections, step_settings, width
 from intarsia.runtime.plan import Plan
 from tests.unit.runtime.chains import plan_of_reads
 
@@ -85,8 +85,3 @@ def test_threads_are_shared_out() -> None:
     odd = RunSettings(threads=3, parallel=True)
     assert [own.threads for own in step_settings(plan(DIAMOND, odd))] == [3, 2, 2, 1, 3]
     assert [own.threads for own in step_settings(plan(DIAMOND, RunSettings(threads=4)))] == [4] * 5
-
-
-def test_branches_are_seen_whatever_the_settings() -> None:
-    assert has_branches(plan(DIAMOND, RunSettings(threads=1)))
-    assert not has_branches(plan((["x"], ["v0"])))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import ClosedError, FeedError, PlanError
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.pipeline import PipelineExecutor, load_pipeline
-from intarsia.runtime.executors.stream import Stream, in_turn
+from intarsia.runtime.executors.stream import Stream
 from tests.unit.runtime.chains import TRAITS, Adder, Watcher, expected, feed, our_threads, plan_of_reads, unwatched
 
 READS = (["x"], ["v0"], ["v1", "x"], ["v2"])
@@ -104,7 +103,7 @@ def test_lanes_work_on_different_requests_at_one_time() -> None:
 @pytest.mark.parametrize("pipeline", [*PIPELINES, None])
 def test_an_error_comes_in_the_place_of_its_result(pipeline: Pipeline | None) -> None:
     requests = [feed(0), feed(np.nan), feed(2), {"y": np.zeros(3)}, feed(4)]
-    stream = in_turn(serial_executor(), requests) if pipeline is None else pipeline_executor(pipeline).stream(requests)
+    stream = serial_executor().stream(requests) if pipeline is None else pipeline_executor(pipeline).stream(requests)
     got: list[object] = []
     while len(got) < len(requests):
         try:
@@ -191,7 +190,7 @@ def test_what_a_request_holds_is_copied_when_it_is_taken() -> None:
 @pytest.mark.parametrize("pipeline", [PIPELINES[0], None])
 @pytest.mark.parametrize("feeds", [feed(1), 5, None])
 def test_what_is_no_stream_is_refused(feeds: object, pipeline: Pipeline | None) -> None:
-    stream = partial(in_turn, serial_executor()) if pipeline is None else pipeline_executor(pipeline).stream
+    stream = serial_executor().stream if pipeline is None else pipeline_executor(pipeline).stream
     with pytest.raises(FeedError, match="give an iterable of mappings"):
         stream(feeds)  # type: ignore[arg-type]
     assert our_threads() == []
@@ -241,7 +240,7 @@ def test_engines_that_lanes_share_are_freed_once_no_stage_runs() -> None:
 @pytest.mark.parametrize("pipeline", [PIPELINES[0], None])
 def test_a_request_that_is_no_mapping_is_an_error_in_its_place(pipeline: Pipeline | None, request_: object) -> None:
     requests: list[Any] = [request_, feed(2)]
-    stream = in_turn(serial_executor(), requests) if pipeline is None else pipeline_executor(pipeline).stream(requests)
+    stream = serial_executor().stream(requests) if pipeline is None else pipeline_executor(pipeline).stream(requests)
     with pytest.raises(FeedError, match="a request is a mapping"):
         next(stream)
     assert answers(stream) == right([2])

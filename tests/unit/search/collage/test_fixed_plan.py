@@ -18,7 +18,7 @@ from intarsia.errors import ExecutionError
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition, Partitioning
 from intarsia.runtime import Plan
-from intarsia.search.collage.fixed_plan import given_candidate
+from intarsia.search.collage.run_modes import given_candidate
 from intarsia.search.decision.prediction import predict_embedded, predict_parallel
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
@@ -45,12 +45,11 @@ class FakeMeasurer:
     def cost_of_plan(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
         return self._inside if settings.embed else measured(self._apart_ms)
 
-    def cost_of_main(self, partitions: Sequence[Partition], settings: RunSettings, effort: Effort) -> Outcome:
-        return measured(6.0)
-
-    def cost_of_partition(
-        self, partitions: Sequence[Partition], place: int, settings: RunSettings, effort: Effort
+    def cost_of_embedded(
+        self, partitions: Sequence[Partition], place: int | None, settings: RunSettings, effort: Effort
     ) -> Outcome:
+        if place is None:
+            return measured(6.0)
         self.partitions.append(place)
         return measured(0.5)
 
@@ -146,6 +145,7 @@ def two_branches() -> onnx.ModelProto:
 def test_a_partition_that_fails_ends_the_plan(partitioning: tuple[Graph, Partitioning]) -> None:
     graph, parts = partitioning
     fake = FakeMeasurer(graph)
-    fake.cost_of_main = lambda *_: Failure(stage="run", reason="on purpose", cause=Cause.ENGINE)  # type: ignore[method-assign]
+    on_purpose = Failure(stage="run", reason="on purpose", cause=Cause.ENGINE)
+    fake.cost_of_embedded = lambda *_: on_purpose  # type: ignore[method-assign]
     with pytest.raises(ExecutionError, match="on purpose"):
         predict_embedded(cast("Measurer", fake), parts.partitions, SETTINGS)

@@ -14,7 +14,8 @@ from intarsia.config import RunSettings, Spin
 from intarsia.errors import IntarsiaError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
-from intarsia.search import CollageResult, Known, Mix
+from intarsia.search.collage.collage import CollageResult, Mix
+from intarsia.search.collage.edge_costs import Known
 from intarsia.search.collage.search_cache import from_json, search_key, to_json
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem

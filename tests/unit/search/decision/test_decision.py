@@ -72,7 +72,19 @@ def test_a_win_inside_the_noise_does_not() -> None:
 
 
 def test_a_win_in_two_of_three_sets_of_processes_does_not() -> None:
-    assert choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30)).plan is SINGLE
+    choice = choose([MIX], SINGLE, verdict([8.0] * 20 + [10.5] * 10, [10.0] * 30))
+    assert (choice.plan, choice.conclusion) == (SINGLE, Conclusion.NO_DIFFERENCE)
+    told = "0.95 to 1.25 times as fast"
+    assert choice.reason == f"no difference shown between the best mix and it ({told})"
+
+
+def test_an_interval_on_one_side_of_1_that_shows_nothing_says_why() -> None:
+    near = choose([MIX], SINGLE, verdict([10.2, 10.5] * 15, [10.0] * 30, control=[9.4, 10.6] * 15))
+    why = "0.95 to 0.98 times as fast, but the same plan was 0.94 to 1.06 times as fast as itself"
+    assert near.reason == f"no difference shown between the best mix and it ({why})"
+    uneven = choose([MIX], SINGLE, verdict([9.0] * 60 + [10.5] * 16 + [9.0] * 14, [10.0] * 90))
+    why = "1.11 to 1.11 times as fast, but not in every set of processes"
+    assert uneven.reason == f"no difference shown between the best mix and it ({why})"
 
 
 def test_a_void_benchmark_shows_nothing() -> None:

@@ -15,7 +15,7 @@ from intarsia.errors import MismatchError
 from intarsia.partitioning import Partition
 from intarsia.planning.problem import Candidate
 from intarsia.search.decision.builder import Builder
-from intarsia.search.decision.interrupted import decide_early
+from intarsia.search.decision.uncompared import decide_early
 from intarsia.target import Target
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from intarsia.config import RunSettings
 from intarsia.cost.records.record import Failure
 from intarsia.partitioning import Capability, Partition
 from intarsia.planning.problem import Candidate
-from intarsia.search import CollageResult, Single
+from intarsia.search.collage.collage import CollageResult
 from intarsia.search.collage.edge_costs import Known
 from intarsia.search.single.alternatives import AlternativeCosts, Alternatives
+from intarsia.search.single.single_engine import Single
 from intarsia.target import Target
 from tests.unit.search.fakes import chain_problem, measured
 

@@ -13,9 +13,9 @@ from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import unwatched
 from intarsia.partitioning import Capability
 from intarsia.planning.problem import Problem
-from intarsia.search import Single, tune_singles
 from intarsia.search.single import prefilter
 from intarsia.search.single.prefilter import STAGE
+from intarsia.search.single.single_engine import Single, tune_singles
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, chain_problem
 

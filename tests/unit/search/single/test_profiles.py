@@ -12,7 +12,7 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.config import RunSettings
 from intarsia.cost.records.record import Failure, Outcome
 from intarsia.partitioning import Partition
-from intarsia.search.single.profiles import profiles
+from intarsia.search.single.single_engine import profiles
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, chain_problem, measured
 

@@ -11,9 +11,8 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.reference.stage_check import StageCheck
 from intarsia.cost.worker.progress import unwatched
 from intarsia.partitioning import Capability, Partition
-from intarsia.search import tune_singles
 from intarsia.search.single import single_engine as module
-from intarsia.search.single.single_engine import tune_unverified
+from intarsia.search.single.single_engine import tune_singles, tune_unverified
 from intarsia.target import Target
 from tests.unit.search.fakes import FakeMeasurer, chain_problem
 

@@ -8,7 +8,7 @@ import pytest
 from intarsia.errors import SpecError
 from intarsia.spec import Bool, Option
 from intarsia.target import DEVICE_TYPES, KINDS, Target, TargetKind, engine_kind
-from intarsia.target.elsewhere import ELSEWHERE
+from intarsia.target.aliases import ELSEWHERE
 from intarsia.target.kinds import catalogue
 
 

@@ -21,22 +21,14 @@ def _attribute(node: Node, name: str, default: float) -> float:
     return float(node.attributes.get(name, default))
 
 
-def _gelu(node: Node) -> Mapping[int, Parameter]:
-    return {0: int(node.attributes.get("approximate", "none") == "tanh")}
-
-
 def _swish(node: Node) -> Mapping[int, Parameter]:
     if _attribute(node, "alpha", 1.0) != 1.0:
         raise Refused("ncnn's Swish has no alpha")
     return {}
 
 
-def _no_params(_: Node) -> Mapping[int, Parameter]:
-    return {}
-
-
 _LAYERS: Mapping[str, tuple[str, _Attributes]] = {
-    "Relu": ("ReLU", _no_params),
+    "Relu": ("ReLU", lambda _: {}),
     "LeakyRelu": ("ReLU", lambda node: {0: _attribute(node, "alpha", 0.01)}),
     "Elu": ("ELU", lambda node: {0: _attribute(node, "alpha", 1.0)}),
     "Celu": ("CELU", lambda node: {0: _attribute(node, "alpha", 1.0)}),
@@ -47,33 +39,28 @@ _LAYERS: Mapping[str, tuple[str, _Attributes]] = {
             1: _attribute(node, "gamma", 1.05070102214813232421875),
         },
     ),
-    "Sigmoid": ("Sigmoid", _no_params),
-    "Tanh": ("TanH", _no_params),
+    "Sigmoid": ("Sigmoid", lambda _: {}),
+    "Tanh": ("TanH", lambda _: {}),
     "HardSigmoid": ("HardSigmoid", lambda node: {0: _attribute(node, "alpha", 0.2), 1: _attribute(node, "beta", 0.5)}),
     "HardSwish": ("HardSwish", lambda _: {0: 1.0 / 6.0, 1: 0.5}),
-    "Mish": ("Mish", _no_params),
-    "Gelu": ("GELU", _gelu),
+    "Mish": ("Mish", lambda _: {}),
+    "Gelu": ("GELU", lambda node: {0: int(node.attributes.get("approximate", "none") == "tanh")}),
     "Swish": ("Swish", _swish),
-    "Erf": ("Erf", _no_params),
-    "Abs": ("UnaryOp", lambda _: {0: 0}),
-    "Neg": ("UnaryOp", lambda _: {0: 1}),
-    "Floor": ("UnaryOp", lambda _: {0: 2}),
-    "Ceil": ("UnaryOp", lambda _: {0: 3}),
-    "Sqrt": ("UnaryOp", lambda _: {0: 5}),
-    "Exp": ("UnaryOp", lambda _: {0: 7}),
-    "Log": ("UnaryOp", lambda _: {0: 8}),
-    "Reciprocal": ("UnaryOp", lambda _: {0: 15}),
-    "Round": ("UnaryOp", lambda _: {0: 18}),
+    "Erf": ("Erf", lambda _: {}),
 }
-UNARY = tuple(_LAYERS)
+_UNARY_OP = {
+    "Abs": 0, "Neg": 1, "Floor": 2, "Ceil": 3, "Sqrt": 5, "Exp": 7, "Log": 8, "Reciprocal": 15, "Round": 18,
+}  # fmt: skip
+"""Operators that are one layer ``UnaryOp``, with ncnn's number for each."""
+UNARY = (*_LAYERS, *_UNARY_OP)
 """Every operator that `unary` lowers."""
 
 
 def unary(build: Builder, node: Node) -> None:
     """An operator that is one layer of ncnn."""
-    kind, params = _LAYERS[node.op_type]
+    kind, params_of = _LAYERS.get(node.op_type, ("UnaryOp", lambda node: {0: _UNARY_OP[node.op_type]}))
     blob = build.blob(node.inputs[0])
-    build.bind(node.outputs[0], build.emit(kind, (blob,), build.shapes[blob], params(node)))
+    build.bind(node.outputs[0], build.emit(kind, (blob,), build.shapes[blob], params_of(node)))
 
 
 def clip(build: Builder, node: Node) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from intarsia.backends.ncnn.lowering.builder import Builder
 from intarsia.backends.ncnn.lowering.layer import Block, Parameter, Refused, Shape
-from intarsia.backends.ncnn.lowering.window import Window, convolution_window, spatial
+from intarsia.backends.ncnn.lowering.window import Window, convolution_window, halved, spatial
 
 if TYPE_CHECKING:
     from intarsia.graph import Node
@@ -38,8 +38,8 @@ def conv_transpose(build: Builder, node: Node) -> None:
     group = int(node.attributes.get("group", 1))
     window = replace(convolution_window(node, shape[2:], None), pads=())
     extra = tuple(int(n) for n in node.attributes.get("output_padding", (0,) * len(size)))
-    crop = _Crop.of(node, window, size, output[2:], extra)
-    params = _params(build, node, replace(window, pads=crop.pads), output[1], group)
+    pads = _crop(node, window, size, output[2:], extra)
+    params = _params(build, node, replace(window, pads=pads), output[1], group)
     params |= {18: extra[1], 19: extra[0]}
     view = (group, shape[0] // group, *shape[1:])
     block = replace(build.weight(weight), view=view, order=(0, 2, 1, *range(3, len(view))), tagged=True)
@@ -47,32 +47,24 @@ def conv_transpose(build: Builder, node: Node) -> None:
     _emit(build, node, kind, params, _blocks(build, node, block, output[1]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Crop:
+def _crop(node: Node, window: Window, size: Shape, output: Shape, extra: Shape) -> Shape:
     """What a transposed convolution cuts off its full output: begins, then ends."""
-
-    pads: Shape
-
-    @classmethod
-    def of(cls, node: Node, window: Window, size: Shape, output: Shape, extra: Shape) -> _Crop:
-        full = tuple(
-            (n - 1) * step + span + more
-            for n, step, span, more in zip(size, window.strides, window.spans, extra, strict=True)
-        )
-        total = tuple(all_of - kept for all_of, kept in zip(full, output, strict=True))
-        if any(n < 0 for n in total):
-            raise Refused(f"an output of {output} is larger than what the input reaches, {full}")
-        mode = node.attributes.get("auto_pad", "NOTSET")
-        if mode in ("SAME_UPPER", "SAME_LOWER") or "output_shape" in node.attributes:
-            less = tuple(n // 2 for n in total)
-            more = tuple(n - half for n, half in zip(total, less, strict=True))
-            return cls(pads=less + more if mode == "SAME_UPPER" else more + less)
-        pads = tuple(int(n) for n in node.attributes.get("pads", (0,) * (2 * len(size))))
-        if mode == "VALID":
-            pads = (0,) * len(pads)
-        if any(a + b != n for a, b, n in zip(pads[: len(size)], pads[len(size) :], total, strict=True)):
-            raise Refused(f"the pads do not lead from {size} to {output}")
-        return cls(pads=pads)
+    full = tuple(
+        (n - 1) * step + span + more
+        for n, step, span, more in zip(size, window.strides, window.spans, extra, strict=True)
+    )
+    total = tuple(all_of - kept for all_of, kept in zip(full, output, strict=True))
+    if any(n < 0 for n in total):
+        raise Refused(f"an output of {output} is larger than what the input reaches, {full}")
+    mode = node.attributes.get("auto_pad", "NOTSET")
+    if mode in ("SAME_UPPER", "SAME_LOWER") or "output_shape" in node.attributes:
+        return halved(total, upper=mode == "SAME_UPPER")
+    pads = tuple(int(n) for n in node.attributes.get("pads", (0,) * (2 * len(size))))
+    if mode == "VALID":
+        pads = (0,) * len(pads)
+    if any(a + b != n for a, b, n in zip(pads[: len(size)], pads[len(size) :], total, strict=True)):
+        raise Refused(f"the pads do not lead from {size} to {output}")
+    return pads
 
 
 def _params(build: Builder, node: Node, window: Window, channels: int, group: int) -> dict[int, Parameter]:

@@ -6,7 +6,7 @@ brought to the rank of the result first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,6 @@ from intarsia.backends.ncnn.lowering.layer import Block, Refused, Shape, Vector
 
 if TYPE_CHECKING:
     from intarsia.graph import Node
-
-Lowering = Callable[[Builder, "Node"], None]
 
 _ADD, _SUB, _MUL, _DIV, _MAX, _MIN, _RSUB, _RDIV = 0, 1, 2, 3, 4, 5, 7, 8
 _TYPES: Mapping[str, int] = {"Add": _ADD, "Sum": _ADD, "Sub": _SUB, "Mul": _MUL, "Div": _DIV, "Max": _MAX, "Min": _MIN}
@@ -100,18 +98,11 @@ def _per_row(build: Builder, code: int, blob: str, rows: _Operand) -> str:
     size = build.shapes[blob][0]
     rows.values(size)  # refuses weights that are not float32
     ones, zeros = np.ones(size), np.zeros(size)
-    factor: Mapping[int, Vector] = {
-        _ADD: lambda: ones,
-        _SUB: lambda: ones,
-        _RSUB: lambda: -ones,
-        _MUL: lambda: rows.values(size),
-        _DIV: lambda: 1.0 / rows.values(size),
+    vectors: Mapping[int, tuple[Vector, Vector]] = {
+        _ADD: (lambda: ones, lambda: rows.values(size)),
+        _SUB: (lambda: ones, lambda: -rows.values(size)),
+        _RSUB: (lambda: -ones, lambda: rows.values(size)),
+        _MUL: (lambda: rows.values(size), lambda: zeros),
+        _DIV: (lambda: 1.0 / rows.values(size), lambda: zeros),
     }
-    offset: Mapping[int, Vector] = {
-        _ADD: lambda: rows.values(size),
-        _SUB: lambda: -rows.values(size),
-        _RSUB: lambda: rows.values(size),
-        _MUL: lambda: zeros,
-        _DIV: lambda: zeros,
-    }
-    return scale_layer(build, blob, factor[code], offset[code])
+    return scale_layer(build, blob, *vectors[code])

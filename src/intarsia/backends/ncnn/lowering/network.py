@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,22 +85,20 @@ def lower(model: SubModel) -> Network:
     for node in model.nodes:
         LOWERINGS[node.op_type](build, node)
     layers, made = fuse(build, {value.name: build.blobs[value.name] for value in model.outputs})
-    entries = [_input_layer(build, blob) for blob in fed.values()]
+    entries = [
+        Layer(type="Input", inputs=(), outputs=(blob,), params=shape_params(build.shapes[blob]))
+        for blob in fed.values()
+    ]
     lines, extracted = _with_splits([*entries, *layers], made)
     names = _BlobNames()
-    param = _render(lines, names)
     return Network(
-        param=param,
+        param=_render(lines, names),
         blocks=tuple(block for layer in layers for block in layer.blocks),
         inputs=tuple(
             _border(build, name, blob, names[blob], shared=_is_shared(build, blob, lines)) for name, blob in fed.items()
         ),
         outputs=tuple(_border(build, name, made[name], names[extracted[name]]) for name in made),
     )
-
-
-def _input_layer(build: Builder, blob: str) -> Layer:
-    return Layer(type="Input", inputs=(), outputs=(blob,), params=shape_params(build.shapes[blob]))
 
 
 def _border(build: Builder, name: str, blob: str, rendered: str, *, shared: bool = False) -> Border:
@@ -124,7 +122,8 @@ def _with_splits(layers: Sequence[Layer], outputs: Mapping[str, str]) -> tuple[l
     spare: dict[str, Iterator[str]] = {}
     lines: list[Layer] = []
     for layer in layers:
-        lines.append(_reading_copies(layer, spare))
+        inputs = tuple(next(spare[blob]) if blob in spare else blob for blob in layer.inputs)
+        lines.append(replace(layer, inputs=inputs))
         for blob in layer.outputs:
             if readers[blob] > 1 or (blob in fed and blob in outputs.values()):
                 copies = tuple(f"{blob}/{index}" for index in range(readers[blob]))
@@ -132,12 +131,6 @@ def _with_splits(layers: Sequence[Layer], outputs: Mapping[str, str]) -> tuple[l
                 spare[blob] = iter(copies)
     extracted = {name: next(spare[blob]) if blob in spare else blob for name, blob in outputs.items()}
     return lines, extracted
-
-
-def _reading_copies(layer: Layer, spare: Mapping[str, Iterator[str]]) -> Layer:
-    """The layer reading copies where there are some."""
-    inputs = tuple(next(spare[blob]) if blob in spare else blob for blob in layer.inputs)
-    return Layer(type=layer.type, inputs=inputs, outputs=layer.outputs, params=layer.params, blocks=layer.blocks)
 
 
 class _BlobNames(dict[str, str]):

@@ -39,16 +39,6 @@ def average_pool(build: Builder, node: Node) -> None:
     _pool(build, node, reaching, {0: _AVERAGE, 6: int(counts_pads)})
 
 
-def global_average_pool(build: Builder, node: Node) -> None:
-    """``GlobalAveragePool``: one mean per channel."""
-    _global_pool(build, node, {0: _AVERAGE, 4: 1})
-
-
-def global_max_pool(build: Builder, node: Node) -> None:
-    """``GlobalMaxPool``: one maximum per channel."""
-    _global_pool(build, node, {0: _MAX, 4: 1})
-
-
 def _window(build: Builder, node: Node) -> tuple[Window, Shape]:
     size = spatial(build, node.inputs[0], (1, 2))
     window = convolution_window(node, tuple(int(n) for n in node.attributes["kernel_shape"]), size)
@@ -85,7 +75,9 @@ def _pool(build: Builder, node: Node, window: Window, params: dict[int, Paramete
     build.bind(output, build.emit(kind, (build.blob(node.inputs[0]),), build.shape(output)[1:], params))
 
 
-def _global_pool(build: Builder, node: Node, params: dict[int, Parameter]) -> None:
+def global_pool(build: Builder, node: Node) -> None:
+    """``GlobalAveragePool GlobalMaxPool``: one number per channel."""
+    params = {0: _MAX if node.op_type == "GlobalMaxPool" else _AVERAGE, 4: 1}
     size = spatial(build, node.inputs[0], (1, 2))
     channels = build.shape(node.inputs[0])[1]
     kind = "Pooling" if len(size) == 2 else "Pooling1D"

@@ -7,11 +7,11 @@ node is taken when they agree at its own sizes, whatever its modes are called.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from intarsia.backends.lowering.resize import nearest, places
 from intarsia.backends.ncnn.lowering.builder import Builder, blob_shape
 from intarsia.backends.ncnn.lowering.layer import Refused
 from intarsia.backends.ncnn.lowering.window import spatial
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
     from intarsia.graph import Node
 
 _NEAREST, _LINEAR = 1, 2
+_MODES = ("align_corners", "asymmetric", "half_pixel", "pytorch_half_pixel")
 _POINT_TOLERANCE = 1e-5
 """Pixels by which two linear rules may differ: about the rounding of a float32 coordinate."""
-_ROUND: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
-    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
 
 
 def resize(build: Builder, node: Node) -> None:
@@ -46,7 +41,8 @@ def resize(build: Builder, node: Node) -> None:
     wanted = [_onnx_points(node, *dims) for dims in zip(size, target, scales, strict=True)]
     params = {3: target[0], 4: target[1]}
     if mode == "nearest":
-        points = [_round(node, axis, n) for axis, n in zip(wanted, size, strict=True)]
+        rule = node.attributes.get("nearest_mode", "round_prefer_floor")
+        points = [nearest(exact, n, rule) for exact, n in zip(wanted, size, strict=True)]
         if any(not np.array_equal(a, _nearest(n, m)) for a, n, m in zip(points, size, target, strict=True)):
             raise Refused("ncnn's nearest pixels are others than this node's")
         params[0] = _NEAREST
@@ -69,21 +65,10 @@ def _scales(build: Builder, node: Node) -> tuple[float, float]:
 
 def _onnx_points(node: Node, size: int, target: int, scale: float) -> np.ndarray:
     """Where each output pixel is sampled, in pixels of the input."""
-    x = np.arange(target, dtype=np.float64)
     mode = node.attributes.get("coordinate_transformation_mode", "half_pixel")
-    if mode == "align_corners":
-        return x * (size - 1) / (target - 1) if target > 1 else np.zeros(1)
-    if mode == "asymmetric":
-        return x / scale
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and target > 1):
-        return (x + 0.5) / scale - 0.5
-    raise Refused(f"ncnn has no coordinate mode {mode}")
-
-
-def _round(node: Node, points: np.ndarray, size: int) -> np.ndarray:
-    rule = node.attributes.get("nearest_mode", "round_prefer_floor")
-    rounded: np.ndarray = np.clip(_ROUND[rule](points), 0, size - 1).astype(np.int64)
-    return rounded
+    if mode not in _MODES or (mode == "pytorch_half_pixel" and target == 1):
+        raise Refused(f"ncnn has no coordinate mode {mode}")
+    return places(mode, size, target, scale)
 
 
 def _nearest(size: int, target: int) -> np.ndarray:

@@ -147,17 +147,9 @@ def pad(build: Builder, node: Node) -> None:
     build.bind(node.outputs[0], build.emit("Padding", (blob,), result, params))
 
 
-def depth_to_space(build: Builder, node: Node) -> None:
-    """``DepthToSpace`` in both orders."""
-    _shuffle(build, node, "PixelShuffle")
-
-
-def space_to_depth(build: Builder, node: Node) -> None:
-    """``SpaceToDepth`` in both orders."""
-    _shuffle(build, node, "Reorg")
-
-
-def _shuffle(build: Builder, node: Node, kind: str) -> None:
+def shuffle(build: Builder, node: Node) -> None:
+    """``DepthToSpace SpaceToDepth`` in both orders."""
+    kind = "PixelShuffle" if node.op_type == "DepthToSpace" else "Reorg"
     if build.shape(node.inputs[0])[0] != 1:
         raise Refused("ncnn has no batch dimension")
     blob = build.blob(node.inputs[0])

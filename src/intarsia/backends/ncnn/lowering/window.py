@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from intarsia.backends.ncnn.lowering.builder import Builder
@@ -71,7 +71,7 @@ def convolution_window(node: Node, kernel: Shape, size: Shape | None) -> Window:
     if mode == "NOTSET" or size is None:
         return window
     pads = (0,) * (2 * rank) if mode == "VALID" else _same_pads(window, size, upper=mode == "SAME_UPPER")
-    return Window(kernel=kernel, strides=window.strides, dilations=window.dilations, pads=pads)
+    return replace(window, pads=pads)
 
 
 def _ints(node: Node, name: str, default: Shape) -> Shape:
@@ -79,10 +79,12 @@ def _ints(node: Node, name: str, default: Shape) -> Shape:
 
 
 def _same_pads(window: Window, size: Shape, *, upper: bool) -> Shape:
-    totals = [
-        max((-(-n // step) - 1) * step + span - n, 0)
-        for n, step, span in zip(size, window.strides, window.spans, strict=True)
-    ]
+    rows = zip(size, window.strides, window.spans, strict=True)
+    return halved([max((-(-n // step) - 1) * step + span - n, 0) for n, step, span in rows], upper=upper)
+
+
+def halved(totals: Sequence[int], *, upper: bool) -> Shape:
+    """Half of each number as begins, the rest as ends; with ``upper`` the greater halves are the ends."""
     less = tuple(total // 2 for total in totals)
     more = tuple(total - half for total, half in zip(totals, less, strict=True))
     return less + more if upper else more + less

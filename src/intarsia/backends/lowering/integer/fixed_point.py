@@ -1,0 +1,225 @@
+"""How a sum of products becomes 8 bits again without floating point, and the rounding of it, stated once.
+
+An accumulator stands for the real number ``accumulator * scale``, in steps of the result. With a multiplier ``m`` of
+31 bits and a shift ``s`` that say the scale as ``m / 2**s``, the result is
+
+    clamp(zero + floor((accumulator * m + 2**(s - 1)) / 2**s), low, high)
+
+with the product in 64 bits: one rounding, to the nearest step, a half upwards. All channels of a layer share ``s``.
+From 32 on, the upper half of the product is all that is needed, which Cortex-M4 and MVE have as one instruction.
+
+ONNX Runtime computes ``rint(float32(accumulator) * float32(scale))``. `fitted` moves each multiplier by a few units, so
+that each of the up to 255 steps begins at the very accumulator at which it begins there: then both give the same bits,
+although one of them rounds in floating point. Where a scale makes ties, as a power of two does, no multiplier serves
+all steps; then one is taken that serves most, and a half is rounded upwards where ONNX Runtime takes the even
+neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+HIGH_HALF = 32
+_MOST_EXACT = 52
+"""Shifts up to which the steps are fitted: the products stay within 64 bits."""
+_BITS = 31
+_NEAR = 20
+"""Bits of a multiplier that fitting leaves as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """Scales as integers.
+
+    Attributes:
+        multipliers: From 0 to 2**31 - 1.
+        shifts: How many bits each product is shifted to the right, from 1 to 62.
+    """
+
+    multipliers: tuple[int, ...]
+    shifts: tuple[int, ...]
+
+
+def scaling(scales: Sequence[float] | np.ndarray) -> Scaling:
+    """Multipliers of these scales, one for each output channel or a single one, with one shift for all.
+
+    Raises:
+        OverflowError: A scale is 2**30 or more.
+    """
+    exact = np.asarray(scales, np.float64).reshape(-1)
+    _, shift = normalised(float(exact.max()))
+    multipliers = np.minimum(np.rint(exact * 2.0**shift), 2.0**_BITS - 1)
+    return Scaling(multipliers=tuple(int(number) for number in multipliers), shifts=(shift,) * exact.size)
+
+
+def fitted(
+    scales: np.ndarray,
+    steps_at: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    zero: int,
+    low: int,
+    high: int,
+) -> Scaling:
+    """As `scaling`, each multiplier moved so that its steps begin where those of another rounding do.
+
+    Args:
+        scales: One for each channel.
+        steps_at: What the other rounding makes of accumulators, (channels, steps), and of the scales, (channels, 1).
+        zero: Of the result.
+        low: Least result.
+        high: Greatest result.
+    """
+    plain = scaling(scales)
+    shift = plain.shifts[0]
+    if not 1 < shift <= _MOST_EXACT or high <= low:
+        return plain
+    below = np.arange(low - zero, high - zero, dtype=np.int64)[None, :]
+    rows = np.asarray(scales, np.float64).reshape(-1, 1)
+    first = _first(below, rows, steps_at)
+    # The product has to reach the middle between two steps at the first accumulator, and not at the one before.
+    middle = (2 * below + 1) << (shift - 1)
+    at, before = np.where(first == 0, 1, first), np.where(first == 1, 2, first) - 1
+    least = np.maximum(np.where(first > 0, -(-middle // at), 0), np.where(first < 1, middle // before + 1, 0))
+    no_bound = np.int64(2**_BITS - 1)
+    most = np.minimum(
+        np.where(first < 0, middle // at, no_bound), np.where(first > 1, -(-middle // before) - 1, no_bound)
+    )
+    nominal = np.asarray(plain.multipliers, np.int64)
+    found = tuple(_within(*row) for row in zip(nominal, least, most, strict=True))
+    return Scaling(multipliers=found, shifts=plain.shifts)
+
+
+def _within(nominal: np.int64, least: np.ndarray, most: np.ndarray) -> int:
+    """The number next to the nominal one that lies between most of these bounds."""
+    low, high = int(least.max()), int(most.min())
+    if low <= high:
+        return int(np.clip(nominal, low, high))
+    tried = np.unique(np.concatenate([[nominal], least[least > nominal], most[most < nominal]]))
+    tried = tried[np.abs(tried - nominal) <= nominal >> _NEAR]
+    missed = ((tried[:, None] < least) | (tried[:, None] > most)).sum(1)
+    order = np.lexsort((np.abs(tried - nominal), missed))
+    return int(tried[order[0]])
+
+
+def _first(
+    below: np.ndarray, scales: np.ndarray, steps_at: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The first accumulator of each channel whose result is beyond each step, within what 31 bits hold."""
+    guess = np.clip(np.floor((below + 0.5) / np.maximum(scales, 1e-30)), -(2.0**30), 2.0**30).astype(np.int64)
+    first: np.ndarray = guess + 3
+    for nearer in (2, 1, 0, -1, -2):
+        first = np.where(steps_at(guess + nearer, scales) > below, guess + nearer, first)
+    return first
+
+
+def as_onnxruntime(totals: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """What ONNX Runtime makes of accumulators, before the zero point: a product in float32, rounded half to even."""
+    products = totals.astype(np.float32) * scales.astype(np.float32)
+    steps: np.ndarray = np.rint(products).astype(np.int64)
+    return steps
+
+
+def normalised(scale: float) -> tuple[int, int]:
+    """Multiplier from 2**30 and shift of one scale; scales too small to show are 0.
+
+    Raises:
+        OverflowError: The scale is 2**30 or more.
+    """
+    fraction, exponent = np.frexp(scale)
+    multiplier, shift = int(np.rint(float(fraction) * 2.0**_BITS)), _BITS - int(exponent)
+    if multiplier == 1 << _BITS:
+        multiplier, shift = multiplier >> 1, shift - 1
+    if shift > 2 * _BITS or multiplier == 0:
+        return 0, 1
+    if shift < 1:
+        raise OverflowError(f"a scale of {scale}")
+    return multiplier, shift
+
+
+def doubled(multiplier: int, shift: int) -> tuple[int, int]:
+    """The same scale as CMSIS-NN and TensorFlow Lite write it: a multiplier in Q31 and a shift to the left."""
+    again, right = normalised(multiplier / 2.0**shift)
+    return again, _BITS - right
+
+
+def requantised(
+    total: np.ndarray,
+    multipliers: np.ndarray | int,
+    shifts: np.ndarray | int,
+    zero: int,
+    low: int = -128,
+    high: int = 127,
+) -> np.ndarray:
+    """Accumulators as int8; multipliers and shifts broadcast against them."""
+    product = total.astype(np.int64) * np.asarray(multipliers, np.int64)
+    shift = np.asarray(shifts, np.int64)
+    steps = (product + (np.int64(1) << (shift - 1))) >> shift
+    held: np.ndarray = np.clip(steps + zero, low, high).astype(np.int8)
+    return held
+
+
+def in_steps(numbers: np.ndarray | float, scale: float, zero: int) -> np.ndarray:
+    """Numbers as int8 as QuantizeLinear makes them: divided in float32, rounded half to even, moved, held in range."""
+    with np.errstate(all="ignore"):
+        steps = np.rint(np.asarray(numbers, np.float32) / np.float32(scale))
+    held: np.ndarray = np.clip(np.nan_to_num(steps, nan=0.0) + zero, -128, 127).astype(np.int8)
+    return held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum:
+    """``a * x + b * y`` in steps of a result, within 32 bits, as `summed` computes it.
+
+    Attributes:
+        first: Multiplier of the one operand's codes.
+        second: Of the other's.
+        offset: Zero points, and a half for the rounding: to the nearest step, a half upwards.
+        shift: Bits to the right.
+    """
+
+    first: int
+    second: int
+    offset: int
+    shift: int
+
+
+LIFT = 23
+"""Bits that a code is moved up before it is multiplied, so that the upper half of the product keeps its digits."""
+
+
+def weighted_sum(
+    a: tuple[float, int], b: tuple[float, int], y: tuple[float, int], *, minus: bool = False
+) -> Sum | None:
+    """The sum or difference of two values, given as scale and zero point; ``None`` where 32 bits do not hold it."""
+    first, second = a[0] / y[0], b[0] / y[0]
+    room = 2.0**_BITS / (512.0 * max(first, second) + 130.0)
+    if room < 2.0:
+        return None
+    shift = min(int(np.floor(np.log2(room))), _BITS - 1)
+    sign = -1 if minus else 1
+    by = [int(np.rint(ratio * 2.0 ** (shift + HIGH_HALF - LIFT))) for ratio in (first, second)]
+    # What the two upper halves lose is half a unit each, on average.
+    moved = y[1] - a[1] * first - sign * b[1] * second
+    offset = int(np.rint(moved * 2.0**shift)) + (1 << (shift - 1)) + 1
+    return Sum(first=by[0], second=sign * by[1], offset=offset, shift=shift)
+
+
+def summed(a: np.ndarray, b: np.ndarray, by: Sum) -> np.ndarray:
+    """Steps, before they are held: each code moved up by `LIFT` bits, the upper halves of the products added."""
+    first, second = ((each.astype(np.int64) << LIFT) * m >> HIGH_HALF for each, m in ((a, by.first), (b, by.second)))
+    steps: np.ndarray = (first + second + by.offset) >> by.shift
+    return steps
+
+
+def averaged(total: np.ndarray, count: np.ndarray | int) -> np.ndarray:
+    """Sums over so many numbers as steps of the same scale, in integers: a half to the even neighbour.
+
+    Where operand and result share their scale, ties are frequent, and ONNX Runtime rounds them so.
+    """
+    twice = 2 * np.asarray(count, np.int64)
+    moved = 2 * total.astype(np.int64) + count
+    steps = moved // twice
+    found: np.ndarray = steps - ((moved % twice == 0) & (steps % 2 != 0))
+    return found

@@ -1,0 +1,236 @@
+"""What each `q_*` instruction computes, in numpy: the definition that kernels are held to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from intarsia.backends.lowering.integer.fixed_point import (
+    averaged,
+    in_steps,
+    requantised,
+    scaling,
+    summed,
+    weighted_sum,
+)
+from intarsia.backends.lowering.program import Attributes
+
+Reference = Callable[..., np.ndarray]
+
+
+def _window_taps(
+    x: np.ndarray, out: Sequence[int], told: Attributes, kernel: Sequence[int], fill: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """For each tap of a window what it meets, (batch, channels, *out); and how many taps lie inside at each place."""
+    sizes = x.shape[2:]
+    need = [
+        (o - 1) * s + d * (k - 1) + 1
+        for o, s, d, k in zip(out, told["strides"], told["dilations"], kernel, strict=True)
+    ]
+    around = [(b, max(0, n - size - b)) for n, size, b in zip(need, sizes, told["before"], strict=True)]
+    padded = np.pad(x, [(0, 0), (0, 0), *around], constant_values=fill)
+    inside = np.pad(np.ones(sizes, np.int64), around)
+    taps, counts = [], np.zeros(tuple(out), np.int64)
+    for place in product(*map(range, kernel)):
+        cut = tuple(
+            slice(p * d, p * d + (o - 1) * s + 1, s)
+            for p, d, o, s in zip(place, told["dilations"], out, told["strides"], strict=True)
+        )
+        taps.append(padded[(slice(None), slice(None), *cut)])
+        counts += inside[cut]
+    return taps, counts
+
+
+def _along(numbers: Sequence[int], rank: int) -> np.ndarray:
+    return np.asarray(numbers, np.int64).reshape(1, -1, *[1] * (rank - 2))
+
+
+def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
+    """Channels first."""
+    kernel, groups = w.shape[2:], told["groups"]
+    out = [
+        (size + b + a - d * (k - 1) - 1) // s + 1
+        for size, b, a, d, k, s in zip(
+            x.shape[2:], told["before"], told["after"], told["dilations"], kernel, told["strides"], strict=True
+        )
+    ]
+    taps, _ = _window_taps(x.astype(np.int64), out, told, kernel, told["x_zero"])
+    total = np.zeros((x.shape[0], w.shape[0], *out), np.float64)
+    rows = w.astype(np.float64).reshape(groups, w.shape[0] // groups, w.shape[1], -1)
+    for place, tap in enumerate(taps):
+        inner = (tap - told["x_zero"]).astype(np.float64)
+        parts = inner.reshape(x.shape[0], groups, w.shape[1], -1)
+        # float64 holds every sum of products of 8-bit numbers exactly.
+        total += np.einsum("ngcp,goc->ngop", parts, rows[..., place]).reshape(total.shape)
+    summed = total.astype(np.int64) + _along(list(bias), x.ndim)
+    multipliers, shifts = _along(told["multipliers"], x.ndim), _along(told["shifts"], x.ndim)
+    return requantised(summed, multipliers, shifts, told["y_zero"], told["low"], told["high"])
+
+
+def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
+    """Rows by rows of weights."""
+    total = (x.astype(np.float64) - told["x_zero"]) @ w.astype(np.float64).T
+    summed = total.astype(np.int64) + bias.astype(np.int64)
+    multipliers, shifts = (np.asarray(told[name], np.int64) for name in ("multipliers", "shifts"))
+    return requantised(summed, multipliers, shifts, told["y_zero"], told["low"], told["high"])
+
+
+def q_matmul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
+    """Products of matrices."""
+    total = (a.astype(np.float64) - told["a_zero"]) @ (b.astype(np.float64) - told["b_zero"])
+    return requantised(
+        total.astype(np.int64), told["multiplier"], told["shift"], told["y_zero"], told["low"], told["high"]
+    )
+
+
+def _sum(a: np.ndarray, b: np.ndarray, told: Attributes, minus: bool) -> np.ndarray:
+    ends = [(told[f"{name}_scale"], told[f"{name}_zero"]) for name in ("a", "b", "y")]
+    found = weighted_sum(*ends, minus=minus)
+    assert found is not None
+    result: np.ndarray = np.clip(summed(a, b, found), told["low"], told["high"]).astype(np.int8)
+    return result
+
+
+def q_mul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
+    """Products, element by element."""
+    total = (a.astype(np.int64) - told["a_zero"]) * (b.astype(np.int64) - told["b_zero"])
+    found = product_scaling(told)
+    return requantised(total, found[0], found[1], told["y_zero"], told["low"], told["high"])
+
+
+def product_scaling(told: Attributes) -> tuple[int, int]:
+    """Multiplier and shift of `q_mul`."""
+    found = scaling([told["a_scale"] * told["b_scale"] / told["y_scale"]])
+    return found.multipliers[0], found.shifts[0]
+
+
+def mean_scaling(told: Attributes, count: int) -> tuple[int, int]:
+    """Multiplier and shift of an average of so many elements."""
+    found = scaling([told["x_scale"] / (told["y_scale"] * count)])
+    return found.multipliers[0], found.shifts[0]
+
+
+def shares_scale(told: Attributes) -> bool:
+    """Whether an average is in the steps of what it is over, as ONNX Runtime's quantiser makes it."""
+    return bool(np.float32(told["x_scale"]) == np.float32(told["y_scale"]))
+
+
+def _mean(total: np.ndarray, counts: np.ndarray, told: Attributes) -> np.ndarray:
+    if shares_scale(told):
+        result: np.ndarray = np.clip(averaged(total, counts) + told["y_zero"], told["low"], told["high"])
+        return result.astype(np.int8)
+    pairs = {int(count): mean_scaling(told, int(count)) for count in np.unique(counts)}
+    by, shifts = (np.vectorize(lambda count, place=place: pairs[int(count)][place])(counts) for place in (0, 1))
+    return requantised(total, by, shifts, told["y_zero"], told["low"], told["high"])
+
+
+def q_pool_avg(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """Channels first; ``divisor`` 0 counts the elements that each window meets."""
+    out = [
+        (size + b + a - d * (k - 1) - 1) // s + 1
+        for size, b, a, d, k, s in zip(
+            x.shape[2:], told["before"], told["after"], told["dilations"], told["kernel"], told["strides"], strict=True
+        )
+    ]
+    taps, counts = _window_taps(x.astype(np.int64) - told["x_zero"], out, told, told["kernel"], 0)
+    counts = np.full_like(counts, told["divisor"]) if told["divisor"] else counts
+    return _mean(np.sum(taps, axis=0), counts, told)
+
+
+def q_mean(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """Over some axes, which are kept."""
+    axes = tuple(told["axes"])
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    total = (x.astype(np.int64) - told["x_zero"]).sum(axes, keepdims=True)
+    return _mean(total, np.array(count), told)
+
+
+def q_pool_max(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """Channels first; what lies in the padding counts for nothing."""
+    out = [
+        (size + b + a - d * (k - 1) - 1) // s + 1
+        for size, b, a, d, k, s in zip(
+            x.shape[2:], told["before"], told["after"], told["dilations"], told["kernel"], told["strides"], strict=True
+        )
+    ]
+    taps, _ = _window_taps(x, out, told, told["kernel"], -128)
+    result: np.ndarray = np.clip(np.max(taps, axis=0), told["low"], told["high"]).astype(np.int8)
+    return result
+
+
+def exponentials(scale: float, count: int) -> np.ndarray:
+    """``exp(-d * scale)`` for differences d from 0 to 255, in units so small that so many of them fit in 32 bits."""
+    unit = 2.0 ** np.floor(np.log2((2.0**32 - 1) / max(count, 2)))
+    result: np.ndarray = np.rint(np.exp(-np.arange(256) * float(scale)) * min(unit, 2.0**30)).astype(np.int64)
+    return result
+
+
+def q_softmax(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """Exponentials from a table, and their shares of the sum: rounded to the nearest step, a half upwards."""
+    axis = told["axis"]
+    moved = np.moveaxis(x, axis, -1).astype(np.int64)
+    table = exponentials(told["x_scale"], moved.shape[-1])
+    each = table[moved.max(-1, keepdims=True) - moved]
+    total = each.sum(-1, keepdims=True)
+    steps = softmax_steps(told["y_scale"])
+    found = (2 * each * steps + total) // (2 * total)
+    result: np.ndarray = np.moveaxis(np.clip(found + told["y_zero"], -128, 127), -1, axis).astype(np.int8)
+    return result
+
+
+def softmax_steps(y_scale: float) -> int:
+    """How many steps a share of 1 is: whole ones, and in float32, as ONNX Runtime's QLinearSoftmax counts them."""
+    return int(np.floor(np.float32(1.0) / np.float32(y_scale)))
+
+
+def q_lookup(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """Any function of a code."""
+    return np.asarray(told["table"], np.int8)[x.astype(np.int64) + 128]
+
+
+def quantize(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """Divided in float32, rounded half to even; turned if there is an ``order``."""
+    steps = in_steps(x, told["scale"], told["zero"])
+    return steps.transpose(told["order"]) if "order" in told else steps
+
+
+def dequantize(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """In float32."""
+    result: np.ndarray = ((x.astype(np.int32) - told["zero"]).astype(np.float32) * np.float32(told["scale"])).astype(
+        np.float32
+    )
+    return result
+
+
+def q_flip(x: np.ndarray, told: Attributes) -> np.ndarray:
+    """uint8 to int8 that is less by 128, or back."""
+    return (x.view(np.uint8) ^ np.uint8(128)).view(np.int8 if x.dtype == np.uint8 else np.uint8)
+
+
+REFERENCES: Mapping[str, Reference] = {
+    "dequantize": dequantize,
+    "q_add": lambda a, b, told: _sum(a, b, told, minus=False),
+    "q_conv": q_conv,
+    "q_dense": q_dense,
+    "q_flip": q_flip,
+    "q_lookup": q_lookup,
+    "q_matmul": q_matmul,
+    "q_mean": q_mean,
+    "q_mul": q_mul,
+    "q_pool_avg": q_pool_avg,
+    "q_pool_max": q_pool_max,
+    "q_softmax": q_softmax,
+    "q_sub": lambda a, b, told: _sum(a, b, told, minus=True),
+    "quantize": quantize,
+}
+
+
+def computed(name: str, operands: Sequence[np.ndarray], told: Mapping[str, Any]) -> np.ndarray:
+    """The result of an instruction, channels first or, where its name ends in ``_last``, last."""
+    if not name.endswith("_last"):
+        return REFERENCES[name](*operands, told)
+    first = [np.moveaxis(each, -1, 1) if each.ndim > 2 else each for each in operands]
+    return np.moveaxis(REFERENCES[name.removesuffix("_last")](*first, told), 1, -1)

@@ -1,0 +1,1 @@
+"""Boards: their memories and processors as tables, what a program needs to start on one, and the linker's script."""

@@ -1,0 +1,1 @@
+"""How values share memory: who is alive when, what may lie where, and in which order calls need least."""

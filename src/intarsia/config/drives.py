@@ -1,0 +1,149 @@
+"""`Executor` and `Runtime`: how the parts of a compiled model are driven, and what loads and runs it.
+
+Each is a spec of one kind and its options, without tags and without parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from intarsia.errors import SpecError
+from intarsia.spec import Kind, Level, Option, Registry, Spec, read, schema
+from intarsia.spec.schema import choice, flag, text, whole
+from intarsia.spec.types import Value
+from intarsia.target import LEVELS, TAGS
+from intarsia.target.aliases import ELSEWHERE
+
+_AOT = (
+    flag("link-params", "put the weights into the generated code", default=True),
+    flag("unpacked-api", "pass each argument by itself, not in one array"),
+    choice("interface-api", "how the entry point takes its arguments", "packed", "c"),
+    flag("static-workspace", "have the memory between layers in the code, not from the caller"),
+    whole("workspace-byte-alignment", "alignment of what lies between layers", minimum=1, unit="bytes"),
+    whole("constant-byte-alignment", "alignment of weights", minimum=1, unit="bytes"),
+)
+_GRAPH = (flag("link-params", "put the weights into the generated code", default=False),)
+_PIPELINE = (whole("depth", "requests in flight at one time, at most", minimum=1, unit="requests"),)
+_SYSTEM_LIB = (flag("system-lib", "link the operators into one library found by their names"),)
+_RPC = (text("address", "where it listens, as HOST:PORT"),)
+
+
+def _kind(name: str, meaning: str, options: tuple[Option, ...] = ()) -> tuple[str, Kind]:
+    return name, Kind(name=name, meaning=meaning, options=schema(options))
+
+
+EXECUTORS: Registry[Kind] = Registry(
+    "executor",
+    dict(
+        (
+            _kind("graph", "steps in a fixed order, shapes known", _GRAPH),
+            _kind("vm", "control flow and dynamic shapes"),
+            _kind("aot", "compiled ahead of time: no interpreter", _AOT),
+            _kind("pipeline", "a stream of requests, each device on another one", _PIPELINE),
+            _kind("cuda-graph", "recorded once as a CUDA graph, then replayed"),
+        )
+    ),
+)
+"""Every executor that can be described, by name."""
+RUNTIMES: Registry[Kind] = Registry(
+    "runtime",
+    dict(
+        (
+            _kind("python", "this package, in a Python process"),
+            _kind("cpp", "a C++ process with an operating system", _SYSTEM_LIB),
+            _kind("crt", "bare-metal C, without an operating system", _SYSTEM_LIB),
+            _kind("rpc", "a worker on another machine", _RPC),
+        )
+    ),
+)
+"""Every runtime that can be described, by name."""
+
+
+class Drive(Spec[Kind]):
+    """One way of driving a whole model. The values are those of its subclasses.
+
+    Args:
+        form: A kind, text, JSON text, a dict, or an existing value.
+        options: More options, as in a dict. An option that the form states too is an error.
+
+    Raises:
+        SpecError: With every problem, its place, and the nearest legal spelling.
+    """
+
+    __slots__ = ()
+
+    level: ClassVar[Level]
+    """The level of the spec language whose values these are."""
+
+    def __init__(self, form: object, options: Mapping[str, object] | None = None) -> None:
+        spec = read(self.level, form)
+        if options:
+            twice = sorted(spec.options.keys() & options.keys())
+            if twice:
+                raise SpecError(f"{twice[0]}: stated by {str(spec)!r} and by the argument; leave one out")
+            spec = read(self.level, {**spec.export(), **options})
+        self._fix(spec.kind, spec.options, spec.tags)
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The value of each option that has one: stated, or the kind's default."""
+        defaults = {option.name: option.default for option in self.kind.options.values() if option.default is not None}
+        return MappingProxyType(dict(sorted((defaults | dict(self.options)).items())))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether this option has a value: stated, or the kind's default."""
+        return name in self.values
+
+    def with_options(self, options: Mapping[str, Value]) -> Self:
+        """A copy that states these options, given as in a dict; ``None`` takes one back.
+
+        Raises:
+            SpecError: The kind has no such option, or a value is not of its type.
+        """
+        stated = self.export() | dict(options)
+        return type(self)({name: value for name, value in stated.items() if value is not None})
+
+
+class Executor(Drive):
+    """How a whole model is driven.
+
+    Example:
+        >>> executor = Executor("aot", {"interface-api": "c"})
+        >>> executor["interface-api"], executor["link-params"], "unpacked-api" in executor
+        ('c', True, False)
+    """
+
+    __slots__ = ()
+
+
+class Runtime(Drive):
+    """What loads and runs the compiled model.
+
+    Example:
+        >>> runtime = Runtime("crt", {"system-lib": True})
+        >>> str(runtime), runtime == Runtime("crt -system-lib")
+        ('crt -system-lib=true', True)
+    """
+
+    __slots__ = ()
+
+
+def elsewhere(kinds: Mapping[str, Kind], others: Mapping[str, Mapping[str, Kind]]) -> Mapping[str, str]:
+    """What the kinds of a level refuse beside their own mistakes, each with where it goes.
+
+    ``others`` are the kinds of other levels, by the words for where they go.
+    """
+    own = {name for kind in kinds.values() for name in kind.options}
+    table = {name: where for name, where in ELSEWHERE.items() if name not in own}
+    for word, rows in others.items():
+        table |= {name: f"it belongs to {word}" for kind in rows.values() for name in kind.options}
+    return MappingProxyType(table)
+
+
+_OF_EXECUTORS = elsewhere(EXECUTORS, {"the runtime": RUNTIMES})
+Executor.level = Level(name="executor", type=Executor, kinds=EXECUTORS, tags=TAGS, elsewhere=_OF_EXECUTORS)
+Runtime.level = Level(name="runtime", type=Runtime, kinds=RUNTIMES, tags=TAGS, elsewhere=elsewhere(RUNTIMES, {}))
+LEVELS.register(Executor.level.name, Executor)
+LEVELS.register(Runtime.level.name, Runtime)

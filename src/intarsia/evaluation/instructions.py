@@ -1,0 +1,63 @@
+"""Programs for emulated boards, compared by the instructions that one call executes in QEMU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from intarsia.codegen.project import Project
+from intarsia.cost.worker.progress import Progress, Watcher, unwatched
+from intarsia.errors import ConfigError
+from intarsia.runtime import Artifact
+from intarsia.runtime.aot.place import place_of
+from intarsia.runtime.aot.program import instructions
+from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.target import Target
+
+
+def is_emulated(report: Mapping[str, Any]) -> bool:
+    """Whether a report is of a program that runs in an emulator here."""
+    return bool(report.get("program", {}).get("is_emulated"))
+
+
+def are_emulated(artifacts: Sequence[Artifact]) -> bool:
+    """Whether all run in an emulator, so that they are compared by instructions and not by time.
+
+    Raises:
+        ConfigError: Some do, and some do not.
+    """
+    there = [artifact for artifact in artifacts if is_emulated(artifact.report())]
+    here = [artifact for artifact in artifacts if artifact not in there]
+    if there and here:
+        raise ConfigError(
+            f"{there[0].path} runs in an emulator, which counts instructions, and {here[0].path} on this machine, "
+            "where time is measured: compare what runs at one place"
+        )
+    return bool(there)
+
+
+def count(artifacts: Sequence[Artifact], seed: int, watch: Watcher = unwatched) -> list[Mapping[str, Any]]:
+    """For each artifact where it runs, and how many instructions one call executes on inputs of this seed.
+
+    Raises:
+        BackendUnavailableError: A compiler or the emulator is not installed.
+        ExecutionError: A program ended badly.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for number, artifact in enumerate(artifacts):
+        watch(Progress(stage="measure", done=number, total=len(artifacts), note=artifact.path.name))
+        stored = artifact.build().artifacts[0]
+        targets = [step.target for step in artifact.plan.steps]
+        place = place_of(Target(stored.meta["host"]), targets)
+        feeds = graph_feeds(artifact.graph(), seed)
+        project = Project.of_files(stored.files)
+        executed = instructions(project, place, [feeds[each.name] for each in project.interface.inputs])
+        rows.append(
+            {
+                "name": artifact.path.name,
+                "targets": " + ".join(dict.fromkeys(str(target) for target in targets)),
+                "place": place.name,
+                "instructions": executed,
+            }
+        )
+    return rows

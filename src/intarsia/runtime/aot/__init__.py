@@ -1,0 +1,1 @@
+"""Networks that are compiled ahead of time: written as C, built by a compiler, and run here or on an emulated board."""

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intarsia.backends.lowering.integer.fixed_point import (
+    as_onnxruntime,
+    averaged,
+    doubled,
+    fitted,
+    in_steps,
+    normalised,
+    requantised,
+    scaling,
+    summed,
+    weighted_sum,
+)
+
+SCALES = st.floats(2.0**-20, 4.0)
+TOTALS = st.integers(-(2**24), 2**24)
+
+
+@given(SCALES)
+def test_a_multiplier_and_a_shift_say_the_scale(scale: float) -> None:
+    multiplier, shift = normalised(scale)
+    assert 2**30 <= multiplier < 2**31
+    assert abs(multiplier / 2.0**shift / scale - 1) <= 2.0**-31
+
+
+@given(SCALES)
+def test_cmsis_nn_is_told_the_same_scale(scale: float) -> None:
+    multiplier, left = doubled(*normalised(scale))
+    assert multiplier / 2.0**31 * 2.0**left == pytest.approx(scale, rel=2.0**-29)
+
+
+def test_a_scale_beyond_all_reason_is_an_error() -> None:
+    with pytest.raises(OverflowError, match="a scale of"):
+        normalised(2.0**31)
+
+
+@given(TOTALS, st.integers(0, 2**31 - 1), st.integers(1, 60), st.integers(-128, 127))
+def test_it_is_rounded_once_and_a_half_upwards(total: int, multiplier: int, shift: int, zero: int) -> None:
+    exact = floor(Fraction(total * multiplier, 2**shift) + Fraction(1, 2)) + zero
+    found = requantised(np.array([total]), multiplier, shift, zero)
+    assert found.tolist() == [min(max(exact, -128), 127)]
+
+
+@pytest.mark.parametrize("zero", [-128, -3, 127])
+@pytest.mark.parametrize("base", [2e-3, 3e-2, 0.4])
+def test_fitted_multipliers_give_the_bits_of_onnx_runtime(zero: int, base: float) -> None:
+    rng = np.random.default_rng(zero + 128)
+    scales = (base * rng.uniform(0.2, 1, (40, 1))).astype(np.float32)
+    made = fitted(scales.astype(np.float64), as_onnxruntime, zero, -128, 127)
+    steps = rng.integers(-140 - zero, 140 - zero, (len(scales), 5000)) + 0.5
+    totals = np.rint(steps / scales.astype(np.float64)).astype(np.int64) + rng.integers(-1, 2, steps.shape)
+    expected = np.clip(as_onnxruntime(totals, scales) + zero, -128, 127)
+    found = requantised(totals, np.array(made.multipliers)[:, None], np.array(made.shifts)[:, None], zero)
+    plain = scaling(scales)
+    before = requantised(totals, np.array(plain.multipliers)[:, None], np.array(plain.shifts)[:, None], zero)
+    # All of these accumulators lie next to a border between two steps; a network's seldom do.
+    assert (found != expected).mean() < 0.002
+    assert (found != expected).sum() <= (before != expected).sum()
+
+
+@given(SCALES, st.lists(TOTALS, min_size=1))
+def test_fitted_multipliers_are_one_step_off_at_most(scale: float, totals: list[int]) -> None:
+    made = fitted(np.array([np.float32(scale)], np.float64), as_onnxruntime, 0, -128, 127)
+    expected = np.clip(as_onnxruntime(np.array(totals), np.array(np.float32(scale))), -128, 127)
+    found = requantised(np.array(totals), made.multipliers[0], made.shifts[0], 0)
+    assert np.abs(found.astype(int) - expected).max() <= 1
+
+
+def test_ties_of_a_power_of_two_cannot_all_go_to_even() -> None:
+    plain, made = scaling([0.25]), fitted(np.array([0.25]), as_onnxruntime, 0, -128, 127)
+    totals = np.array([2, 6, -2, -6, 10, 14])
+    assert as_onnxruntime(totals, np.array(0.25)).tolist() == [0, 2, 0, -2, 2, 4]
+    assert requantised(totals, plain.multipliers[0], plain.shifts[0], 0).tolist() == [1, 2, 0, -1, 3, 4]
+    found = requantised(totals, made.multipliers[0], made.shifts[0], 0)
+    assert np.abs(found - as_onnxruntime(totals, np.array(0.25))).max() == 1
+
+
+def test_channels_share_a_shift() -> None:
+    made = scaling([0.3, 0.001, 0.02])
+    assert len(set(made.shifts)) == 1
+    np.testing.assert_allclose([m / 2.0 ** made.shifts[0] for m in made.multipliers], [0.3, 0.001, 0.02], rtol=1e-6)
+
+
+ENDS = st.tuples(st.floats(1e-3, 1.0), st.integers(-128, 127))
+
+
+@given(ENDS, ENDS, ENDS, st.booleans(), st.integers(-128, 127), st.integers(-128, 127))
+def test_a_sum_is_within_32_bits_and_next_to_exact(
+    a: tuple[float, int], b: tuple[float, int], y: tuple[float, int], minus: bool, p: int, q: int
+) -> None:
+    found = weighted_sum(a, b, y, minus=minus)
+    if found is None:
+        assert (a[0] + b[0]) / y[0] > 2**20
+        return
+    first, second = ((code << 23) * by >> 32 for code, by in ((p, found.first), (q, found.second)))
+    for part in (found.first, found.second, found.offset, first + second, first + second + found.offset):
+        assert -(2**31) <= part < 2**31
+    sign = -1 if minus else 1
+    exact = ((p - a[1]) * a[0] + sign * (q - b[1]) * b[0]) / y[0] + y[1]
+    error = 3 * 2.0**-found.shift + 2.0**-20
+    (made,) = summed(np.array([p]), np.array([q]), found)
+    assert exact - 0.5 - error <= made <= exact + 0.5 + error
+
+
+def test_a_sum_too_steep_for_32_bits_is_left_alone() -> None:
+    assert weighted_sum((1e8, 0), (1.0, 0), (1.0, 0)) is None
+
+
+def test_floats_are_quantised_half_to_even_and_held() -> None:
+    numbers = np.array([0.5, 1.5, -0.5, 1e30, -np.inf, 3.2], np.float32)
+    assert in_steps(numbers, 1.0, 3).tolist() == [3, 5, 3, 127, -128, 6]
+
+
+@given(st.integers(-(2**20), 2**20), st.integers(1, 5000))
+def test_averages_are_rounded_half_to_even(total: int, count: int) -> None:
+    assert averaged(np.array([total]), count).tolist() == [round(Fraction(total, count))]
