@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import intarsia
 from intarsia import CompilationConfig, CompiledModel, Constraint, Target
+from intarsia.backends.ethos_u import vela
 from intarsia.devices import read_constraints
 from intarsia.driver import Strategy, build, partition
 from intarsia.errors import ConfigError, MissingStageError
@@ -210,14 +211,17 @@ def test_constraints_that_clash_are_both_named(placed: Path) -> None:
         partition(placed, PLACED, constraints=[Constraint.node("last", "two")])
 
 
-def test_bare_metal_is_planned_and_then_refused(command: Callable[..., Run], tmp_path: Path) -> None:
+def test_bare_metal_without_its_sources_is_planned_and_then_refused(
+    command: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTARSIA_CMSIS_NN", raising=False)
     onnx.save(quantised(), tmp_path / "q.onnx")
     config = tmp_path / "board.json"
     config.write_text('{"targets": ["ethos-u", "cmsis-nn", "c"], "executor": "aot", "runtime": "crt"}')
     run = command("compile", tmp_path / "q.onnx", "--target", config.read_text(), "-o", tmp_path / "q.intarsia")
     assert (run.code, run.out) == (3, "")
-    for missing in ("executor 'aot'", "runtime 'crt'", "no backend drives 'ethos-u'", "no backend drives 'cmsis-nn'"):
-        assert missing in run.err
+    assert "cmsis-nn takes part, and CMSIS-NN's sources are not here; get them from" in run.err
+    assert vela.installed() or "ethos-u takes part, and ethos-u-vela is not installed; pip install" in run.err
     plan = parse_plan((tmp_path / "q.plan.yaml").read_text(encoding="utf-8"))
     assert [(str(each.target), each.nodes[-1]) for each in plan.partitions] == [
         ("c", "enter"),
@@ -233,12 +237,12 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     tags = tmp_path / "intarsia" / "tags"
     tags.mkdir(parents=True)
-    form = {"targets": [COMPOSITE], "executor": "aot"}
+    form = {"targets": [COMPOSITE], "runtime": "cpp"}
     rows = {"test/platform": {"form": form, "level": "config", "source": "this test"}}
     (tags / "test.json").write_text(json.dumps({"tags": rows}), encoding="utf-8")
     run = command("compile", model, "--target", "test/platform", "-o", tmp_path / "m.intarsia")
     assert run.code == 3, run.err
-    assert "executor 'aot'" in run.err
+    assert "runtime 'cpp'" in run.err
     plan = parse_plan((tmp_path / "m.plan.yaml").read_text(encoding="utf-8"))
     assert [(str(each.target), each.nodes) for each in plan.partitions] == BY_ORDER
 
@@ -246,7 +250,6 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
 @pytest.mark.parametrize(
     ("driven", "missing"),
     [
-        ({"executor": "aot"}, "executor 'aot'"),
         ({"executor": "graph -link-params=true"}, "link"),
         ({"runtime": "cpp"}, "runtime 'cpp'"),
         ({"runtime": "rpc"}, "runtime 'rpc'"),
@@ -260,6 +263,11 @@ def test_what_no_stage_drives_is_planned_and_refused(model: Path, store: Path, d
     nested = {"targets": [{**NESTED, **driven}, "onnxruntime"]}
     with pytest.raises(MissingStageError, match=missing):
         shipped(model, store, nested)
+
+
+def test_an_engine_that_writes_no_c_is_refused_for_aot(model: Path, store: Path) -> None:
+    with pytest.raises(ConfigError, match=r"mnn writes no C code.*leave it out, or choose the executor graph"):
+        shipped(model, store, {"targets": ["mnn", "openvino", "onnxruntime"], "executor": "aot"})
 
 
 def test_graph_and_python_may_be_stated(model: Path) -> None:

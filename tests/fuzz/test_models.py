@@ -70,7 +70,7 @@ def planning(seeds: range, folder: Path) -> Iterator[Case]:
     """Cases that read and plan."""
     for seed in seeds:
         made = mutant(seed, folder / str(seed))
-        line = ("compile", str(made.path), "--target", ENGINES, "--executor", "aot", "--shape", "N=2")
+        line = ("compile", str(made.path), "--target", ENGINES, "--runtime", "rpc", "--shape", "N=2")
         yield Case(made.name, _without_shape(line, made), made.path.parent)
 
 
@@ -125,7 +125,7 @@ def test_every_base_is_planned(tmp_path: Path) -> None:
         folder.mkdir()
         write_data(folder)
         (folder / "model.onnx").write_bytes(make().SerializeToString())
-        line = ("compile", str(folder / "model.onnx"), "--target", ENGINES, "--executor", "aot")
+        line = ("compile", str(folder / "model.onnx"), "--target", ENGINES, "--runtime", "rpc")
         cases.append(Case(name, (*line, "--shape", "N=2") if name == "open" else line, folder))
     ended = {case.name: outcome for case, outcome in run_cases(cases, limit_s=PLAN_LIMIT_S)}
     expected = {**dict.fromkeys(BASES, PLANNED), **dict.fromkeys(UNTAKEN, UNCOVERED)}

@@ -199,7 +199,9 @@ def test_the_core_api_of_the_discussions_compiles_to_a_folder_of_c(
     header = (tmp_path / "c" / "model.h").read_text(encoding="utf-8")
     assert "int32_t model_run(const struct model_inputs *inputs, const struct model_outputs *outputs," in header
     assert (tmp_path / "c" / "intarsia_models.c").exists()
-    made = subprocess.run(["make", "test"], cwd=tmp_path / "c", capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        ["make", "--no-print-directory", "test"], cwd=tmp_path / "c", capture_output=True, text=True, check=False
+    )
     assert made.stdout.endswith("right\n"), made.stderr
 
 

@@ -51,6 +51,9 @@ _INSTEAD: Mapping[str, tuple[str, ...]] = {
     "use get_outputs": ("get_outputs_as_ortvaluevector",),
     "copy by a.update_inplace(b)": ("copy_tensors",),
     "run `intarsia doctor`": ("print_debug_info",),
+    "import it from onnxruntime: what it writes is a model like any other": (
+        *("backend", "datasets", "tools", "transformers"),  # names of the module once something has imported them
+    ),
 }
 """What to do instead of each name that ONNX Runtime 1.31 has."""
 _CURES = {name: cure for cure, names in _INSTEAD.items() for name in names}

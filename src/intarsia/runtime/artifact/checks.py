@@ -267,10 +267,17 @@ def _meta_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
         if kept is None:
             continue
         wanted = [(each.name, each.dtype, None if each.shape is None else tuple(each.shape)) for each in borders]
-        if list(map(_kept_border, kept)) != wanted:
+        found = list(map(_kept_border, kept))
+        if holds_others:  # its session lists them in the order of use, and binds by name
+            found, wanted = sorted(found, key=_name_of), sorted(wanted, key=_name_of)
+        if found != wanted:
             yield f"{at}.meta.{side}", f"these are not the {side} of the {'plan' if is_whole else 'step'}"
     if holds_others:
         yield from _partition_faults(step, at, plan)
+
+
+def _name_of(border: tuple[str, str, tuple[int, ...] | None]) -> str:
+    return border[0]
 
 
 def _kept_border(row: Any) -> tuple[str, str, tuple[int, ...] | None]:
