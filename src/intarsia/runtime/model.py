@@ -51,7 +51,6 @@ class CompiledModel(Forkable):
     """
 
     def __init__(self, artifact: Artifact, on_close: Callable[[], None] | None = None) -> None:
-        super().__init__()
         self._artifact = artifact
         self._on_close = on_close
         self._is_rehearsed = artifact.trust.is_settled

@@ -80,7 +80,6 @@ class _IsolatedBackend(Backend, Forkable):
     """Starts one process for each set of environment variables, and keeps it as long as it lives itself."""
 
     def __init__(self, inner: Backend, python: str) -> None:
-        super().__init__()
         self._inner = inner
         self._python = python
         self._processes: dict[frozenset[tuple[str, str | None]], EngineProcess] = {}

@@ -35,7 +35,6 @@ class PipelineExecutor(Forkable):
     """A plan loaded for streams. Threads are there while a stream is open; streams share them and the frames."""
 
     def __init__(self, plan: Plan, lanes: Sequence[Sequence[Executor]], pipeline: Pipeline) -> None:
-        super().__init__()
         self.plan = plan
         self.first = lanes[0][0]
         """The executor of one frame, for checks while no stream is open."""
