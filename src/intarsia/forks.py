@@ -54,7 +54,7 @@ class Forkable(metaclass=_AddsComplete):
         """Begin nothing more that a child must not find half done; what is held while such a thing is under way."""
         return None
 
-    def unbar(self) -> None:  # noqa: B027 - optional, as what it goes with
+    def unbar(self) -> None:
         """Begin again."""
 
     @classmethod
