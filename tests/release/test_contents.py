@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 import tarfile
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import intarsia
-from intarsia.backends.native import recipe
+from intarsia.backends.native import library, recipe
 from tests.release.conftest import ROOT, Release
 
 pytestmark = [pytest.mark.slow]
@@ -21,7 +22,8 @@ PACKAGE = {
     for path in (ROOT / "src").rglob("*")
     if path.is_file() and path.suffix != ".pyc"
 }
-ABOUT = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
+D3 = "intarsia/report/page/assets/vendor/LICENSE"
+ABOUT = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", f"licenses/src/{D3}"}
 BESIDE_THE_PACKAGE = {
     *(".gitignore", "CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md"),
     *("constraints.txt", "hatch_build.py", "pyproject.toml"),
@@ -41,7 +43,7 @@ def held(wheel: Path) -> set[str]:
 def test_the_package_has_what_is_no_python() -> None:
     kinds = {Path(name).suffix for name in PACKAGE}
     assert kinds == {".py", ".c", ".cpp", ".h", ".html", ".css", ".js", ".json", ".toml", ".typed", ".md", ""}
-    assert {name for name in PACKAGE if not Path(name).suffix} == {"intarsia/report/page/assets/vendor/LICENSE"}
+    assert {name for name in PACKAGE if not Path(name).suffix} == {D3}
 
 
 def test_the_pure_wheel_holds_the_package(release: Release) -> None:
@@ -51,6 +53,16 @@ def test_the_pure_wheel_holds_the_package(release: Release) -> None:
 
 def test_the_linux_wheel_holds_our_kernels_built_as_well(release: Release) -> None:
     assert held(release.linux) == PACKAGE | BUILT
+
+
+@pytest.mark.skipif(library.cpu_lack() is not None, reason=str(library.cpu_lack()))
+@pytest.mark.parametrize("name", sorted(BUILT))
+def test_a_built_library_loads_and_offers_what_is_called(release: Release, tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(release.linux) as archive:
+        path = archive.extract(name, tmp_path)
+    loaded = ctypes.CDLL(path)  # loading runs no code of wider vectors than the processor has
+    for function in ("RegisterCustomOps", "intarsia_set_sized_callback", "intarsia_share_openmp"):
+        assert hasattr(loaded, function)
 
 
 def test_no_wheel_is_large(release: Release) -> None:
