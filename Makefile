@@ -11,8 +11,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 # Engines that the extra `cpu` leaves out have an environment of their own: the first one stays what a user has.
 MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
+DIST := dist
 
-.PHONY: help demo test more large check lint types unit docs engines bench vulkan browser boards clean
+.PHONY: help demo test more large check lint types unit docs dist engines bench vulkan browser boards clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +52,18 @@ unit: $(STAMP)
 docs: $(STAMP) ## build the pages of docs/ as a site, in build/docs; a warning is an error
 	$(BIN)/python -m sphinx -q -E -W --keep-going docs build/docs
 	@echo "built: build/docs/index.html"
+
+# Nothing is downloaded: hatchling builds in the environment that is there, not in one of its own.
+dist: $(STAMP) ## build the release in dist/: the sdist, a wheel for any machine, one for Linux with our kernels built
+	rm -rf $(DIST)
+	$(BIN)/python -m hatchling build -d $(DIST) -t sdist -t wheel
+	HATCH_BUILD_HOOK_ENABLE_CUSTOM=true $(BIN)/python -m hatchling build -d $(DIST) -t wheel
+	@for wheel in $(DIST)/*_x86_64.whl; do \
+		tag=$${wheel##*-none-}; tag=$${tag%.whl}; \
+		$(BIN)/python -m auditwheel show $$wheel | tr '\n' ' ' | grep -q "platform tag: *\"$$tag\"" || { \
+			echo "error: auditwheel does not find $$tag in what $$wheel needs:" >&2; \
+			$(BIN)/python -m auditwheel show $$wheel >&2; exit 1; }; done
+	@ls -sh $(DIST)
 
 engines: $(MORE_STAMP) vulkan ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
 	$(MORE)/bin/python -m tests.conformance

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends.native import bundled_library, library
+from intarsia.backends.native import bundled_library, library, recipe
 from intarsia.config import RunSettings
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partitioning
@@ -105,6 +105,6 @@ def test_the_manifest_says_what_the_library_serves_and_it_is_stored_once(graph: 
     assert len(steps) == 3
     assert all(each == facts[0] for each in facts)
     assert facts[0]["instruction_sets"] == list(library.instruction_sets())
-    assert facts[0]["sources"] == library.fingerprint()
+    assert facts[0]["sources"] == recipe.fingerprint()
     entries = [f"steps/{number}/{bundled_library.FILE}" for number in steps]
     assert [manifest.same.get(entry) for entry in entries] == [None, entries[0], entries[0]]

@@ -28,7 +28,7 @@ from intarsia.backends.contract import (
     thread_count,
 )
 from intarsia.backends.contract.node_facts import is_constant
-from intarsia.backends.native import bundled_library, library
+from intarsia.backends.native import bundled_library, library, recipe
 from intarsia.backends.onnxruntime import offline_optimisation, rules
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.backends.onnxruntime.embedding import embedding
@@ -148,7 +148,7 @@ class WinogradBackend(Backend):
         lack = lacking()
         if lack is not None:
             return Availability(usable=False, reason=lack.reason, fix=lack.fix)
-        return replace(found, version=f"{found.version}+{library.fingerprint()}.{library.block()}")
+        return replace(found, version=f"{found.version}+{recipe.fingerprint()}.{library.block()}")
 
 
 def _saving_options() -> Any:

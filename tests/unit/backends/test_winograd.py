@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intarsia.backends.contract import EngineArtifact
-from intarsia.backends.native import library
+from intarsia.backends.native import library, recipe
 from intarsia.backends.native.library import Lack
 from intarsia.backends.winograd import WinogradBackend
 from intarsia.config.settings import RunSettings
@@ -111,7 +111,7 @@ def test_sources_and_layout_are_part_of_the_version(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(library, "lack", lambda: None)
     monkeypatch.setattr(util, "find_spec", lambda name: object())
     monkeypatch.setattr("intarsia.backends.onnxruntime.backend._version", lambda: "1.2.3")
-    monkeypatch.setattr(library, "fingerprint", lambda: "0123abcd")
+    monkeypatch.setattr(recipe, "fingerprint", lambda: "0123abcd")
     assert WinogradBackend().probe().version == "1.2.3+0123abcd.8"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends.contract import EngineArtifact
-from intarsia.backends.native import library
+from intarsia.backends.native import library, recipe
 from intarsia.errors import CompileError, LoadError
 from intarsia.files import replacing
 
@@ -37,7 +37,7 @@ def packed() -> tuple[bytes, dict[str, Any]]:
         "system": platform.system(),
         "architecture": platform.machine(),
         "instruction_sets": list(library.instruction_sets()),
-        "sources": library.fingerprint(),
+        "sources": recipe.fingerprint(),
     }
 
 

@@ -1,6 +1,7 @@
-"""Builds the sources beside this file with the machine's own C++ compiler, once, into the user's cache folder.
+"""Finds the native library: in the wheel, if that holds one for this processor, or built here, once.
 
-A library's name is a digest of sources, compiler and flags, so a change of any of them makes another library.
+What is built here lies in the user's cache folder. Its name is a digest of sources, compiler and flags, so a change of
+any of them makes another library.
 """
 
 from __future__ import annotations
@@ -17,15 +18,11 @@ from functools import cache
 from pathlib import Path
 
 from intarsia.backends.contract.failures import cause_of_words
+from intarsia.backends.native import recipe
 from intarsia.errors import CompileError
 from intarsia.files import cache_folder, replace_file, replacing
 
-_FOLDER = Path(__file__).parent
 _COMPILERS = ("g++", "clang++", "c++")
-_FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden")
-_FEATURES = ("avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl")
-"""Instruction sets that the sources may be compiled for, by Linux's and the compilers' common names."""
-_NEEDED = ("avx2", "fma")
 _SECONDS = 300
 _MOST_TEXT = 1000
 INSTALL = "apt-get install g++"
@@ -58,27 +55,18 @@ def block() -> int:
     return 16 if "avx512f" in cpu_features() else 8
 
 
-@cache
-def fingerprint() -> str:
-    """Short digest of the sources: the version of the kernel."""
-    digest = hashlib.sha256()
-    for path in _sources("*"):
-        digest.update(f"{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:8]
-
-
 def cpu_lack() -> Lack | None:
     """Why no library can run here, wherever it was built."""
-    missing = [name for name in _NEEDED if name not in cpu_features()]
+    missing = [name for name in recipe.NEEDED if name not in cpu_features()]
     if missing:
         return Lack(reason=f"it needs an x86-64 CPU with AVX2 and FMA; this one lacks {', '.join(missing)}")
     return None
 
 
 def lack() -> Lack | None:
-    """What keeps the library from being built here, without trying; a compiler that failed before is remembered."""
+    """What keeps the library from being there, without building it; a compiler that failed before is remembered."""
     unfit = cpu_lack()
-    if unfit is not None:
+    if unfit is not None or prebuilt() is not None:
         return unfit
     compiler = find_compiler()
     if compiler is None:
@@ -93,11 +81,16 @@ def lack() -> Lack | None:
 
 
 def built() -> Path:
-    """The library, compiled now if it was not before. Processes may ask at once: each file appears whole.
+    """The library: the wheel's, or compiled now if it was not before.
+
+    Processes may ask at once: each file appears whole.
 
     Raises:
-        CompileError: There is no compiler, or it failed.
+        CompileError: The wheel holds none for this processor, and there is no compiler, or it failed.
     """
+    shipped = prebuilt()
+    if shipped is not None:
+        return shipped
     compiler = find_compiler()
     if compiler is None:
         raise CompileError(_NAME, f"there is no C++ compiler; {INSTALL}, or name one in CXX")
@@ -111,13 +104,22 @@ def built() -> Path:
 
 def built_before() -> Path | None:
     """The library that `built` would answer with, if that is there."""
+    shipped = prebuilt()
+    if shipped is not None:
+        return shipped
     compiler = find_compiler()
     place = None if compiler is None else _place(compiler)
     return place if place is not None and place.is_file() else None
 
 
+def prebuilt() -> Path | None:
+    """The library that the wheel holds for exactly what a library built here would be compiled for, if it does."""
+    place = recipe.PREBUILT / recipe.prebuilt_name(instruction_sets())
+    return place if place.is_file() else None
+
+
 def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
-    command = [*compiler, *_flags(), "-o", str(draft), *map(str, _sources("*.cpp"))]
+    command = recipe.command(compiler, _flags(), draft)
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -131,17 +133,13 @@ def _compile(compiler: tuple[str, ...], draft: Path, failure: Path) -> None:
     raise CompileError(_NAME, f"{shlex.join(compiler)} did not compile it: {text}")
 
 
-def _sources(pattern: str) -> list[Path]:
-    return sorted(path for path in _FOLDER.glob(pattern) if path.suffix in {".cpp", ".h"})
-
-
 def _flags() -> tuple[str, ...]:
-    return (*_FLAGS, *(f"-m{name}" for name in instruction_sets()))
+    return recipe.flags(instruction_sets())
 
 
 def instruction_sets() -> tuple[str, ...]:
     """What a library that is built here is compiled for, and so needs where it runs."""
-    return tuple(name for name in _FEATURES if name in cpu_features())
+    return tuple(name for name in recipe.SETS if name in cpu_features())
 
 
 def find_compiler() -> tuple[str, ...] | None:
@@ -158,7 +156,7 @@ def _place(compiler: tuple[str, ...]) -> Path:
     """Where the library is or will be. Asking a compiler its version takes milliseconds; its file tells as much."""
     program = Path(compiler[0]).resolve()
     facts = program.stat()
-    key = repr((fingerprint(), str(program), facts.st_size, facts.st_mtime_ns, compiler[1:], _flags()))
+    key = repr((recipe.fingerprint(), str(program), facts.st_size, facts.st_mtime_ns, compiler[1:], _flags()))
     name = f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.so"
     return folder() / name
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from intarsia.backends.contract import EngineArtifact
-from intarsia.backends.native import bundled_library, library
+from intarsia.backends.native import bundled_library, library, recipe
 from intarsia.errors import CompileError, LoadError
 
 CPU = frozenset({"avx2", "fma", "avx512f", "sse4_2"})
@@ -45,7 +45,7 @@ def test_what_is_packed_says_what_it_serves(tmp_path: Path, monkeypatch: pytest.
     content, facts = bundled_library.packed()
     assert content == LIBRARY
     assert facts["instruction_sets"] == ["avx2", "fma", "avx512f"]
-    assert facts["sources"] == library.fingerprint()
+    assert facts["sources"] == recipe.fingerprint()
     assert bundled_library.opened(
         EngineArtifact(files={bundled_library.FILE: content}, meta={bundled_library.FACTS: facts})
     )

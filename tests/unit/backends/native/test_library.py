@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.backends.native import library
+from intarsia.backends.native import library, recipe
 from intarsia.errors import CompileError
 
 CPU = frozenset({"avx2", "fma", "sse4_2"})
@@ -69,7 +69,7 @@ def test_another_compiler_option_cpu_or_source_makes_another_library(
         case "cpu":
             monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
         case _:
-            monkeypatch.setattr(library, "fingerprint", lambda: "other")
+            monkeypatch.setattr(recipe, "fingerprint", lambda: "other")
     assert library.built() != before
     assert before.exists()
 
@@ -121,12 +121,42 @@ def test_the_block_is_that_of_the_widest_vectors(monkeypatch: pytest.MonkeyPatch
     assert library.block() == 16
 
 
-def test_the_fingerprint_covers_the_sources_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(library, "_FOLDER", tmp_path)
-    seen = set()
-    for name, text in (("a.cpp", "1"), ("a.cpp", "2"), ("b.h", "1"), ("notes.md", "1")):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        library.fingerprint.cache_clear()
-        seen.add(library.fingerprint())
-    library.fingerprint.cache_clear()
-    assert len(seen) == 3
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An install from a wheel that holds a library for a CPU with AVX2, and no compiler."""
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(recipe, "PREBUILT", tmp_path / "prebuilt")
+    place = recipe.PREBUILT / recipe.prebuilt_name(recipe.NEEDED)
+    place.parent.mkdir()
+    place.write_text("library", encoding="utf-8")
+    return place
+
+
+def test_the_wheels_library_takes_no_compiler(wheel: Path, cache: Path) -> None:
+    assert library.lack() is None
+    assert library.built() == library.built_before() == wheel
+    assert not cache.exists()
+
+
+def test_the_wheels_library_comes_before_the_compiler(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler(tmp_path, monkeypatch, "echo another > $out")
+    assert library.built() == wheel
+    assert calls(tmp_path) == []
+
+
+@pytest.mark.parametrize("change", ["wider CPU", "sources"])
+def test_a_wheels_library_for_another_cpu_or_of_other_sources_is_passed_over(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    if change == "sources":
+        monkeypatch.setattr(recipe, "fingerprint", lambda: "other")
+    else:  # blocks of 16 channels, which the library for AVX2 does not have
+        monkeypatch.setattr(library, "cpu_features", lambda: CPU | {"avx512f"})
+    assert library.prebuilt() is None
+    assert library.built_before() is None
+    lack = library.lack()
+    assert lack is not None
+    assert lack.fix == "apt-get install g++"
