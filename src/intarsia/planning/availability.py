@@ -8,6 +8,7 @@ from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import PlanFile
 from intarsia.planning.engine_set import Absence, Engine, absence, leaves
+from intarsia.target import Target
 
 EXECUTORS = ("graph", "pipeline", "vm")
 """Those that drive a model in this package; the others but `AHEAD` can only be described."""
@@ -21,6 +22,8 @@ RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE)
 """Every executor and runtime that there is a stage for."""
 _LINKED = "link-params"
 """The option of executors that only code obeys."""
+_LAID_OUT = ("board", "ram", "flash", "stack")
+"""Options of targets that only a program whose memory is planned as a whole obeys."""
 
 
 def missing_stages(config: CompilationConfig) -> Iterator[str]:
@@ -60,6 +63,13 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
         yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"
     elif runtime.kind.name not in RUNTIMES:
         yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join((*RUNTIMES, BARE))} run"
+    for target in config.targets:
+        stated = [f"-{name}" for name in _LAID_OUT if isinstance(target, Target) and name in target.options]
+        if stated:
+            yield (
+                f"{target}: {', '.join(stated)} is of programs that are written as C; state --executor {AHEAD} and "
+                f"--runtime {BARE}, or leave it out"
+            )
 
 
 def missing_engines(

@@ -94,6 +94,66 @@ def test_the_folder_needs_nothing_of_us(tmp_path: Path) -> None:
     assert memory["workspace_bytes"] == sum(arena["bytes"] for arena in memory["arenas"])
 
 
+OPTIONS: Mapping[str, tuple[str, str, str]] = {
+    "packed": ("aot -interface-api=packed", "crt", "model_run(void *const *arguments, void *workspace);"),
+    "unpacked": ("aot -unpacked-api", "crt", "model_run(const float *x, float *y, void *workspace);"),
+    "unpacked and packed": (
+        "aot -unpacked-api -interface-api=packed",
+        "crt",
+        "model_run(const float *x, float *y, void *workspace);",
+    ),
+    "structs": (
+        "aot -unpacked-api -interface-api=c",
+        "crt",
+        "model_run(const struct model_inputs *inputs, const struct model_outputs *outputs, void *workspace);",
+    ),
+    "weights elsewhere": (
+        "aot -link-params=false",
+        "crt",
+        "model_run(void *const *arguments, void *workspace, const void *weights);",
+    ),
+    "workspace inside": ("aot -static-workspace", "crt", "model_run(void *const *arguments);"),
+    "aligned": (
+        "aot -workspace-byte-alignment=128 -constant-byte-alignment=256",
+        "crt",
+        "#define MODEL_WORKSPACE_ALIGNMENT 128u",
+    ),
+    "least aligned": (
+        "aot -workspace-byte-alignment=1 -constant-byte-alignment=1",
+        "crt",
+        "#define MODEL_WORKSPACE_ALIGNMENT 4u",
+    ),
+    "found by name": ("aot -unpacked-api", "crt -system-lib", "model_run(const float *x, float *y, void *workspace);"),
+    "all": (
+        "aot -unpacked-api -interface-api=c -link-params=false -static-workspace -constant-byte-alignment=64",
+        "crt -system-lib",
+        "model_run(const struct model_inputs *inputs, const struct model_outputs *outputs, const void *weights);",
+    ),
+}
+"""An executor, a runtime, and what the exported header then says."""
+
+
+@CC
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_option_does_what_it_says_in_the_folder_that_is_exported(tmp_path: Path, name: str) -> None:
+    executor, runtime, said = OPTIONS[name]
+    path = compiled(tmp_path / "net.intarsia", config(executor=executor, runtime=runtime), two_layers())
+    with intarsia.load(path) as loaded:
+        export(loaded, out := tmp_path / "out", has_test=True)
+        interface = loaded.report["program"]
+    assert said in (out / "model.h").read_text(encoding="utf-8")
+    for goal in ("test", "example"):
+        done = subprocess.run(["make", goal], cwd=out, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "right" in done.stdout or goal == "example"
+    symbols = subprocess.run(["nm", "libmodel.a"], cwd=out, capture_output=True, text=True, check=True).stdout
+    assert (" b workspace" in symbols) is ("-static-workspace" in executor)
+    assert ("model_model" in symbols) is ("-system-lib" in runtime)
+    assert (out / "intarsia_models.h").exists() is ("-system-lib" in runtime)
+    assert ("model_k" in (out / "model.h").read_text(encoding="utf-8")) is False
+    assert interface["link_weights"] is ("-link-params=false" not in executor)
+
+
 @CC
 def test_the_code_is_code_that_can_be_refused(tmp_path: Path) -> None:
     path = compiled(tmp_path / "net.intarsia", config())

@@ -44,6 +44,14 @@ def test_a_microcontroller_that_no_board_emulates_is_told_to_name_one() -> None:
 
 
 @OTHER
+@pytest.mark.parametrize("target", ["c -stack=100", "c -stack=100 -mtriple=aarch64-linux-gnu"])
+def test_a_stack_is_limited_where_it_is_known(target: str) -> None:
+    with pytest.raises(ConfigError, match="the deepest stack is known for microcontrollers only; leave -stack out"):
+        place_of(Target(target))
+    assert place_of(Target("c -stack=100 -board=mps2-an386")).name == "QEMU's mps2-an386"
+
+
+@OTHER
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     for target, package in (("arm/cortex-m4", "gcc-arm-none-eabi"), ("arm/rasp4b64", "gcc-aarch64-linux-gnu")):
