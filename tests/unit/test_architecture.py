@@ -20,10 +20,12 @@ TESTS = Path(__file__).parents[1]
 
 ORDER = (
     "errors",
+    "lazy",
     "files",
     "forks",
     "version",
     "numbers",
+    "json_types",
     "disjoint_sets",
     "wording",
     "spec",
@@ -415,7 +417,7 @@ TESTED_ELSEWHERE = {
     "interop/sizes.py": "tests/unit/interop/test_session.py",
     "interop/torch_compile.py": "tests/e2e/test_torch_compile.py",
     "interop/torch_export.py": "tests/e2e/test_torch_compile.py",
-    "runtime/build.py": "tests/unit/runtime/test_model.py",
+    "runtime/artifact/manifest_reading.py": "tests/unit/runtime/artifact/test_checks.py",
     "target/kinds/accelerators.py": "tests/unit/target/kinds/test_catalogue.py",
 }
 """Files and folders that are tested through another one, and where. What an engine needs beside its `backend.py` is

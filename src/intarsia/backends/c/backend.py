@@ -29,13 +29,13 @@ from intarsia.version import __version__
 
 if TYPE_CHECKING:
     import numpy as np
-    from pydantic import BaseModel
 
     from intarsia.backends.c.site import Site
     from intarsia.backends.c.source import Source
     from intarsia.codegen.module import Kernel, SourceModule
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
+    from intarsia.json_types import JsonType
     from intarsia.target import Target
 
 _NAME = "c"
@@ -95,11 +95,11 @@ class CBackend(LoweredBackend, WritesSource):
             },
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
         """Its borders, the memory it takes, and what the library serves."""
-        from intarsia.backends.contract.metadata import CompiledC
+        from intarsia.backends.contract.metadata import COMPILED_C
 
-        return CompiledC
+        return COMPILED_C
 
     def load(
         self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings

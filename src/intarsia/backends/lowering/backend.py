@@ -26,7 +26,7 @@ NOT_LOWERED = Gap.not_implemented(
 class LoweredBackend(Backend):
     """Stores the program; what is left to an engine is to judge instructions, and to run them."""
 
-    meta_name = "Borders"
+    meta_name = "BORDERS"
     natives: ClassVar[frozenset[str]] = frozenset()
     """Operations beyond the primitives that the engine has as one."""
 

@@ -14,7 +14,6 @@ from intarsia.backends.contract import Arrays, EngineArtifact
 from intarsia.backends.native import bundled_library, library
 from intarsia.backends.onnxruntime.session import SMALL_BYTES, Session, open_session
 from intarsia.errors import LoadError
-from intarsia.files import scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +55,7 @@ def compiled(
     import numpy as np
 
     from intarsia.backends.onnxruntime.saved_model import stored_tensors
+    from intarsia.files import scratch
 
     with scratch() as folder:
         content, facts = rewrite(optimise(plain, model, options, folder))
