@@ -29,7 +29,7 @@ def installed(
         spec = util.find_spec(module or package)
         if spec is None:
             return absent
-        found = _version_of(package, spec.origin) if version is None else version()
+        found = version_of(package, spec.origin) if version is None else version()
     except (ImportError, ValueError):  # of an absent distribution it is an ImportError
         return absent
     return Availability(usable=True, version=found, devices=devices)
@@ -59,7 +59,8 @@ def _plain(name: str) -> str:
     return name.lower().replace("-", "_").replace(".", "_")
 
 
-def _version_of(package: str, origin: str | None) -> str:
+def version_of(package: str, origin: str | None) -> str:
+    """The version of a package whose module lies there; a `metadata.PackageNotFoundError` of none."""
     found = version_beside(origin, package)
     if found is not None:
         return found

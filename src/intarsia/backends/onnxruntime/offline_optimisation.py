@@ -100,12 +100,14 @@ def opened(artifact: EngineArtifact, weights: Arrays, options: Any) -> tuple[Any
 
 def _own_weights(artifact: EngineArtifact) -> dict[str, np.ndarray]:
     """Views of the weights that the artifact holds itself."""
-    import ml_dtypes  # noqa: F401 - teaches numpy the names of the types it lacks
     import numpy as np
 
+    rows = artifact.meta["weights"]
+    if any(not hasattr(np, dtype) for _, dtype, _, _ in rows):
+        import ml_dtypes  # noqa: F401 - teaches numpy the names of the types it lacks
     return {
         name: np.frombuffer(artifact.files[WEIGHTS], dtype, prod(shape), offset).reshape(shape)
-        for name, dtype, shape, offset in artifact.meta["weights"]
+        for name, dtype, shape, offset in rows
     }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
-from intarsia.graph.ranges import shape_at
 from intarsia.runtime.dtypes import numpy_dtype
 from intarsia.runtime.executors.arrays import NotAnArrayError, as_numpy, cure
 
@@ -88,6 +87,8 @@ def sized(
     inputs: Iterable[Signature], dims: Mapping[str, Sequence[int | str]], sizes: Mapping[str, int]
 ) -> tuple[Signature, ...]:
     """The inputs with these sizes for their open dimensions."""
+    from intarsia.graph.ranges import shape_at
+
     return tuple(
         replace(value, shape=shape_at(tuple(dims[value.name]), sizes)) if value.name in dims else value
         for value in inputs
