@@ -54,7 +54,6 @@ def of(target: Target, *, loading: bool = False) -> Backend:
     return get(engine_of(target), loading=loading)
 
 
-@cache
 def get(name: str, *, loading: bool = False) -> Backend:
     """The backend of that name. The engine behind it may still be absent: see ``probe``.
 
@@ -67,13 +66,20 @@ def get(name: str, *, loading: bool = False) -> Backend:
         BackendUnavailableError: There is no such backend, two packages claim the name, or a plug-in does not import.
     """
     kind, _, python = name.partition(AWAY)
-    if python:
-        from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
+    ours = _our_source(kind) if loading else None
+    backend = _made(_only_source(kind) if ours is None else ours)
+    return _away(backend, name, python) if python else backend
 
-        return isolated(get(kind, loading=loading), name, python)
-    ours = _our_source(name) if loading else None
-    if ours is not None:
-        return _made(ours)
+
+@cache
+def _away(backend: Backend, name: str, python: str) -> Backend:
+    from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
+
+    return isolated(backend, name, python)
+
+
+def _only_source(name: str) -> Source:
+    """Where the one backend of that name is; the error is that of `get` if there is none, or more."""
     sources = _sources().get(name)
     if sources is None:
         from difflib import get_close_matches
@@ -84,7 +90,7 @@ def get(name: str, *, loading: bool = False) -> Backend:
     if len(sources) > 1:
         owners = " and ".join(source.owner for source in sources)
         raise BackendUnavailableError(f"the engine {name!r} is claimed by {owners}; uninstall all but one of them")
-    return _made(sources[0])
+    return sources[0]
 
 
 def unsupported_names() -> tuple[str, ...]:
@@ -134,8 +140,8 @@ def refresh() -> None:
     """Look for engines and devices anew: packages were installed or removed since they were listed."""
     from intarsia.target.detect import devices_here
 
-    get.cache_clear()
     _made.cache_clear()
+    _away.cache_clear()
     devices_here.cache_clear()
     _plugins.cache_clear()
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
+from intarsia.extras import compiling
 from intarsia.forks import Forkable, left_behind
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.trust import AnyPath, Trust
@@ -231,10 +232,10 @@ class CompiledModel(Forkable):
         """The engines' parts of a plan with their weights, as they were built or built anew."""
         if not anew:
             return plan, self._artifact.build(plan).artifacts, self._artifact.weights()
-        from intarsia.runtime.building import build, weights_of
+        with self._named_fault(), compiling(f"{self._artifact.path}: building its partitions anew"):
+            from intarsia.runtime.building import build, weights_of
 
-        graph = self._artifact.graph()
-        with self._named_fault():
+            graph = self._artifact.graph()
             built = build(graph, plan)
         return plan, built.artifacts, weights_of(graph, built)
 
