@@ -232,7 +232,7 @@ class Walk:
 
 def _answers(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     from intarsia.graph.reference.reference import evaluate
-    from intarsia.runtime.executors.feeds import graph_feeds
+    from intarsia.runtime.executors.drawn_feeds import graph_feeds
 
     graph = load_model(model)
     return dict(evaluate(graph, graph_feeds(graph, seed=3)))
@@ -240,7 +240,7 @@ def _answers(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def _check(folder: Path, expected: dict[str, np.ndarray], answered: Path) -> None:
     """The store is sound, and what was compiled runs and agrees."""
-    from intarsia.runtime.executors.feeds import graph_feeds
+    from intarsia.runtime.executors.drawn_feeds import graph_feeds
 
     with closing(sqlite3.connect(folder / STORE)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from functools import partial
-from importlib import metadata, util
+from importlib import util
 
 from intarsia.backends.contract import Availability
+
+_FACTS = ".dist-info"
 
 
 def installed(
@@ -22,10 +24,46 @@ def installed(
     ``module`` is what is imported of it, where that is called otherwise; ``version`` tells its version, where several
     packages bring the module; ``devices`` are the device types that it was built for.
     """
+    absent = Availability(usable=False, reason=f"{package} is not installed", fix=f"pip install 'intarsia[{extra}]'")
     try:
-        if util.find_spec(module or package) is None:
-            raise metadata.PackageNotFoundError(package)
-        found = (version or partial(metadata.version, package))()
-    except (ImportError, ValueError, metadata.PackageNotFoundError):
-        return Availability(usable=False, reason=f"{package} is not installed", fix=f"pip install 'intarsia[{extra}]'")
+        spec = util.find_spec(module or package)
+        if spec is None:
+            return absent
+        found = version_of(package, spec.origin) if version is None else version()
+    except (ImportError, ValueError):  # of an absent distribution it is an ImportError
+        return absent
     return Availability(usable=True, version=found, devices=devices)
+
+
+def version_beside(origin: str | None, package: str) -> str | None:
+    """The version of a package by the name of the folder of facts beside its module; ``None`` if there is not one.
+
+    Reading all that is known of a distribution, as `importlib.metadata` does, takes as long as loading an engine.
+    """
+    if origin is None:
+        return None
+    place = os.path.dirname(origin)
+    if os.path.basename(origin).startswith("__init__."):
+        place = os.path.dirname(place)
+    wanted = _plain(package)
+    try:
+        names = [name.removesuffix(_FACTS).partition("-") for name in os.listdir(place) if name.endswith(_FACTS)]
+    except OSError:
+        return None
+    found = [version for name, _, version in names if _plain(name) == wanted and version]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain(name: str) -> str:
+    """A name as packages are compared by."""
+    return name.lower().replace("-", "_").replace(".", "_")
+
+
+def version_of(package: str, origin: str | None) -> str:
+    """The version of a package whose module lies there; a `metadata.PackageNotFoundError` of none."""
+    found = version_beside(origin, package)
+    if found is not None:
+        return found
+    from importlib import metadata
+
+    return metadata.version(package)

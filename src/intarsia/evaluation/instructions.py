@@ -11,7 +11,7 @@ from intarsia.errors import ConfigError
 from intarsia.runtime import Artifact
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.program import instructions
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.target import Target
 
 

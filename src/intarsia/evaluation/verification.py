@@ -32,7 +32,7 @@ from intarsia.graph.reference.reference import evaluate
 from intarsia.planning.engine_set import tells
 from intarsia.runtime import Artifact, check_feeds
 from intarsia.runtime.environment import load_environment
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.verify import Deviation, deviations, distances
 from intarsia.search.decision.prediction import failure_error
 

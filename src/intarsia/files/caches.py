@@ -6,8 +6,10 @@ import os
 import stat
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from intarsia.files.scratch import PRIVATE, Scratch, temporary_root
+if TYPE_CHECKING:
+    from intarsia.files.temporary import Scratch
 
 
 def own_cache() -> Path:
@@ -25,6 +27,8 @@ def cache_folder() -> Path:
 
 def temporary_cache() -> Path:
     """A folder among temporary files that only this user writes to: the same for all processes, if that can be."""
+    from intarsia.files.temporary import PRIVATE, temporary_root
+
     folder = temporary_root() / f"intarsia-{os.getuid()}"
     try:
         folder.mkdir(mode=PRIVATE, exist_ok=True)
@@ -37,6 +41,8 @@ def temporary_cache() -> Path:
 
 @cache
 def _of_this_process() -> Scratch:
+    from intarsia.files.temporary import Scratch
+
     return Scratch()
 
 

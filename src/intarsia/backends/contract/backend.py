@@ -18,14 +18,14 @@ from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.slots import Arrays
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
 from intarsia.errors import ModelError
-from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
     import numpy as np
-    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
+    from intarsia.json_types import JsonType
+    from intarsia.partitioning import Capability
     from intarsia.target import Target
 
 
@@ -89,11 +89,11 @@ class Backend(ABC):
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """Writes the sub-graph in the engine's own format, with the options it ran with; returns the paths."""
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType | None:
         """The type that `meta_name` names. What is read from a file is checked by it, so that ``load`` need not."""
         from intarsia.backends.contract import metadata
 
-        found: type[BaseModel] | None = None if self.meta_name is None else getattr(metadata, self.meta_name)
+        found: JsonType | None = None if self.meta_name is None else getattr(metadata, self.meta_name)
         return found
 
     def variants(self, target: Target) -> tuple[Target, ...]:
@@ -142,6 +142,8 @@ class Backend(ABC):
 
     def capability(self, graph: Graph, target: Target) -> Capability:
         """Which nodes of a graph the engine refuses, each with the reason; it takes the others."""
+        from intarsia.partitioning.capability import Capability
+
         refusals = {}
         for node in graph.nodes:
             reason = (

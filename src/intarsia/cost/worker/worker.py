@@ -53,8 +53,8 @@ from intarsia.runtime import (
 )
 from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.executors.embedded import EmbeddedExecutor
-from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.executors.pipeline import load_streams
 from intarsia.runtime.verify import Judgement, verify_plan
 from intarsia.target import Target
