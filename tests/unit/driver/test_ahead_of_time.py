@@ -67,6 +67,14 @@ def test_an_artifact_is_loaded_and_answers(tmp_path: Path) -> None:
 
 
 @CC
+def test_a_cpu_that_no_engine_is_named_for_is_served_by_our_own_c(tmp_path: Path) -> None:
+    path = compiled(tmp_path / "net.intarsia", config("llvm"), two_layers())
+    with intarsia.load(path) as loaded:
+        assert [str(part.target) for part in loaded.plan.partitions] == ["c"]
+        assert loaded.report["program"]["place"] == "this machine"
+
+
+@CC
 def test_what_is_read_of_it_is_what_the_reference_says(tmp_path: Path) -> None:
     from intarsia.cost.records.store import open_store
     from intarsia.evaluation.verification import verify_artifact

@@ -31,6 +31,12 @@ def test_where_a_target_runs(target: str, name: str, *, is_host: bool) -> None:
 
 
 @OTHER
+@pytest.mark.parametrize("kind", ["llvm", "c"])
+def test_the_compiler_is_told_the_processor(kind: str) -> None:
+    assert {"-march=haswell", "-mno-fma"} <= set(place_of(Target(f"{kind} -mcpu=haswell -mattr=-fma")).flags)
+
+
+@OTHER
 @pytest.mark.parametrize("target", ["riscv/sifive-e31", "raspberry-pi/zero-armhf", "llvm -mtriple=powerpc64-linux-gnu"])
 def test_a_processor_without_a_compiler_is_an_error(target: str) -> None:
     with pytest.raises(ConfigError, match=r"there is no C compiler for the processor of .* those known are for"):
