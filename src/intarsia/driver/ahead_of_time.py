@@ -34,6 +34,7 @@ from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.tolerance import remark
 from intarsia.runtime.verify import Deviation, deviations
+from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.plan import BoardPlan
 from intarsia.target import Target
 
@@ -83,8 +84,10 @@ def run_ahead_of_time(job: Compilation, work: Workspace, progress: Watcher, dead
     project, _ = write_project(written)
     progress(Progress(stage="reference"))
     work.compute_reference(job.graph, (), job.problem.settings.seed, job.type_oracle, progress)
-    feeds = recorded_values(work.folder / VALUES, job.graph.inputs)
-    counted = None if unrun else plan_by_counting(job, written, feeds, work.store, progress)
+    values = work.folder / VALUES
+    feeds = recorded_values(values, job.graph.inputs)
+    answers = Answers(values=recorded_values(values, job.graph.outputs), tolerances=recorded_tolerances(values))
+    counted = None if unrun else plan_by_counting(job, written, feeds, answers, work.store, progress)
     if counted is not None:
         written = replace(written, partitioning=counted.partitioning)
         project, _ = write_project(written, lambda *_: counted.placement.module)
@@ -94,7 +97,6 @@ def run_ahead_of_time(job: Compilation, work: Workspace, progress: Watcher, dead
     facts = {**project.memory, **built, "link_weights": project.interface.options.link_weights}
     facts["instructions"] = None if counted is None else counted.facts()
     progress(Progress(stage="verify", note=place.name))
-    values = work.folder / VALUES
     checked = _unchecked(job.graph, values, unrun) if unrun else _check(project, place, plan, job.graph, values)
     artifact = work.folder / ARTIFACT
     write_artifact(artifact, job.graph, _build(project, plan, config.host, checked.recorded))

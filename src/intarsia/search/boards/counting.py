@@ -1,13 +1,14 @@
 """Counts what each candidate executes, many in one program: in a round, each instruction is computed by another one.
 
 So every kernel meets the data that it will meet, and a board runs as many programs as an instruction has candidates at
-most. What fails is found by halving the round, and is a record like any other.
+most. What a program computes is held to the reference's answers. What fails is found by halving the round, beside
+kernels that were seen to answer rightly, and is a record like any other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,21 +19,18 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.codegen.call_counts import Counted, count
 from intarsia.cost.records.instruction_counts import Count, keep, key_of, recalled
 from intarsia.cost.records.record import Failure, Instructions
-from intarsia.errors import BackendError, BackendTimeoutError, CompileError, ConfigError
+from intarsia.errors import BackendError, BackendTimeoutError, CompileError, ConfigError, MismatchError
 
 if TYPE_CHECKING:
     from intarsia.codegen.boards.board import Board
     from intarsia.codegen.toolchain import Toolchain
     from intarsia.cost.records.record import Key
     from intarsia.cost.records.store import Store
+    from intarsia.search.boards.answers import Answers
     from intarsia.search.boards.candidates import Candidates
 
 Trial = Mapping[int, int]
 """Which candidate computes an instruction, by the instruction's place."""
-MOST_STEPS = 3
-"""How far an integer may be from that of the first candidates: roundings differ by a step, and add up over layers."""
-MOST_ERROR = 0.05
-"""The same for what is larger, as a part of the range of the output."""
 _PLACE = re.compile(r"v(\d+)")
 
 
@@ -43,6 +41,7 @@ class Counting:
     Attributes:
         candidates: All of them.
         feeds: Inputs of the program, by interface name.
+        answers: What the reference answers to them.
         board: Where it runs.
         tools: What compiles for it.
         library: The folder of the engines' own sources.
@@ -54,6 +53,7 @@ class Counting:
 
     candidates: Candidates
     feeds: Mapping[str, np.ndarray]
+    answers: Answers
     board: Board
     tools: Toolchain
     library: Path | None = None
@@ -61,22 +61,27 @@ class Counting:
     provenance: Mapping[str, str] = field(default_factory=dict)
     counts: dict[tuple[int, int], Count] = field(default_factory=dict)
     runs: int = 0
-    _answers: Mapping[str, np.ndarray] | None = None
+    _right: Trial = field(default_factory=dict)
+    _others: Mapping[str, np.ndarray] | None = None
 
-    def count_all(self) -> None:
-        """Count every candidate that is not recorded. Two that are the same are counted once.
+    def count_all(self, *, anew: bool = False) -> bool:
+        """Count every candidate that is not recorded, or all ``anew``. Two that are the same are counted once.
+
+        Returns:
+            Whether some were recorded.
 
         Raises:
             BackendUnavailableError: A compiler or the emulator is not installed.
-            BackendError: What the first candidates make does not run.
+            BackendError: No engine's candidates make a program that runs.
             ConfigError: It does not fit into the board.
+            MismatchError: No engine's candidates make a program that answers rightly.
         """
         keys: dict[tuple[int, int], Key] = {}
         waiting: dict[str, list[tuple[int, int]]] = {}
         for place, found in self.candidates.of.items():
             for number in range(len(found)):
                 key = keys[place, number] = self._key(place, number)
-                known = recalled(self.store, key)
+                known = None if anew else recalled(self.store, key)
                 if known is None:
                     waiting.setdefault(key.digest, []).append((place, number))
                 else:
@@ -87,8 +92,10 @@ class Counting:
             for each in same:
                 self.counts[each] = self.counts[same[0]]
             counted = self.counts[same[0]]
-            if not (isinstance(counted, Failure) and counted.stage == "timeout"):  # a busy machine may be why
+            # A busy machine may be why one was late, and another network may allow what was wrong in this one.
+            if not (isinstance(counted, Failure) and counted.stage in ("timeout", "verify")):
                 keep(self.store, keys[same[0]], counted, self.provenance)
+        return sum(map(len, waiting.values())) < len(keys)
 
     def whole(self, trial: Trial) -> Counted:
         """What a program with these candidates executes and computes.
@@ -99,21 +106,59 @@ class Counting:
         """
         return self._counted(trial)
 
+    def fault(self, results: Mapping[str, np.ndarray]) -> str:
+        """How results are wrong; empty if they are right."""
+        return self.answers.fault(results, self._others)
+
     def _count(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Count these: the first candidates all at once, and what they compute is what the others are held to."""
-        first = self._counted({})
-        self._answers = first.results[0]
-        self._note({place: number for place, number in pairs if number == 0}, first)
-        for trial in _rounds([(place, number) for place, number in pairs if number]):
+        """Count these: first some that answer rightly all at once, and then the others beside those."""
+        self._right, found = self._first_right()
+        self._others = found.results[0]
+        now = {place: self._right.get(place, 0) for place in self.candidates.of}
+        self._note({place: number for place, number in pairs if number == now[place]}, found)
+        for trial in _rounds([(place, number) for place, number in pairs if number != now[place]]):
             self._try(trial)
+
+    def _first_right(self) -> tuple[Trial, Counted]:
+        """The first trial that answers rightly, and what it gave.
+
+        Raises:
+            BackendError: None of them runs.
+            ConfigError: None of them fits into the board.
+            MismatchError: None of them answers rightly.
+        """
+        problem: BackendError | ConfigError | MismatchError | None = None
+        for trial in self._whole_trials():
+            try:
+                found = self._counted(trial)
+            except (BackendError, ConfigError) as error:
+                problem = problem or error
+                continue
+            wrong = self.answers.fault(found.results[0])
+            if not wrong:
+                return trial, found
+            if not isinstance(problem, MismatchError):
+                problem = MismatchError(f"no engine's C answers rightly on QEMU's {self.board.name}: {wrong}")
+        assert problem is not None
+        raise problem
+
+    def _whole_trials(self) -> Iterator[Trial]:
+        """All first candidates, then each engine's wherever it has some, then all second candidates, and so on."""
+        every = self.candidates.of
+        yield {}
+        for engine in reversed(dict.fromkeys(each.engine for of in every.values() for each in of)):
+            own = {place: [n for n, each in enumerate(of) if each.engine == engine] for place, of in every.items()}
+            yield {place: numbers[0] for place, numbers in own.items() if numbers}
+        for number in range(1, max(map(len, every.values()), default=1)):
+            yield {place: min(number, len(of) - 1) for place, of in every.items()}
 
     def _try(self, trial: Trial) -> None:
         try:
-            found = self._counted(trial)
+            found = self._counted({**self._right, **trial})
         except (BackendError, ConfigError) as error:
             failure = Failure(stage=_stage(error), reason=_first_line(error), cause=Cause.ENGINE)
         else:
-            wrong = self._fault(found.results[0])
+            wrong = self.fault(found.results[0])
             if not wrong:
                 self._note(trial, found)
                 return
@@ -131,7 +176,7 @@ class Counting:
 
     def _places(self, trial: Trial) -> list[int]:
         """The instruction that each call of the module computes; -1 of a copy."""
-        module = self.candidates.module(trial)
+        module = self.candidates.module({**self._right, **trial})
         found = []
         for call in module.calls:
             name = _PLACE.fullmatch(call.writes[0]) if call.writes else None
@@ -142,15 +187,6 @@ class Counting:
     def _counted(self, trial: Trial) -> Counted:
         self.runs += 1
         return count(self.candidates.module(trial), [self.feeds], self.board, library=self.library)
-
-    def _fault(self, results: Mapping[str, np.ndarray]) -> str:
-        """How results differ too much from those of the first candidates; empty if they do not."""
-        assert self._answers is not None
-        for name, right in self._answers.items():
-            error, most = _difference(results[name], right)
-            if not error <= most:  # nor is it if it is no number
-                return f"{name} differs by {error:.3g} from what the other kernels compute"
-        return ""
 
     def _key(self, place: int, number: int) -> Key:
         candidate, site = self.candidates.of[place][number], self.candidates.sites[place]
@@ -173,18 +209,6 @@ def _rounds(pairs: Sequence[tuple[int, int]]) -> list[dict[int, int]]:
 def _halves(trial: Trial) -> tuple[dict[int, int], dict[int, int]]:
     pairs = list(trial.items())
     return dict(pairs[: len(pairs) // 2]), dict(pairs[len(pairs) // 2 :])
-
-
-def _difference(found: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """The largest difference, and how large it may be."""
-    if not right.size:
-        return 0.0, 0.0
-    wide, other = right.astype(np.float64), found.astype(np.float64)
-    span = float(np.ptp(wide[np.isfinite(wide)])) if np.isfinite(wide).any() else 0.0
-    least = MOST_STEPS if right.dtype.kind in "iub" else 1e-5
-    same = (wide == other) | (np.isnan(wide) & np.isnan(other))
-    with np.errstate(invalid="ignore"):
-        return float(np.where(same, 0.0, np.abs(wide - other)).max()), max(least, MOST_ERROR * span)
 
 
 def _stage(error: BackendError | ConfigError) -> str:
