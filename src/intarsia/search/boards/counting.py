@@ -1,8 +1,8 @@
 """Counts what each candidate executes, many in one program: in a round, each instruction is computed by another one.
 
 So every kernel meets the data that it will meet, and a board runs as many programs as an instruction has candidates at
-most. What a program computes is held to the reference's answers. What fails is found by halving the round, beside
-kernels that were seen to answer rightly, and is a record like any other.
+most. What a program computes is held to the reference's answers, and to those of the round that comes nearest to them.
+What fails is found by halving its round, beside the kernels of that one, and is a record like any other.
 """
 
 from __future__ import annotations
@@ -111,56 +111,74 @@ class Counting:
         return self.answers.fault(results, self._others)
 
     def _count(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Count these: first some that answer rightly all at once, and then the others beside those."""
-        self._right, found = self._first_right()
-        self._others = found.results[0]
-        now = {place: self._right.get(place, 0) for place in self.candidates.of}
-        self._note({place: number for place, number in pairs if number == now[place]}, found)
-        for trial in _rounds([(place, number) for place, number in pairs if number != now[place]]):
-            self._try(trial)
+        """Count these in rounds, and those of a round that failed beside the kernels of the best one."""
+        firsts = {place: number for place, number in pairs if number == 0}
+        rounds = [firsts, *_rounds([(place, number) for place, number in pairs if number])]
+        ran = [self._ran(self._filled(number)) for number in range(len(rounds))]
+        self._right, best = self._nearest(ran)
+        self._others = best.results[0]
+        for number, (trial, found) in enumerate(zip(rounds, ran, strict=True)):
+            if isinstance(found, Counted) and not self.fault(found.results[0]):
+                self._note(trial, found, self._filled(number))
+            elif trial:
+                self._try(trial)
 
-    def _first_right(self) -> tuple[Trial, Counted]:
-        """The first trial that answers rightly, and what it gave.
+    def _filled(self, number: int) -> Trial:
+        """The candidates of this number, and the last one where there are fewer."""
+        return {place: min(number, len(of) - 1) for place, of in self.candidates.of.items()}
+
+    def _ran(self, trial: Trial) -> Counted | BackendError | ConfigError:
+        try:
+            return self._counted(trial)
+        except (BackendError, ConfigError) as error:
+            return error
+
+    def _nearest(self, ran: Sequence[Counted | BackendError | ConfigError]) -> tuple[Trial, Counted]:
+        """The round nearest to the reference, of those that answer rightly; if none does, one engine wherever it can.
 
         Raises:
             BackendError: None of them runs.
             ConfigError: None of them fits into the board.
             MismatchError: None of them answers rightly.
         """
-        problem: BackendError | ConfigError | MismatchError | None = None
-        for trial in self._whole_trials():
-            try:
-                found = self._counted(trial)
-            except (BackendError, ConfigError) as error:
-                problem = problem or error
-                continue
-            wrong = self.answers.fault(found.results[0])
-            if not wrong:
-                return trial, found
-            if not isinstance(problem, MismatchError):
-                problem = MismatchError(f"no engine's C answers rightly on QEMU's {self.board.name}: {wrong}")
-        assert problem is not None
-        raise problem
+        every = [(self._filled(number), found) for number, found in enumerate(ran)]
+        right = self._right_of(every)
+        if not right:
+            every += [(trial, self._ran(trial)) for trial in self._of_one_engine()]
+            right = self._right_of(every)
+        if right:
+            return min(right, key=lambda each: self.answers.distance(each[1].results[0]))
+        faults = [self.answers.fault(found.results[0]) for _, found in every if isinstance(found, Counted)]
+        if faults:
+            raise MismatchError(f"no engine's C answers rightly on QEMU's {self.board.name}: {faults[0]}")
+        raise next(found for _, found in every if isinstance(found, Exception))
 
-    def _whole_trials(self) -> Iterator[Trial]:
-        """All first candidates, then each engine's wherever it has some, then all second candidates, and so on."""
+    def _right_of(
+        self, every: Sequence[tuple[Trial, Counted | BackendError | ConfigError]]
+    ) -> list[tuple[Trial, Counted]]:
+        return [
+            (trial, found)
+            for trial, found in every
+            if isinstance(found, Counted) and not self.answers.fault(found.results[0])
+        ]
+
+    def _of_one_engine(self) -> Iterator[Trial]:
+        """Each engine's first candidates wherever it has some, the least preferred engine first."""
         every = self.candidates.of
-        yield {}
         for engine in reversed(dict.fromkeys(each.engine for of in every.values() for each in of)):
             own = {place: [n for n, each in enumerate(of) if each.engine == engine] for place, of in every.items()}
-            yield {place: numbers[0] for place, numbers in own.items() if numbers}
-        for number in range(1, max(map(len, every.values()), default=1)):
-            yield {place: min(number, len(of) - 1) for place, of in every.items()}
+            yield {place: numbers[0] if numbers else 0 for place, numbers in own.items()}
 
     def _try(self, trial: Trial) -> None:
+        whole = {**self._right, **trial}
         try:
-            found = self._counted({**self._right, **trial})
+            found = self._counted(whole)
         except (BackendError, ConfigError) as error:
             failure = Failure(stage=_stage(error), reason=_first_line(error), cause=Cause.ENGINE)
         else:
             wrong = self.fault(found.results[0])
             if not wrong:
-                self._note(trial, found)
+                self._note(trial, found, whole)
                 return
             failure = Failure(stage="verify", reason=wrong, cause=Cause.ENGINE)
         if len(trial) == 1:
@@ -169,14 +187,15 @@ class Counting:
         for half in _halves(trial):
             self._try(half)
 
-    def _note(self, trial: Trial, found: Counted) -> None:
-        of = dict(zip(self._places(trial), found.calls, strict=True))
+    def _note(self, trial: Trial, found: Counted, whole: Trial) -> None:
+        """Keep the counts of a trial, which was counted as a part of a whole one."""
+        of = dict(zip(self._places(whole), found.calls, strict=True))
         for place, number in trial.items():
             self.counts[place, number] = Instructions(count=of[place])
 
     def _places(self, trial: Trial) -> list[int]:
         """The instruction that each call of the module computes; -1 of a copy."""
-        module = self.candidates.module({**self._right, **trial})
+        module = self.candidates.module(trial)
         found = []
         for call in module.calls:
             name = _PLACE.fullmatch(call.writes[0]) if call.writes else None

@@ -18,8 +18,18 @@ def test_results_are_held_to_the_reference() -> None:
 
 def test_what_the_models_own_rounding_leaves_open_is_right() -> None:
     answers = Answers(values=RIGHT, tolerances={"y": Tolerance(largest=0.1, length=0.1)})
+    assert answers.distance(RIGHT) == 0
+    assert 0.4 < answers.distance({"y": np.array([1.0, 2.1], np.float32)}) < 0.6
     assert answers.fault({"y": np.array([1.0, 2.1], np.float32)}) == ""
     assert "own rounding" in answers.fault({"y": np.array([1.0, 2.5], np.float32)})
+
+
+def test_what_is_left_open_is_no_excuse_for_one_kernel_beside_others() -> None:
+    answers = Answers(values=RIGHT, tolerances={"y": Tolerance(largest=0.3, length=0.3)})
+    assert answers.fault({"y": np.array([1.0, 2.15], np.float32)}, RIGHT) == ""
+    far = {"y": np.array([1.0, 2.5], np.float32)}
+    assert answers.fault(far) == ""
+    assert "from what the other kernels compute" in answers.fault(far, RIGHT)
 
 
 def test_what_the_reference_cannot_compute_is_held_to_other_kernels() -> None:

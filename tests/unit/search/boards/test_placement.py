@@ -101,6 +101,17 @@ def test_an_engine_with_a_wrong_and_a_right_kernel_is_not_lost() -> None:
 
 
 @BOARDS
+def test_a_wrong_first_engine_is_found_where_the_model_leaves_much_open() -> None:
+    """The reference alone would allow it; another engine is nearer."""
+    off = NAIVE.replace("= sum;", "= sum * 1.02f;")
+    loose = Answers(values={"y": right()}, tolerances={"y": Tolerance(largest=0.2, length=0.2)})
+    offers = {"off": products(off), "naive": products(NAIVE), "rest": everything_but_products}
+    found = place(*network(), ARM, offers, BOARD, FEEDS, loose)
+    np.testing.assert_allclose(found.results["y"], right(), rtol=0.2)
+    assert {each.engine for each in chosen(found, "matmul")} == {"naive"}
+
+
+@BOARDS
 def test_where_every_engine_is_wrong_nothing_ships() -> None:
     with pytest.raises(
         MismatchError, match=r"no engine's C answers rightly on QEMU's mps2-an386: y: error .* reference"
