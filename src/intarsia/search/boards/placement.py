@@ -82,6 +82,8 @@ class Placement:
         results: What it computed there.
         stack_bytes: The most stack that it used there.
         runs: How many programs were run to find it.
+        wholes: What a run executes with the kernels of one engine wherever it has one that works, by engine: of those
+            that were counted as a whole.
     """
 
     module: SourceModule
@@ -90,6 +92,7 @@ class Placement:
     results: Mapping[str, np.ndarray]
     stack_bytes: int
     runs: int
+    wholes: Mapping[str, int]
 
     @property
     def predicted(self) -> int:
@@ -97,7 +100,9 @@ class Placement:
         return sum(each.instructions for each in self.choices)
 
     def alone(self, engine: str) -> int:
-        """What the network would execute with an engine's kernels wherever it has one, by the counts."""
+        """What the network executes with an engine's kernels wherever it has one; by the sum where that was not run."""
+        if engine in self.wholes:
+            return self.wholes[engine]
         return sum(each.instructions if (least := each.least(engine)) is None else least for each in self.choices)
 
 
@@ -152,12 +157,12 @@ def place(
     )
     are_recorded = counting.count_all()
     try:
-        chosen, whole = _best_right(counting, limit_bytes)
+        chosen, whole, wholes = _best_right(counting, limit_bytes)
     except MismatchError:
         if not are_recorded:
             raise
         counting.count_all(anew=True)  # what was right in another network is wrong in this one
-        chosen, whole = _best_right(counting, limit_bytes)
+        chosen, whole, wholes = _best_right(counting, limit_bytes)
     return Placement(
         module=candidates.module(chosen),
         choices=tuple(_choice(each, chosen[each], candidates, counting.counts) for each in candidates.of),
@@ -165,11 +170,12 @@ def place(
         results=whole.results[0],
         stack_bytes=whole.stack_bytes,
         runs=counting.runs,
+        wholes=wholes,
     )
 
 
-def _best_right(counting: Counting, limit: int | None) -> tuple[Trial, Counted]:
-    """The plan that executes least of those that answer rightly, and what it executes.
+def _best_right(counting: Counting, limit: int | None) -> tuple[Trial, Counted, Mapping[str, int]]:
+    """The plan that executes least of those that answer rightly, what it executes, and what one engine alone does.
 
     Raises:
         NoCoverError: No candidate of an instruction works.
@@ -180,15 +186,21 @@ def _best_right(counting: Counting, limit: int | None) -> tuple[Trial, Counted]:
     if limit is not None:
         chosen = _within(limit, chosen, candidates, counts)
     # What the compiler moves over borders is in no single count, so the best of each engine is run as a whole too.
-    ran = [(counting.whole(trial), trial) for trial in [chosen, *_alone(candidates, counts, chosen, limit)]]
+    alone = _alone(candidates, counts, chosen, limit)
+    trials = [chosen]
+    for trial in alone.values():
+        if trial not in trials:
+            trials.append(trial)
+    ran = [(counting.whole(trial), trial) for trial in trials]
     right = [(whole, trial) for whole, trial in ran if not counting.fault(whole.results[0])]
     if not right:
         raise MismatchError(
             "kernels that answer rightly one by one answer wrongly together on "
             f"QEMU's {counting.board.name}: {counting.fault(ran[0][0].results[0])}"
         )
+    wholes = {name: whole.total for name, own in alone.items() for whole, trial in right if trial == own}
     whole, found = min(right, key=lambda each: each[0].total)
-    return found, whole
+    return found, whole, wholes
 
 
 def _choice(at: int, chosen: int, candidates: Candidates, counts: Mapping[tuple[int, int], Count]) -> Choice:
@@ -224,17 +236,16 @@ def _alone(
     counts: Mapping[tuple[int, int], Count],
     chosen: Mapping[int, int],
     limit: int | None,
-) -> list[dict[int, int]]:
-    """For each engine the plan with its kernels wherever one works, if that is another plan and fits."""
-    found: list[dict[int, int]] = []
+) -> dict[str, dict[int, int]]:
+    """For each engine the plan with its kernels wherever one works, if that fits."""
+    found: dict[str, dict[int, int]] = {}
     for engine in dict.fromkeys(each.engine for of in candidates.of.values() for each in of):
         trial = dict(chosen)
         for at, of in candidates.of.items():
             own = {n: count for n, count in _working(at, candidates, counts).items() if of[n].engine == engine}
             trial[at] = min(own, key=own.__getitem__, default=chosen[at])
-        fits = limit is None or arena.plan(candidates.module(trial)).size <= limit
-        if trial != chosen and trial not in found and fits:
-            found.append(trial)
+        if limit is None or arena.plan(candidates.module(trial)).size <= limit:
+            found[engine] = trial
     return found
 
 
