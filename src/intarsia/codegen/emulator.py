@@ -182,6 +182,11 @@ def board_sources() -> Mapping[str, str]:
     return _texts("io.h", "board.c")
 
 
+def printing_source() -> str:
+    """What the C library needs beside them for ``printf`` and files."""
+    return _texts("printing.c")["printing.c"]
+
+
 def hosted_sources() -> Mapping[str, str]:
     """The files that every program under an operating system is built with."""
     return _texts("io.h", "hosted.c")

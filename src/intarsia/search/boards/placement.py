@@ -252,7 +252,10 @@ def _alone(
 def _within(
     limit: int, chosen: Mapping[int, int], candidates: Candidates, counts: Mapping[tuple[int, int], Count]
 ) -> dict[int, int]:
-    """Step by step the exchange that costs the fewest instructions for each byte saved, until the limit holds."""
+    """Step by step the exchange that costs the fewest instructions for each byte saved, until the limit holds.
+
+    An exchange that saves nothing in the end is taken back, which is most of them where no kernels fit.
+    """
     now = dict(chosen)
     size = arena.plan(candidates.module(now)).size
     while size > limit:
@@ -269,4 +272,16 @@ def _within(
         # Two calls may need the same much: then one exchange alone saves nothing yet.
         _, size, at, other = min(gained or steps)
         now[at] = other
+    for at in sorted(chosen, key=lambda at: _extra(at, now, chosen, counts), reverse=True):
+        back = now | {at: chosen[at]}
+        if now[at] != chosen[at] and (tried := arena.plan(candidates.module(back)).size) <= max(limit, size):
+            now, size = back, tried
     return now
+
+
+def _extra(at: int, now: Mapping[int, int], chosen: Mapping[int, int], counts: Mapping[tuple[int, int], Count]) -> int:
+    """Instructions that an exchange costs."""
+    after, before = counts[at, now[at]], counts[at, chosen[at]]
+    assert isinstance(after, Instructions)
+    assert isinstance(before, Instructions)
+    return after.count - before.count

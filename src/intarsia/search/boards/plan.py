@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from intarsia.backends.c.network import ENGINE
 from intarsia.backends.c.processor import Processor
 from intarsia.codegen.call_counts import UNIT
 from intarsia.cost.records.record import Failure
-from intarsia.partitioning.groups import indivisible
+from intarsia.partitioning.groups import computing_first, indivisible
 from intarsia.partitioning.partitioning import Partitioning, merge_adjacent
 from intarsia.partitioning.quotient import members
 from intarsia.search.boards.placement import Choice, Placement, place
@@ -122,7 +122,9 @@ def measured_plan(
         store=store,
         provenance=provenance,
     )
-    return BoardPlan(placement=found, partitioning=partitioning_of(graph, found.choices, takes), board=board.name)
+    choices = tuple(replace(each, nodes=computing_first(graph, each.nodes)) for each in found.choices)
+    found = replace(found, choices=choices)
+    return BoardPlan(placement=found, partitioning=partitioning_of(graph, choices, takes), board=board.name)
 
 
 def _within(nodes: frozenset[str], offered: Offered, target: Target) -> Offer:
