@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 
 import intarsia
 from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError, MissingStageError, ModelError
+from intarsia.report.page.page import render
 from intarsia.runtime import export
 from tests.unit.codegen.tools import AARCH64, BOARDS, CC
 from tests.unit.graph.models import info, model, two_layers
@@ -94,7 +95,7 @@ def test_the_folder_needs_nothing_of_us(tmp_path: Path) -> None:
     names = {each.name for each in written}
     assert names == {
         *("model.h", "model.c", "model_weights.c", "main.c", "model_test.c"),
-        *("CMakeLists.txt", "Makefile", "LICENSE", "memory.json"),
+        *("CMakeLists.txt", "Makefile", "README.md", "LICENSE", "memory.json"),
     }
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=True)
     assert "right" in done.stdout
@@ -160,6 +161,33 @@ def test_each_option_does_what_it_says_in_the_folder_that_is_exported(tmp_path: 
     assert (out / "intarsia_models.h").exists() is ("-system-lib" in runtime)
     assert ("model_k" in (out / "model.h").read_text(encoding="utf-8")) is False
     assert interface["link_weights"] is ("-link-params=false" not in executor)
+
+
+@CC
+def test_its_page_shows_what_is_known_and_no_time(tmp_path: Path) -> None:
+    path = compiled(tmp_path / "net.intarsia", config())
+    with intarsia.load(path) as loaded:
+        report = loaded.report
+        page = render(report, loaded.artifact.graph())
+    assert "workspace" in page
+    assert report["latency_ms"] is None
+    assert report["search"]["measured"] == 0
+    assert not {"mixes", "segments", "transfers", "accuracy"} & report.keys()
+
+
+@BOARDS
+def test_the_folder_of_a_board_tests_itself_in_the_emulator(tmp_path: Path) -> None:
+    path = compiled(tmp_path / "net.intarsia", config(M4))
+    with intarsia.load(path) as loaded:
+        written = export(loaded, tmp_path / "out", has_test=True)
+        search = loaded.report["search"]
+    assert search["measured"] > 0
+    assert search["candidates"] >= search["segments"] > 0
+    assert {each.relative_to(tmp_path / "out").parts[0] for each in written} > {"board", "README.md"}
+    done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("right\n")
+    plain = subprocess.run(["cc", "-c", "model.c"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert plain.returncode == 0 or "this network is written for a processor with" in plain.stderr
 
 
 @CC
