@@ -4,7 +4,7 @@ from intarsia.files.arrays import save_array
 from intarsia.files.caches import cache_folder, own_cache, temporary_cache
 from intarsia.files.failures import disk_errors, is_of_disk, output_error
 from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
-from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root
+from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root, uninterrupted
 from intarsia.files.writing import (
     check_place,
     make_folder,
@@ -36,4 +36,5 @@ __all__ = [
     "sweep",
     "temporary_cache",
     "temporary_root",
+    "uninterrupted",
 ]
