@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -98,7 +99,7 @@ def run_cases(
     workers: int = 2,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Case, Outcome]]:
-    """Run each case; outcomes come in the order in which the cases end.
+    """Run each case; outcomes come in the order in which the cases end, and a line at the end says how many ended how.
 
     Cases are taken as workers are free, so that they may be made on the way.
 
@@ -108,8 +109,20 @@ def run_cases(
         workers: How many run at one time.
         environment: Variables that every case has besides; ``XDG_CACHE_HOME`` among them is a cache that all share.
     """
+    ends, longest_s = Counter[str](), 0.0
+    for case, outcome in _run(cases, limit_s, workers, dict(environment or {})):
+        ends[_end(outcome)] += 1
+        longest_s = max(longest_s, outcome.seconds)
+        yield case, outcome
+    told = ", ".join(f"{end}: {number}" for end, number in sorted(ends.items()))
+    print(f"{ends.total()} cases ({told}); the longest took {longest_s:.1f} s")  # noqa: T201 - pytest shows it with -rA
+
+
+def _run(
+    cases: Iterable[Case], limit_s: float, workers: int, environment: dict[str, str]
+) -> Iterator[tuple[Case, Outcome]]:
     with ExitStack() as stack:
-        idle = [stack.enter_context(_Worker(dict(environment or {}))) for _ in range(workers)]
+        idle = [stack.enter_context(_Worker(environment)) for _ in range(workers)]
         running: dict[Connection[Any, Any], tuple[_Worker, Case]] = {}
         for case in cases:
             if not idle:
@@ -119,6 +132,12 @@ def run_cases(
             running[worker.wire] = worker, case
         while running:
             yield from _ended(running, idle)
+
+
+def _end(outcome: Outcome) -> str:
+    if outcome.signal is not None:
+        return signal.Signals(outcome.signal).name
+    return "no end" if outcome.exit_code is None else f"exit code {outcome.exit_code}"
 
 
 def faults(outcome: Outcome) -> list[str]:

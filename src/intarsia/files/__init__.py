@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from intarsia.files.caches import cache_folder, own_cache, temporary_cache
     from intarsia.files.failures import disk_errors, is_of_disk, output_error
     from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
-    from intarsia.files.temporary import Scratch, remove_folder, scratch, temporary_root
+    from intarsia.files.temporary import Scratch, remove_folder, scratch, temporary_root, uninterrupted
     from intarsia.files.writing import (
         check_place,
         make_folder,
@@ -43,6 +43,7 @@ __all__ = [
     "sweep",
     "temporary_cache",
     "temporary_root",
+    "uninterrupted",
 ]
 
 __getattr__ = attributes_of(
@@ -70,6 +71,7 @@ __getattr__ = attributes_of(
             "remove_folder",
             "scratch",
             "temporary_root",
+            "uninterrupted",
         ),
         "intarsia.files.writing": (
             "check_place",

@@ -25,11 +25,14 @@ def cache_folder() -> Path:
     return own if _can_hold(own) else temporary_cache()
 
 
-def temporary_cache() -> Path:
-    """A folder among temporary files that only this user writes to: the same for all processes, if that can be."""
+def temporary_cache(root: Path | None = None) -> Path:
+    """A folder among temporary files that only this user writes to: the same for all processes, if that can be.
+
+    ``root`` is where all processes look for it, if this one has a folder of its own for temporary files.
+    """
     from intarsia.files.temporary import PRIVATE, temporary_root
 
-    folder = temporary_root() / f"intarsia-{os.getuid()}"
+    folder = (root or temporary_root()) / f"intarsia-{os.getuid()}"
     try:
         folder.mkdir(mode=PRIVATE, exist_ok=True)
         facts = folder.lstat()

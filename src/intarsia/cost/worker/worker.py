@@ -34,7 +34,7 @@ from intarsia.cost.timing.statistics import median
 from intarsia.cost.worker import protocol
 from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
-from intarsia.files import replacing, temporary_cache
+from intarsia.files import replacing, temporary_cache, temporary_root
 from intarsia.graph import Graph, extract, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.reference.stages import exposing
@@ -315,9 +315,10 @@ def main() -> None:
     """Answer requests until the parent closes the pipe."""
     die_with_parent()
     pipe = private_output()
-    worker = Worker(Path(sys.argv[1]), process_age(), temporary_cache())
-    # Engines put files there while they work; who ends this process by force removes the folder.
+    root = temporary_root()
+    # Whatever is put there while this works, who ends this process by force removes the folder.
     tempfile.tempdir = os.environ["TMPDIR"] = sys.argv[2]
+    worker = Worker(Path(sys.argv[1]), process_age(), temporary_cache(root))
     for line in sys.stdin:
         pipe.write(worker.answer(protocol.REQUEST.validate_json(line)).model_dump_json() + "\n")
         pipe.flush()
