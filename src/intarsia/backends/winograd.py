@@ -23,6 +23,8 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     guard,
     thread_count,
@@ -33,7 +35,7 @@ from intarsia.backends.onnxruntime import offline_optimisation, rules
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
 from intarsia.backends.onnxruntime.embedding import embedding
 from intarsia.backends.onnxruntime.profiler import kernel_times
-from intarsia.backends.onnxruntime.session import PROVIDERS, option_values, serialised, session_options
+from intarsia.backends.onnxruntime.session import PROVIDERS, native_session, option_values, serialised, session_options
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 from intarsia.partitioning.capability import Capability
@@ -60,6 +62,7 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     machine_code = (bundled_library.FILE,)
+    native_lack = None
     traits = OnnxRuntimeBackend.traits
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -121,6 +124,10 @@ class WinogradBackend(Backend):
 
         options = session_options(_values(request.target, request.settings))
         return kernel_times(opened, options, request.feeds, request.runs)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """ONNX Runtime's session, with our operators registered."""
+        return native_session(_values(request.target, request.settings), "disable", is_saved=True)
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""

@@ -17,7 +17,17 @@ from intarsia.backends.c import choose, compiler
 from intarsia.backends.c.network import NATIVES, known_of, network, prepared
 from intarsia.backends.c.processor import Processor
 from intarsia.backends.c.site import NoKernelError
-from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
+from intarsia.backends.contract import (
+    Availability,
+    EngineArtifact,
+    Executable,
+    Gap,
+    NativeRequest,
+    NativeStep,
+    Traits,
+    border_rows,
+    guard,
+)
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.source import WritesSource
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -53,6 +63,7 @@ class CBackend(LoweredBackend, WritesSource):
     natives = NATIVES
     licence = "Apache-2.0"
     machine_code = (_LIBRARY,)
+    native_lack = None
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
@@ -123,6 +134,10 @@ class CBackend(LoweredBackend, WritesSource):
         constants.write_bytes(source.constants)
         model.save(network)
         return tuple(path for path in (text, constants, network) if path.stat().st_size)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """All that its loader needs is in the artifact."""
+        return {"loader": self.name, "threads": 1}
 
     def module(self, model: SubModel, target: Target) -> SourceModule:
         """The module of a sub-graph, written for a target's processor; in integers where there are kernels for them."""
