@@ -129,6 +129,10 @@ class WinogradBackend(Backend):
         """ONNX Runtime's session, with our operators registered."""
         return native_session(_values(request.target, request.settings), "disable", is_saved=True)
 
+    def library_folder(self) -> Path | None:
+        """ONNX Runtime's."""
+        return OnnxRuntimeBackend().library_folder()
+
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""
         return embedding(replaces=True, loading=loading)

@@ -107,6 +107,10 @@ class Backend(ABC):
         """How the runtime `cpp` loads what was compiled; a `LoadError` if it cannot load that."""
         raise LoadError(self.name, self.native_lack or "it does not say how the runtime cpp loads it")
 
+    def library_folder(self) -> Path | None:
+        """Where its package has the library that the runtime `cpp` opens; ``None`` if it needs none, or has none."""
+        return None
+
     @property
     def tells_kernel_times(self) -> bool:
         """Whether there is a profiler behind `kernel_times`."""

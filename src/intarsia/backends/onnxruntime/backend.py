@@ -40,7 +40,7 @@ from intarsia.backends.onnxruntime.session import (
     serialised,
     session_options,
 )
-from intarsia.backends.package_probe import installed
+from intarsia.backends.package_probe import installed, package_folder
 from intarsia.errors import ExecutionError, LoadError
 
 if TYPE_CHECKING:
@@ -138,6 +138,10 @@ class OnnxRuntimeBackend(Backend):
         level = "disable" if holds_others else request.target["optimization-level"]
         libraries = () if holds_others else values["custom_ops_libraries"]
         return native_session({**values, "custom_ops_libraries": libraries}, level, is_saved=holds_others)
+
+    def library_folder(self) -> Path | None:
+        """Beside its Python module."""
+        return package_folder("onnxruntime", "capi")
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """Through custom operators, where the native library can be built; what was compiled brings it."""

@@ -43,7 +43,7 @@ from intarsia.backends.openvino.native import native_model
 from intarsia.backends.openvino.open_sizes import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
 from intarsia.backends.openvino.profiler import COUNTERS, primitive_times
 from intarsia.backends.openvino.rewrites import fixed
-from intarsia.backends.package_probe import installed
+from intarsia.backends.package_probe import installed, package_folder
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
 
@@ -206,6 +206,10 @@ class OpenVinoBackend(Backend):
             "performance_hint": properties["PERFORMANCE_HINT"],
             "inference_precision": str(properties["INFERENCE_PRECISION_HINT"]),
         }
+
+    def library_folder(self) -> Path | None:
+        """In the package, which holds the C interface too."""
+        return package_folder("openvino", "libs")
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]] | None:
         """By its performance counters; none of a model that is compiled anew for what its inputs hold."""
