@@ -136,8 +136,10 @@ class CBackend(LoweredBackend, WritesSource):
         return tuple(path for path in (text, constants, network) if path.stat().st_size)
 
     def native(self, request: NativeRequest) -> NativeStep:
-        """All that its loader needs is in the artifact."""
-        return {"loader": self.name, "threads": 1}
+        """What its machine code takes to be there, which is compared with what is."""
+        meta, files = request.artifact.meta, request.artifact.files
+        facts = {name: meta[name] for name in ("inputs", "outputs", "workspace", "constants")}
+        return {"loader": self.name, "threads": 1, "bytes": len(files[_CONSTANTS]), **facts}
 
     def module(self, model: SubModel, target: Target) -> SourceModule:
         """The module of a sub-graph, written for a target's processor; in integers where there are kernels for them."""

@@ -75,6 +75,26 @@ std::size_t count_in(const Json& value, const std::string& at, std::size_t most)
     return static_cast<std::size_t>(number);
 }
 
+// The machine code has sizes written into it, and nothing tells them; so they are stated twice, by who compiled it.
+void check_twice(const StoredStep& step, std::size_t constants) {
+    const std::string at = step.at + " (native)";
+    const Json& native = step.native;
+    bool fits = count_in(native.get("bytes", at), at + ".bytes", std::size_t{1} << 46) == constants;
+    fits = fits && rows_in(native.get("inputs", at), at + ".inputs") == step.inputs;
+    fits = fits && rows_in(native.get("outputs", at), at + ".outputs") == step.outputs;
+    const std::string meta = step.at + ".meta";
+    fits = fits && native.get("workspace", at).integer(at) == step.meta.get("workspace", meta).integer(meta);
+    const auto& one = native.get("constants", at).list(at);
+    const auto& other = step.meta.get("constants", meta).list(meta);
+    fits = fits && one.size() == other.size();
+    for (std::size_t place = 0; fits && place < one.size(); ++place) {
+        fits = one[place].integer(at) == other[place].integer(meta);
+    }
+    if (!fits) {
+        throw ArtifactError(at + ": its machine code was compiled for other borders, memory or constants");
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<Executable> load_compiled_c(const Source& source, const StoredStep& step) {
@@ -90,6 +110,7 @@ std::unique_ptr<Executable> load_compiled_c(const Source& source, const StoredSt
         throw LoadError(kName, "the artifact's library cannot run here: " + fault + "; compile the model here");
     }
     const std::string_view constants = source.file(step, "constants.bin");
+    check_twice(step, constants.size());
     std::vector<std::size_t> offsets;
     for (const Json& each : step.meta.get("constants", at).list(at + ".constants")) {
         offsets.push_back(count_in(each, at + ".constants", constants.size()));

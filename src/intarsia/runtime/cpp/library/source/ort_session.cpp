@@ -172,8 +172,11 @@ int call_partition(std::int64_t partition, void** inputs, void** outputs, std::i
         return 1;
     }
     try {
-        (*t_host->visit)(static_cast<std::size_t>(partition), {inputs, inputs + input_count},
-                         {outputs, outputs + output_count}, {elements, elements + input_count + output_count});
+        // In parentheses: in braces two pointers would be two elements.
+        const std::vector<void*> read(inputs, inputs + input_count);
+        const std::vector<void*> written(outputs, outputs + output_count);
+        const std::vector<std::int64_t> counts(elements, elements + input_count + output_count);
+        (*t_host->visit)(static_cast<std::size_t>(partition), read, written, counts);
         return 0;
     } catch (...) {  // nothing may pass through C
         t_host->failure = std::current_exception();
