@@ -1,10 +1,11 @@
-"""Whether an engine's Python package is here; the engine itself is not loaded."""
+"""Whether an engine's Python package is here, and where; the engine itself is not loaded."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from importlib import util
+from pathlib import Path
 
 from intarsia.backends.contract import Availability
 
@@ -67,3 +68,16 @@ def version_of(package: str, origin: str | None) -> str:
     from importlib import metadata
 
     return metadata.version(package)
+
+
+def package_folder(module: str, *inside: str) -> Path | None:
+    """A folder of a package that is installed; ``None`` if it is not, or has no such folder. It is not imported."""
+    try:
+        found = util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    for place in (found.submodule_search_locations or ()) if found else ():
+        folder = Path(place, *inside)
+        if folder.is_dir():
+            return folder
+    return None

@@ -21,6 +21,8 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     guard,
     thread_count,
@@ -29,7 +31,7 @@ from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.native import KERNELS, library, recipe
 from intarsia.backends.onnxruntime import offline_optimisation
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
-from intarsia.backends.onnxruntime.session import PROVIDERS, option_values, serialised, session_options
+from intarsia.backends.onnxruntime.session import PROVIDERS, native_session, option_values, serialised, session_options
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
@@ -55,6 +57,7 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     machine_code = (KERNELS,)
+    native_lack = None
     traits = OnnxRuntimeBackend.traits
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -121,6 +124,14 @@ class WinogradBackend(Backend):
 
         options = session_options(_values(request.target, request.settings))
         return kernel_times(opened, options, request.feeds, request.runs)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """ONNX Runtime's session, with our operators registered."""
+        return native_session(_values(request.target, request.settings), "disable", is_saved=True)
+
+    def library_folder(self) -> Path | None:
+        """ONNX Runtime's."""
+        return OnnxRuntimeBackend().library_folder()
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.c import NATIVES, machine
-from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
+from intarsia.backends.contract import (
+    Availability,
+    EngineArtifact,
+    Executable,
+    Gap,
+    NativeRequest,
+    NativeStep,
+    Traits,
+    border_rows,
+    guard,
+)
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.source import WritesSource
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -47,6 +57,7 @@ class CBackend(LoweredBackend, WritesSource):
     natives = NATIVES
     licence = "Apache-2.0"
     machine_code = (_LIBRARY,)
+    native_lack = None
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
@@ -119,6 +130,12 @@ class CBackend(LoweredBackend, WritesSource):
         constants.write_bytes(source.constants)
         model.save(network)
         return tuple(path for path in (text, constants, network) if path.stat().st_size)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """What its machine code takes to be there, which is compared with what is."""
+        meta, files = request.artifact.meta, request.artifact.files
+        facts = {name: meta[name] for name in ("inputs", "outputs", "workspace", "constants")}
+        return {"loader": self.name, "threads": 1, "bytes": len(files[_CONSTANTS]), **facts}
 
     def module(self, model: SubModel, target: Target) -> SourceModule:
         """The module of a sub-graph, written for a target's processor; in integers where there are kernels for them."""

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from intarsia.backends.contract.artifact import EngineArtifact
 from intarsia.backends.contract.embedding import Embedding
 from intarsia.backends.contract.executable import Executable
+from intarsia.backends.contract.native import NativeRequest, NativeStep
 from intarsia.backends.contract.slots import Arrays
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
-from intarsia.errors import ModelError
+from intarsia.errors import LoadError, ModelError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +63,8 @@ class Backend(ABC):
     """Why it cannot be loaded in a fork of a process that had loaded it; ``None`` where it can, as was measured."""
     meta_name: ClassVar[str | None] = None
     """What `intarsia.backends.contract.metadata` calls the type of an artifact's ``meta``; ``None``: not checked."""
+    native_lack: ClassVar[str | None] = "the runtime cpp has no loader for it"
+    """Why the runtime `cpp` cannot load it; ``None`` where it can: then `native` says how."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
 
@@ -99,6 +102,14 @@ class Backend(ABC):
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each combination of options that is worth measuring. Options that the user stated stay."""
         return (target,)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """How the runtime `cpp` loads what was compiled; a `LoadError` if it cannot load that."""
+        raise LoadError(self.name, self.native_lack or "it does not say how the runtime cpp loads it")
+
+    def library_folder(self) -> Path | None:
+        """Where its package has the library that the runtime `cpp` opens; ``None`` if it needs none, or has none."""
+        return None
 
     @property
     def tells_kernel_times(self) -> bool:

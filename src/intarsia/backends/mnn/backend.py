@@ -79,6 +79,7 @@ class MnnBackend(Backend):
     extra = "mnn"
     licence = "BSD-3-Clause"
     machine_code = ()
+    native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
     meta_name = "MNN"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)

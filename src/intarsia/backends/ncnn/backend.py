@@ -65,6 +65,7 @@ class NcnnBackend(Backend):
     extra = "ncnn"
     licence = "BSD-3-Clause"
     machine_code = ()
+    native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
     meta_name = "NCNN"
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("ncnn", "OpenMP's")

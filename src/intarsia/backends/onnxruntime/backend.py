@@ -16,6 +16,8 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     Traits,
     guard,
@@ -28,12 +30,13 @@ from intarsia.backends.onnxruntime.session import (
     MAX_OPSET,
     PROVIDERS,
     Session,
+    native_session,
     open_session,
     options_of,
     serialised,
     session_options,
 )
-from intarsia.backends.package_probe import installed, version_beside
+from intarsia.backends.package_probe import installed, package_folder, version_beside
 from intarsia.errors import ExecutionError, LoadError
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class OnnxRuntimeBackend(Backend):
     extra = _NAME
     licence = "MIT"
     machine_code = (KERNELS,)  # of a session that holds other engines
+    native_lack = None
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
@@ -126,6 +130,18 @@ class OnnxRuntimeBackend(Backend):
         content = {"providers": PROVIDERS, **options_of(target, settings)}
         options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         return (path, options)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """The options of its session; one that holds other engines was optimised when it was compiled."""
+        values = options_of(request.target, request.settings)
+        holds_others = "partitions" in request.artifact.meta
+        level = "disable" if holds_others else request.target["optimization-level"]
+        libraries = () if holds_others else values["custom_ops_libraries"]
+        return native_session({**values, "custom_ops_libraries": libraries}, level, is_saved=holds_others)
+
+    def library_folder(self) -> Path | None:
+        """Beside its Python module."""
+        return package_folder("onnxruntime", "capi")
 
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """Through custom operators, where the native library can be built; what was compiled brings it."""

@@ -15,6 +15,8 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     Traits,
     border_rows,
@@ -34,8 +36,9 @@ from intarsia.backends.openvino.model import (
     read_model,
     specialised,
 )
+from intarsia.backends.openvino.native import native_model
 from intarsia.backends.openvino.open_sizes import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
-from intarsia.backends.package_probe import installed
+from intarsia.backends.package_probe import installed, package_folder
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
 
@@ -62,6 +65,7 @@ class OpenVinoBackend(Backend):
     licence = "Apache-2.0"
     machine_code = ()
     meta_name = "OPENVINO"
+    native_lack = None
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
@@ -187,6 +191,25 @@ class OpenVinoBackend(Backend):
         with guard(LoadError, _NAME):
             model, more = read_model(artifact, weights) if thread_count(target, settings) == 1 else (None, ())
         return Open(compiled, meta, (*held, *more), None if model is None else SizeGuide(model))
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """The model in OpenVINO's own format over the artifact's weights, with the properties to compile it with."""
+        meta = request.artifact.meta
+        if meta["late"] or _is_open(meta):
+            raise LoadError(_NAME, "the runtime cpp takes models of fixed sizes")
+        properties = _properties(request.target, request.settings, meta)
+        return {
+            "loader": _NAME,
+            "model": native_model(request),
+            "inputs": list(meta["left"]),
+            "threads": properties["INFERENCE_NUM_THREADS"],
+            "performance_hint": properties["PERFORMANCE_HINT"],
+            "inference_precision": str(properties["INFERENCE_PRECISION_HINT"]),
+        }
+
+    def library_folder(self) -> Path | None:
+        """In the package, which holds the C interface too."""
+        return package_folder("openvino", "libs")
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]] | None:
         """By its performance counters; none of a model that is compiled anew for what its inputs hold."""

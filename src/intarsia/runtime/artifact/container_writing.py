@@ -34,6 +34,13 @@ class Writer:
         """Store a small entry."""
         self._archive.writestr(_entry(name), content)
 
+    def place(self, name: str, content: bytes) -> int:
+        """Store an entry that begins on a page boundary; the offset of its first byte in the file."""
+        with self.open(name) as stream:
+            start = self._archive.fp.tell()  # type: ignore[union-attr] # behind the header
+            stream.write(content)
+        return start
+
     @contextlib.contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
         """Stream a large entry whose first byte lies on a page boundary."""
@@ -55,6 +62,19 @@ def create(path: Path) -> Iterator[Writer]:
         reseal(draft)
 
 
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[Writer]:
+    """Add several entries to a container that nobody else reads yet, and seal it again.
+
+    Where it is signed, which the entries would not be, it is an `ArtifactError`.
+    """
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
+        _check_unsigned(path, archive, "entries")
+        yield Writer(archive)
+        archive.comment = PREFIX + b"0" * DIGEST
+    reseal(path)
+
+
 def append(path: Path, name: str, content: bytes | str) -> None:
     """Add an entry to a container that nobody else reads yet, and seal it again; a last one of that name goes.
 
@@ -66,11 +86,15 @@ def append(path: Path, name: str, content: bytes | str) -> None:
             archive.filelist.pop()
             del archive.NameToInfo[name]
             archive.start_dir = last.header_offset
-        if SIGNATURE in archive.NameToInfo:
-            raise ArtifactError(f"{path}: is signed, and would not be with {name} added; change it before it is signed")
+        _check_unsigned(path, archive, name)
         archive.writestr(_entry(name), content)
         archive.comment = PREFIX + b"0" * DIGEST
     reseal(path)
+
+
+def _check_unsigned(path: Path, archive: zipfile.ZipFile, what: str) -> None:
+    if SIGNATURE in archive.NameToInfo:
+        raise ArtifactError(f"{path}: is signed, and would not be with {what} added; change it before it is signed")
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
