@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
-from intarsia.backends.lowering.integer.fixed_point import as_onnxruntime, fitted
+from intarsia.backends.lowering.integer.fixed_point import fitted, scaling
 from intarsia.backends.lowering.integer.reference import computed
 from intarsia.backends.lowering.program import Program, Term
 
@@ -69,12 +69,12 @@ def _emit(
     one = np.full(outer, 0.004) if rng.random() < 0.3 else rng.uniform(0.001, 0.005, outer)
     zero = int(rng.integers(-128, 128))
     low = -128 if rng.random() < 0.6 else zero
-    scaled = fitted((one / spread).astype(np.float32).astype(float), as_onnxruntime, zero, low, 127)
+    scaled = scaling((one / spread).astype(np.float32).astype(float))
     bias = np.asarray(rng.integers(-2000, 2000, outer), np.int32)
     return b.emit(
         name, (x, b.constant(weights.astype(np.int8)), b.constant(bias)), "int8", shape, **told,
         x_zero=int(rng.integers(-128, 128)), y_zero=zero, multipliers=list(scaled.multipliers),
-        shifts=list(scaled.shifts), low=low, high=127, weight_bits=8,
+        fitted=list(fitted(scaled, zero, low, 127)), shifts=list(scaled.shifts), low=low, high=127, weight_bits=8,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from intarsia.backends.lowering.integer.fixed_point import (
     averaged,
     in_steps,
+    nearest,
     requantised,
     scaling,
     summed,
@@ -48,6 +49,11 @@ def _along(numbers: Sequence[int], rank: int) -> np.ndarray:
     return np.asarray(numbers, np.int64).reshape(1, -1, *[1] * (rank - 2))
 
 
+def _held(steps: np.ndarray, told: Attributes) -> np.ndarray:
+    result: np.ndarray = np.clip(steps + told["y_zero"], told["low"], told["high"]).astype(np.int8)
+    return result
+
+
 def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
     """Channels first."""
     kernel, groups = w.shape[2:], told["groups"]
@@ -67,7 +73,7 @@ def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> 
         total += np.einsum("ngcp,goc->ngop", parts, rows[..., place]).reshape(total.shape)
     summed = total.astype(np.int64) + _along(list(bias), x.ndim)
     multipliers, shifts = _along(told["multipliers"], x.ndim), _along(told["shifts"], x.ndim)
-    return requantised(summed, multipliers, shifts, told["y_zero"], told["low"], told["high"])
+    return _held(nearest(summed, multipliers, shifts), told)
 
 
 def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
@@ -75,15 +81,13 @@ def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) ->
     total = (x.astype(np.float64) - told["x_zero"]) @ w.astype(np.float64).T
     summed = total.astype(np.int64) + bias.astype(np.int64)
     multipliers, shifts = (np.asarray(told[name], np.int64) for name in ("multipliers", "shifts"))
-    return requantised(summed, multipliers, shifts, told["y_zero"], told["low"], told["high"])
+    return _held(nearest(summed, multipliers, shifts), told)
 
 
 def q_matmul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
     """Products of matrices."""
     total = (a.astype(np.float64) - told["a_zero"]) @ (b.astype(np.float64) - told["b_zero"])
-    return requantised(
-        total.astype(np.int64), told["multiplier"], told["shift"], told["y_zero"], told["low"], told["high"]
-    )
+    return _held(nearest(total, told["multiplier"], told["shift"]), told)
 
 
 def _sum(a: np.ndarray, b: np.ndarray, told: Attributes, minus: bool) -> np.ndarray:

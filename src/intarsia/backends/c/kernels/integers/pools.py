@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from intarsia.backends.c.kernels.integers import mve_elementwise
-from intarsia.backends.c.kernels.integers.rounding import MEAN, STEP
+from intarsia.backends.c.kernels.integers.rounding import EVEN, MEAN, NEAREST, STEP
 from intarsia.backends.c.kernels.integers.window import Window
 from intarsia.backends.c.kernels.loop import index, nested
 from intarsia.backends.c.kernels.windows import batch_steps
@@ -221,13 +221,14 @@ def _matmul(site: Site) -> Sequence[Kernel]:
         f"        for (size_t p = 0; p < {k}u; ++p) {{",
         f"            total += (a[i * {k} + p] - ({told['a_zero']})) * (b[p * {n} + j] - ({told['b_zero']}));",
         "        }",
-        f"        *y++ = q_step(total, {ends});",
+        f"        *y++ = q_nearest(total, {ends});",
         "    }",
         "}",
     ]
     text = nested(names, outer, body, independent=False)
-    made = function("q_matmul", "const int8_t *x0, const int8_t *x1, int8_t *y", indented(text), needs=(STEP,))
-    return [Kernel(functions=(made, STEP), arguments=(Operand(place=0), Operand(place=1), Result()))]
+    functions = (EVEN, NEAREST)
+    made = function("q_matmul", "const int8_t *x0, const int8_t *x1, int8_t *y", indented(text), needs=functions)
+    return [Kernel(functions=(made, *functions), arguments=(Operand(place=0), Operand(place=1), Result()))]
 
 
 MAKERS: Mapping[str, Maker] = MappingProxyType(

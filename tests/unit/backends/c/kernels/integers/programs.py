@@ -9,6 +9,7 @@ import numpy as np
 
 from intarsia.backends.c.network import network
 from intarsia.backends.c.processor import Processor
+from intarsia.backends.lowering.integer.fixed_point import Scaling, fitted
 from intarsia.backends.lowering.integer.reference import computed
 from intarsia.backends.lowering.program import CONSTANT, INPUT, Instruction, Program
 from intarsia.codegen import harness, programs
@@ -113,9 +114,15 @@ class Draw:
         shift = bits + 1 - int(exponent)
         each = wanted * self.rng.uniform(0.5, 1.0, rows)
         low, high = self.bounds()
+        zero = int(self.rng.integers(-128, 128))
+        # As a scale in float32 has them: 24 digits.
+        by = Scaling(
+            multipliers=tuple(int(number) << bits - 23 for number in np.rint(each * 2.0 ** (shift - bits + 23))),
+            shifts=(shift,) * rows,
+        )
         told = {
-            "x_zero": int(self.rng.integers(-128, 128)), "y_zero": int(self.rng.integers(-128, 128)), "low": low,
-            "high": high, "multipliers": [int(number) for number in np.rint(each * 2.0**shift)],
+            "x_zero": int(self.rng.integers(-128, 128)), "y_zero": zero, "low": low, "high": high,
+            "multipliers": list(by.multipliers), "fitted": list(fitted(by, zero, low, high)),
             "shifts": [shift] * rows, "weight_bits": 8,
         }  # fmt: skip
         return self.rng.integers(-20000, 20000, rows).astype(np.int32), told
