@@ -107,6 +107,7 @@ def elementwise(b: Builder, name: str, kind: str, rng: np.random.Generator) -> T
             "x_zero": at,
             "y_zero": at,
             "divisor": kernel[0] * kernel[1],
+            "even_codes": False,
         }
         return b.emit("q_pool_avg", (x,), "int8", (*x.shape[:2], *out), **told, **same, low=-128, high=127)
     shape = (3, int(rng.integers(1, 40)))
@@ -117,7 +118,7 @@ def elementwise(b: Builder, name: str, kind: str, rng: np.random.Generator) -> T
     other = b.input(f"{name}b", "int8", shape)
     first, second, third = (float(each) for each in rng.uniform(0.01, 0.1, 3))
     told = {"a_scale": first, "b_scale": second, "y_scale": first * 60 if kind == "mul" else third}
-    zeros = {"a_zero": zero(), "b_zero": zero(), "y_zero": zero()}
+    zeros = {"a_zero": zero(), "b_zero": zero(), "y_zero": zero(), **({} if kind == "mul" else {"behind": 0})}
     return b.emit(f"q_{kind}", (x, other), "int8", shape, **told, **zeros, low=-128, high=127)
 
 

@@ -37,6 +37,7 @@ _SPREAD = 0.25
 """Standard deviation of results, as a share of the greatest, for which fitting weighs what it misses: calibration
 takes the range from the extremes, so most results are far within."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
     """Scales as integers.
@@ -179,51 +180,6 @@ def in_steps(numbers: np.ndarray | float, scale: float, zero: int) -> np.ndarray
         steps = np.rint(np.asarray(numbers, np.float32) / np.float32(scale))
     held: np.ndarray = np.clip(np.nan_to_num(steps, nan=0.0) + zero, -128, 127).astype(np.int8)
     return held
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sum:
-    """``a * x + b * y`` in steps of a result, within 32 bits, as `summed` computes it.
-
-    Attributes:
-        first: Multiplier of the one operand's codes.
-        second: Of the other's.
-        offset: Zero points, and a half for the rounding: to the nearest step, a half upwards.
-        shift: Bits to the right.
-    """
-
-    first: int
-    second: int
-    offset: int
-    shift: int
-
-
-LIFT = 23
-"""Bits that a code is moved up before it is multiplied, so that the upper half of the product keeps its digits."""
-
-
-def weighted_sum(
-    a: tuple[float, int], b: tuple[float, int], y: tuple[float, int], *, minus: bool = False
-) -> Sum | None:
-    """The sum or difference of two values, given as scale and zero point; ``None`` where 32 bits do not hold it."""
-    first, second = a[0] / y[0], b[0] / y[0]
-    room = 2.0**_BITS / (512.0 * max(first, second) + 130.0)
-    if room < 2.0:
-        return None
-    shift = min(int(np.floor(np.log2(room))), _BITS - 1)
-    sign = -1 if minus else 1
-    by = [int(np.rint(ratio * 2.0 ** (shift + HIGH_HALF - LIFT))) for ratio in (first, second)]
-    # What the two upper halves lose is half a unit each, on average.
-    moved = y[1] - a[1] * first - sign * b[1] * second
-    offset = int(np.rint(moved * 2.0**shift)) + (1 << (shift - 1)) + 1
-    return Sum(first=by[0], second=sign * by[1], offset=offset, shift=shift)
-
-
-def summed(a: np.ndarray, b: np.ndarray, by: Sum) -> np.ndarray:
-    """Steps, before they are held: each code moved up by `LIFT` bits, the upper halves of the products added."""
-    first, second = ((each.astype(np.int64) << LIFT) * m >> HIGH_HALF for each, m in ((a, by.first), (b, by.second)))
-    steps: np.ndarray = (first + second + by.offset) >> by.shift
-    return steps
 
 
 def averaged(total: np.ndarray, count: np.ndarray | int) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.integer.fixed_point import scaling
 from intarsia.backends.lowering.integer.operators import Emitter, Rule
+from intarsia.backends.lowering.integer.reference import shares_scale
 from intarsia.backends.lowering.integer.values import Codes, Pending, State
 from intarsia.backends.lowering.integer.walk import Walk
 from intarsia.backends.lowering.layers import counts_of, pool_window
@@ -103,8 +104,11 @@ def _emit(walk: Walk, pending: Pending, scale: float, zero: int, low: int, high:
     if pending.kind == "mean":
         told |= {"axes": pending.facts["axes"], "keep": len(shape) == x.term.rank}
         return walk.emit("q_mean", (x.term,), "int8", shape, nodes, **told)
-    full = (*x.term.shape[:2], *(_sizes(x.term, pending.facts["window"])))
     divisor = pending.facts["divisor"]
+    # ONNX Runtime's QLinearAveragePool adds the zero point before it rounds, its other averages behind.
+    is_padded = any((*pending.facts["window"]["before"], *pending.facts["window"]["after"]))
+    told["even_codes"] = pending.node.op_type == "AveragePool" and shares_scale(told) and not (is_padded and divisor)
+    full = (*x.term.shape[:2], *(_sizes(x.term, pending.facts["window"])))
     made = walk.emit("q_pool_avg", (x.term,), "int8", full, nodes, **pending.facts["window"], divisor=divisor, **told)
     return walk.builder.reshape(made, shape)
 

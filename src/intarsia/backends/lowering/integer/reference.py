@@ -14,9 +14,8 @@ from intarsia.backends.lowering.integer.fixed_point import (
     nearest,
     requantised,
     scaling,
-    summed,
-    weighted_sum,
 )
+from intarsia.backends.lowering.integer.sums import sum_of, summed
 from intarsia.backends.lowering.program import Attributes
 
 Reference = Callable[..., np.ndarray]
@@ -91,8 +90,7 @@ def q_matmul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
 
 
 def _sum(a: np.ndarray, b: np.ndarray, told: Attributes, minus: bool) -> np.ndarray:
-    ends = [(told[f"{name}_scale"], told[f"{name}_zero"]) for name in ("a", "b", "y")]
-    found = weighted_sum(*ends, minus=minus)
+    found = sum_of(told, minus=minus)
     assert found is not None
     result: np.ndarray = np.clip(summed(a, b, found), told["low"], told["high"]).astype(np.int8)
     return result
@@ -122,6 +120,15 @@ def shares_scale(told: Attributes) -> bool:
     return bool(np.float32(told["x_scale"]) == np.float32(told["y_scale"]))
 
 
+def centred(told: Attributes) -> Attributes:
+    """An average with the zero points that it is computed with: ``even_codes`` says that ties go to even codes, not to
+    even distances from the zero point. Then all of the zero points is taken off the operand.
+    """
+    if not told["even_codes"]:
+        return told
+    return {**told, "x_zero": told["x_zero"] - told["y_zero"], "y_zero": 0}
+
+
 def _mean(total: np.ndarray, counts: np.ndarray, told: Attributes) -> np.ndarray:
     if shares_scale(told):
         result: np.ndarray = np.clip(averaged(total, counts) + told["y_zero"], told["low"], told["high"])
@@ -139,6 +146,7 @@ def q_pool_avg(x: np.ndarray, told: Attributes) -> np.ndarray:
             x.shape[2:], told["before"], told["after"], told["dilations"], told["kernel"], told["strides"], strict=True
         )
     ]
+    told = centred(told)
     taps, counts = _window_taps(x.astype(np.int64) - told["x_zero"], out, told, told["kernel"], 0)
     counts = np.full_like(counts, told["divisor"]) if told["divisor"] else counts
     return _mean(np.sum(taps, axis=0), counts, told)

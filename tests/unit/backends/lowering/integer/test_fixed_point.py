@@ -17,8 +17,6 @@ from intarsia.backends.lowering.integer.fixed_point import (
     normalised,
     requantised,
     scaling,
-    summed,
-    weighted_sum,
 )
 
 SCALES = st.floats(2.0**-20, 4.0)
@@ -124,31 +122,6 @@ def test_channels_share_a_shift() -> None:
     made = scaling([0.3, 0.001, 0.02])
     assert len(set(made.shifts)) == 1
     np.testing.assert_allclose([m / 2.0 ** made.shifts[0] for m in made.multipliers], [0.3, 0.001, 0.02], rtol=1e-6)
-
-
-ENDS = st.tuples(st.floats(1e-3, 1.0), st.integers(-128, 127))
-
-
-@given(ENDS, ENDS, ENDS, st.booleans(), st.integers(-128, 127), st.integers(-128, 127))
-def test_a_sum_is_within_32_bits_and_next_to_exact(
-    a: tuple[float, int], b: tuple[float, int], y: tuple[float, int], minus: bool, p: int, q: int
-) -> None:
-    found = weighted_sum(a, b, y, minus=minus)
-    if found is None:
-        assert (a[0] + b[0]) / y[0] > 2**20
-        return
-    first, second = ((code << 23) * by >> 32 for code, by in ((p, found.first), (q, found.second)))
-    for part in (found.first, found.second, found.offset, first + second, first + second + found.offset):
-        assert -(2**31) <= part < 2**31
-    sign = -1 if minus else 1
-    exact = ((p - a[1]) * a[0] + sign * (q - b[1]) * b[0]) / y[0] + y[1]
-    error = 3 * 2.0**-found.shift + 2.0**-20
-    (made,) = summed(np.array([p]), np.array([q]), found)
-    assert exact - 0.5 - error <= made <= exact + 0.5 + error
-
-
-def test_a_sum_too_steep_for_32_bits_is_left_alone() -> None:
-    assert weighted_sum((1e8, 0), (1.0, 0), (1.0, 0)) is None
 
 
 def test_floats_are_quantised_half_to_even_and_held() -> None:

@@ -14,7 +14,13 @@ from intarsia.backends.c.kernels.integers.window import Window
 from intarsia.backends.c.kernels.loop import index, nested
 from intarsia.backends.c.kernels.windows import batch_steps
 from intarsia.backends.c.site import Maker, Site, function, indented, strides_of
-from intarsia.backends.lowering.integer.reference import exponentials, mean_scaling, shares_scale, softmax_steps
+from intarsia.backends.lowering.integer.reference import (
+    centred,
+    exponentials,
+    mean_scaling,
+    shares_scale,
+    softmax_steps,
+)
 from intarsia.backends.lowering.program import Attributes
 from intarsia.codegen.module import Function, Kernel, Operand, Result, Scratch, Table
 
@@ -63,7 +69,7 @@ def _max(site: Site) -> Sequence[Kernel]:
 
 def _average(site: Site) -> Sequence[Kernel]:
     v = Window.of(site, site.told["kernel"])
-    told = site.told
+    told = centred(site.told)
     divisor = told["divisor"]
     each = f"for (int32_t c = 0; c < {v.c}; ++c) {{"
     total = f"total[c] - taps * ({told['x_zero']})"
@@ -128,7 +134,7 @@ def _ending(told: Attributes, count: int) -> list[str] | None:
 
 def _inside(site: Site, v: Window) -> Kernel:
     """Windows that lie inside, channel by channel, so that sums stay in registers."""
-    told = site.told
+    told = centred(site.told)
     body = v.walked(
         [
             f"const int8_t *const from = x + (i * {v.sh * v.w} + j * {v.sw}) * {v.c};",

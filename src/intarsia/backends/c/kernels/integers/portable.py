@@ -138,6 +138,12 @@ def _kernel(
     own = (Scratch(scratch),) if scratch else ()
     return Kernel(
         functions=(made, *functions),
-        arguments=(Operand(place=0), Table(array=weights), Table(array=layer.scaling(layer.multipliers)), Result(), *own),
+        arguments=(
+            Operand(place=0),
+            Table(array=weights),
+            Table(array=layer.scaling(layer.multipliers)),
+            Result(),
+            *own,
+        ),
         in_place=in_place,
     )

@@ -189,6 +189,8 @@ class Draw:
         shape = (int(self.rng.integers(1, 4)), int(self.rng.integers(1, 9)), int(self.rng.integers(1, 9)))
         other = self.one(shape, shape, (1, shape[1], 1), (shape[2],), ())
         told = self.scales("a", "b", "y")
+        if name != "q_mul":
+            told["behind"] = self.one(0, 128)
         return Case(name=name, x=(self.codes(*shape), self.codes(*other)), told=told, shape=shape)
 
     def pool(self, name: str) -> Case:
@@ -219,6 +221,8 @@ class Draw:
             told["y_scale"] = told["x_scale"]
         if name == "q_pool_avg_last":
             told["divisor"] = self.one(0, int(np.prod(told["kernel"])))
+            whole = not (is_padded and told["divisor"]) and told["y_scale"] == told["x_scale"]
+            told["even_codes"] = bool(whole and self.one(True, False))
         return Case(name=name, x=(self.codes(n, *sizes, c),), told=told, shape=(n, *out, c))
 
     def other(self, name: str) -> Case:
