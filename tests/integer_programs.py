@@ -114,7 +114,7 @@ def elementwise(b: Builder, name: str, kind: str, rng: np.random.Generator) -> T
     x = b.input(name, "int8", shape)
     if kind == "softmax":
         told = {"axis": 1, "x_scale": float(rng.uniform(0.02, 0.3)), "x_zero": zero()}
-        return b.emit("q_softmax", (x,), "int8", shape, **told, y_scale=1 / 256, y_zero=-128)
+        return b.emit("q_softmax", (x,), "int8", shape, **told, y_scale=1 / 256, y_zero=-128, steps=256 << 8)
     other = b.input(f"{name}b", "int8", shape)
     first, second, third = (float(each) for each in rng.uniform(0.01, 0.1, 3))
     told = {"a_scale": first, "b_scale": second, "y_scale": first * 60 if kind == "mul" else third}

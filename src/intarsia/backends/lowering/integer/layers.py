@@ -166,7 +166,7 @@ def with_bias(walk: Walk, node: Node) -> Mapping[str, State] | None:
 def told(
     weights: Weights, x_scale: float, x_zero: int, scale: float, zero: int, low: int, high: int
 ) -> tuple[np.ndarray, dict[str, Any]] | None:
-    """The bias in 32 bits, and multipliers (of the scales, and fitted) and shifts; ``None`` where 32 bits do not hold the sums."""
+    """The bias in 32 bits, multipliers (of the scales, and fitted) and shifts; ``None`` where 32 bits hold no sums."""
     products = x_scale * weights.scales
     bias = np.zeros(len(products))
     if weights.exact is not None:

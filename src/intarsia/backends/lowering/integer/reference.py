@@ -20,6 +20,10 @@ from intarsia.backends.lowering.program import Attributes
 
 Reference = Callable[..., np.ndarray]
 
+SHARE_BITS = 8
+_MOST_STEPS = 24
+"""Bits of the steps of a softmax, behind the point and before it: with a share of 30 bits they stay within 64."""
+
 
 def _window_taps(
     x: np.ndarray, out: Sequence[int], told: Attributes, kernel: Sequence[int], fill: int
@@ -187,15 +191,25 @@ def q_softmax(x: np.ndarray, told: Attributes) -> np.ndarray:
     table = exponentials(told["x_scale"], moved.shape[-1])
     each = table[moved.max(-1, keepdims=True) - moved]
     total = each.sum(-1, keepdims=True)
-    steps = softmax_steps(told["y_scale"])
-    found = (2 * each * steps + total) // (2 * total)
+    found = (2 * each * told["steps"] + (total << SHARE_BITS)) // (2 * total << SHARE_BITS)
     result: np.ndarray = np.moveaxis(np.clip(found + told["y_zero"], -128, 127), -1, axis).astype(np.int8)
     return result
 
 
-def softmax_steps(y_scale: float) -> int:
-    """How many steps a share of 1 is: whole ones, and in float32, as ONNX Runtime's QLinearSoftmax counts them."""
-    return int(np.floor(np.float32(1.0) / np.float32(y_scale)))
+def softmax_steps(y_scale: float, *, is_whole: bool) -> int:
+    """How many steps a share of 1 is, in units of ``2**-SHARE_BITS``.
+
+    Args:
+        y_scale: A step.
+        is_whole: Whole ones alone, and counted in float32, as ONNX Runtime's QLinearSoftmax does.
+
+    Raises:
+        OverflowError: They are 2**24 or more.
+    """
+    steps = float(np.floor(np.float32(1.0) / np.float32(y_scale))) if is_whole else 1.0 / y_scale
+    if steps >= 2.0**_MOST_STEPS:
+        raise OverflowError(f"{steps:.3g} steps")
+    return round(steps * (1 << SHARE_BITS))
 
 
 def q_lookup(x: np.ndarray, told: Attributes) -> np.ndarray:

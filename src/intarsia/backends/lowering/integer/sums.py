@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 
@@ -21,8 +20,8 @@ LIFT = 23
 _BITS = 31
 _CLOSE = 1e-4
 """Steps: sums nearer than this to the middle between two steps may fall on either side."""
-_OFFSETS = sorted(range(-20, 21), key=abs)
-_SLOPES = sorted(range(-96, 97, 32), key=abs)
+_SLOPES = np.array(sorted(range(-128, 129, 8), key=abs))
+_OFFSETS = np.array(sorted(range(-40, 41), key=abs))
 """How far the numbers are moved: each is less than float32 tells apart near the ends of the range."""
 
 End = tuple[float, int]
@@ -112,17 +111,23 @@ def _moved(plain: Sum, a: End, b: End, y: End, *, minus: bool, behind: int) -> S
     ends = [(scale, zero + behind) for scale, zero in (a, b, y)]
     wanted = np.clip(as_float32(p + behind, q + behind, *ends, minus=minus) - behind, -128, 127)
 
-    def missed(by: Sum) -> int:
-        return int((np.clip(summed(p, q, by), -128, 127) != wanted).sum())
-
-    best, least = plain, missed(plain)
-    if least > p.size // 4:  # ties: no numbers send each to its even neighbour
+    if (np.clip(summed(p, q, plain), -128, 127) == wanted).all():
         return plain
-    for slope, other, offset in product(_SLOPES, _SLOPES, _OFFSETS) if least else ():
-        tried = replace(plain, first=plain.first + slope, second=plain.second + other, offset=plain.offset + offset)
-        count = missed(tried)
-        if count < least:
-            best, least = tried, count
-            if least == 0:
-                break
+    parts = [
+        (codes.astype(np.int64) << LIFT) * (by + _SLOPES[:, None]) >> HIGH_HALF
+        for codes, by in ((p, plain.first), (q, plain.second))
+    ]
+    least, best = p.size // 4, plain  # where more are missed these are ties, and no numbers send all to even codes
+    for slope, first in zip(_SLOPES, parts[0], strict=True):
+        totals = first + parts[1][:, None, :] + plain.offset + _OFFSETS[:, None]
+        missed = (np.clip(totals >> plain.shift, -128, 127) != wanted).sum(2)
+        if missed.min() < least:
+            least = int(missed.min())
+            other, offset = np.unravel_index(int(missed.argmin()), missed.shape)
+            best = replace(
+                plain,
+                first=plain.first + int(slope),
+                second=plain.second + int(_SLOPES[other]),
+                offset=plain.offset + int(_OFFSETS[offset]),
+            )
     return best

@@ -15,11 +15,11 @@ from intarsia.backends.c.kernels.loop import index, nested
 from intarsia.backends.c.kernels.windows import batch_steps
 from intarsia.backends.c.site import Maker, Site, function, indented, strides_of
 from intarsia.backends.lowering.integer.reference import (
+    SHARE_BITS,
     centred,
     exponentials,
     mean_scaling,
     shares_scale,
-    softmax_steps,
 )
 from intarsia.backends.lowering.program import Attributes
 from intarsia.codegen.module import Function, Kernel, Operand, Result, Scratch, Table
@@ -185,7 +185,7 @@ def _softmax(site: Site) -> Sequence[Kernel]:
     shape, axis = site.each.shape, site.told["axis"]
     size, step = shape[axis], strides_of(shape)[axis]
     table = exponentials(site.told["x_scale"], size).astype(np.uint32)
-    steps, zero = softmax_steps(site.told["y_scale"]), site.told["y_zero"]
+    steps, zero = site.told["steps"], site.told["y_zero"]
     body = [
         f"for (size_t a = 0; a < {prod(shape[:axis])}u; ++a) {{",
         f"    for (size_t b = 0; b < {step}u; ++b) {{",
@@ -199,9 +199,10 @@ def _softmax(site: Site) -> Sequence[Kernel]:
         f"        for (size_t i = 0; i < {size}u; ++i) {{",
         f"            total += table[most - from[i * {step}]];",
         "        }",
+        f"        const uint64_t half = (uint64_t)total << {SHARE_BITS};",
         f"        for (size_t i = 0; i < {size}u; ++i) {{",
-        f"            const uint64_t share = (uint64_t)table[most - from[i * {step}]] * {2 * steps}u + total;",
-        "            const uint64_t whole = share / (2u * (uint64_t)total);",
+        f"            const uint64_t share = (uint64_t)table[most - from[i * {step}]] * {2 * steps}u;",
+        "            const uint64_t whole = (share + half) / (2u * half);",
         f"            const int32_t found = (int32_t)(whole > 511 ? 511 : whole) + ({zero});",
         f"            to[i * {step}] = (int8_t)(found > 127 ? 127 : found < -128 ? -128 : found);",
         "        }",

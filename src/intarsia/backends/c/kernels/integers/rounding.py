@@ -21,8 +21,8 @@ static inline int8_t q_step(int32_t total, int32_t multiplier, int32_t shift, in
 
 EVEN = Function(
     name="q_even",
-    text="""/* The step of a product that lies so far behind the middle between the step below it and its own, where step is
-   the nearest one: the even neighbour where float32, with its 24 digits, cannot tell the product from a middle. */
+    text="""/* The step of a product that lies so far behind the middle below its nearest step: the even neighbour where
+   float32, with its 24 digits, cannot tell the product from a middle. */
 static int64_t q_even(int64_t product, int64_t step, int64_t behind, int64_t half)
 {
     const int64_t lower = behind < half ? step - 1 : step;
@@ -38,7 +38,7 @@ static int64_t q_even(int64_t product, int64_t step, int64_t behind, int64_t hal
 
 NEAREST = Function(
     name="q_nearest",
-    text="""/* total * multiplier / 2**shift, rounded to 24 digits and then to the nearest step, a half to the even neighbour,
+    text="""/* total * multiplier / 2**shift, rounded to 24 digits and then to the nearest step, a half to the even one,
    as float32 rounds; moved by zero, and held. */
 static inline int8_t q_nearest(int32_t total, int32_t multiplier, int32_t shift, int32_t zero, int32_t low,
                                int32_t high)

@@ -232,6 +232,7 @@ class Draw:
         x = self.codes(*shape)
         if name == "q_softmax":
             told = {**self.scales("x"), "y_scale": float(np.float32(1 / 256)), "y_zero": -128}
+            told["steps"] = self.one(256 << 8, int(rng.integers(1, 1 << 18)))
             return Case(name=name, x=(x,), told={**told, "axis": int(rng.integers(len(shape)))}, shape=shape)
         if name == "q_mean":
             axes = sorted({int(axis) for axis in rng.integers(0, len(shape), 2)})
