@@ -16,6 +16,8 @@ from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
 from benchmarks.exported import RESULTS as EXPORTED
 from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
+from benchmarks.integers import RESULTS as INTEGERS
+from benchmarks.integers import rows as integer_rows
 from benchmarks.microcontroller_session import RESULTS as MICROCONTROLLER_SESSION
 from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
 from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
@@ -53,6 +55,7 @@ class Figures:
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
         exported: By `benchmarks.exported`.
+        integers: By `benchmarks.integers`.
         microcontrollers: By `benchmarks.microcontrollers`.
         demo: What the demo printed.
         microcontroller_session: What `benchmarks.microcontroller_session` typed, and what came back.
@@ -63,6 +66,7 @@ class Figures:
     fixed_plans: Json
     accuracy: Json
     exported: Json
+    integers: Json
     microcontrollers: Json
     demo: str
     microcontroller_session: str
@@ -70,8 +74,8 @@ class Figures:
     @staticmethod
     def read() -> Figures:
         """Those that are committed."""
-        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, MICROCONTROLLERS)
-        suite, elsewhere, fixed_plans, accuracy, exported, microcontrollers = (
+        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, INTEGERS, MICROCONTROLLERS)
+        suite, elsewhere, fixed_plans, accuracy, exported, integers, microcontrollers = (
             json.loads(file.read_text(encoding="utf-8")) for file in files
         )
         return Figures(
@@ -80,6 +84,7 @@ class Figures:
             fixed_plans=fixed_plans,
             accuracy=accuracy,
             exported=exported,
+            integers=integers,
             microcontrollers=microcontrollers,
             demo=DEMO.read_text(encoding="utf-8"),
             microcontroller_session=MICROCONTROLLER_SESSION.read_text(encoding="utf-8"),
@@ -101,6 +106,7 @@ class Figures:
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
             "exported": _table(_exported(self.exported)),
+            "integers": _table(integer_rows(self.integers)),
             "microcontroller session": f"```text\n{self.microcontroller_session.strip()}\n```",
             "microcontroller memory": _numbers(memory(self.microcontrollers)),
             "microcontroller instructions": _numbers(instructions(self.microcontrollers)),

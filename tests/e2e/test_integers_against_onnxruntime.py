@@ -19,7 +19,7 @@ from intarsia.backends.c.network import network, prepared_of
 from intarsia.graph import load_model
 from intarsia.graph.submodel import extract
 from networks.probe import feeds
-from tests.e2e.integer_networks import drawn, quantised, resnet18
+from networks.quantised.deep import drawn, quantised, resnet18
 from tests.unit.backends.c.running import VECTORS, run_module
 
 pytestmark = pytest.mark.skipif(
