@@ -20,6 +20,8 @@ LIFT = 23
 _BITS = 31
 _CLOSE = 1e-4
 """Steps: sums nearer than this to the middle between two steps may fall on either side."""
+_MANY = 512
+"""Pairs of codes that are so close: more are ties, and no numbers send each of those to its even code."""
 _SLOPES = np.array(sorted(range(-128, 129, 8), key=abs))
 _OFFSETS = np.array(sorted(range(-40, 41), key=abs))
 """How far the numbers are moved: each is less than float32 tells apart near the ends of the range."""
@@ -111,13 +113,13 @@ def _moved(plain: Sum, a: End, b: End, y: End, *, minus: bool, behind: int) -> S
     ends = [(scale, zero + behind) for scale, zero in (a, b, y)]
     wanted = np.clip(as_float32(p + behind, q + behind, *ends, minus=minus) - behind, -128, 127)
 
-    if (np.clip(summed(p, q, plain), -128, 127) == wanted).all():
+    if p.size > _MANY or (np.clip(summed(p, q, plain), -128, 127) == wanted).all():
         return plain
     parts = [
         (codes.astype(np.int64) << LIFT) * (by + _SLOPES[:, None]) >> HIGH_HALF
         for codes, by in ((p, plain.first), (q, plain.second))
     ]
-    least, best = p.size // 4, plain  # where more are missed these are ties, and no numbers send all to even codes
+    least, best = p.size, plain
     for slope, first in zip(_SLOPES, parts[0], strict=True):
         totals = first + parts[1][:, None, :] + plain.offset + _OFFSETS[:, None]
         missed = (np.clip(totals >> plain.shift, -128, 127) != wanted).sum(2)
