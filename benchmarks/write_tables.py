@@ -16,6 +16,8 @@ from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.competitors import BASELINES, DEFAULT, PRODUCT
 from benchmarks.exported import RESULTS as EXPORTED
 from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
+from benchmarks.integers import RESULTS as INTEGERS
+from benchmarks.integers import rows as integer_rows
 from benchmarks.microcontroller_session import RESULTS as MICROCONTROLLER_SESSION
 from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
 from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
@@ -55,6 +57,7 @@ class Figures:
         fixed_plans: By `benchmarks.fixed_plans`.
         accuracy: By `benchmarks.accuracy`.
         exported: By `benchmarks.exported`.
+        integers: By `benchmarks.integers`.
         microcontrollers: By `benchmarks.microcontrollers`.
         one_thread: By `benchmarks.one_thread`.
         demo: What the demo printed.
@@ -66,6 +69,7 @@ class Figures:
     fixed_plans: Json
     accuracy: Json
     exported: Json
+    integers: Json
     microcontrollers: Json
     one_thread: Json
     demo: str
@@ -74,8 +78,8 @@ class Figures:
     @staticmethod
     def read() -> Figures:
         """Those that are committed."""
-        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, MICROCONTROLLERS, ONE_THREAD)
-        suite, elsewhere, fixed_plans, accuracy, exported, microcontrollers, one_thread = (
+        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, INTEGERS, MICROCONTROLLERS, ONE_THREAD)
+        suite, elsewhere, fixed_plans, accuracy, exported, integers, microcontrollers, one_thread = (
             json.loads(file.read_text(encoding="utf-8")) for file in files
         )
         return Figures(
@@ -84,6 +88,7 @@ class Figures:
             fixed_plans=fixed_plans,
             accuracy=accuracy,
             exported=exported,
+            integers=integers,
             microcontrollers=microcontrollers,
             one_thread=one_thread,
             demo=DEMO.read_text(encoding="utf-8"),
@@ -106,6 +111,7 @@ class Figures:
             "overhead": _overhead(self.fixed_plans["overhead"]),
             "accuracy": _table(_accuracy(self.accuracy)),
             "exported": _table(_exported(self.exported)),
+            "integers": _table(integer_rows(self.integers)),
             "microcontroller session": f"```text\n{self.microcontroller_session.strip()}\n```",
             "microcontroller memory": _numbers(memory(self.microcontrollers)),
             "microcontroller instructions": _numbers(instructions(self.microcontrollers)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from intarsia.backends.lowering.builder import Builder
-from intarsia.backends.lowering.integer.fixed_point import as_onnxruntime, fitted
+from intarsia.backends.lowering.integer.fixed_point import fitted, scaling
 from intarsia.backends.lowering.integer.reference import computed
 from intarsia.backends.lowering.program import Program, Term
 
@@ -69,12 +69,12 @@ def _emit(
     one = np.full(outer, 0.004) if rng.random() < 0.3 else rng.uniform(0.001, 0.005, outer)
     zero = int(rng.integers(-128, 128))
     low = -128 if rng.random() < 0.6 else zero
-    scaled = fitted((one / spread).astype(np.float32).astype(float), as_onnxruntime, zero, low, 127)
+    scaled = scaling((one / spread).astype(np.float32).astype(float))
     bias = np.asarray(rng.integers(-2000, 2000, outer), np.int32)
     return b.emit(
         name, (x, b.constant(weights.astype(np.int8)), b.constant(bias)), "int8", shape, **told,
         x_zero=int(rng.integers(-128, 128)), y_zero=zero, multipliers=list(scaled.multipliers),
-        shifts=list(scaled.shifts), low=low, high=127, weight_bits=8,
+        fitted=list(fitted(scaled, zero, low, 127)), shifts=list(scaled.shifts), low=low, high=127, weight_bits=8,
     )  # fmt: skip
 
 
@@ -107,17 +107,18 @@ def elementwise(b: Builder, name: str, kind: str, rng: np.random.Generator) -> T
             "x_zero": at,
             "y_zero": at,
             "divisor": kernel[0] * kernel[1],
+            "even_codes": False,
         }
         return b.emit("q_pool_avg", (x,), "int8", (*x.shape[:2], *out), **told, **same, low=-128, high=127)
     shape = (3, int(rng.integers(1, 40)))
     x = b.input(name, "int8", shape)
     if kind == "softmax":
         told = {"axis": 1, "x_scale": float(rng.uniform(0.02, 0.3)), "x_zero": zero()}
-        return b.emit("q_softmax", (x,), "int8", shape, **told, y_scale=1 / 256, y_zero=-128)
+        return b.emit("q_softmax", (x,), "int8", shape, **told, y_scale=1 / 256, y_zero=-128, steps=256 << 8)
     other = b.input(f"{name}b", "int8", shape)
     first, second, third = (float(each) for each in rng.uniform(0.01, 0.1, 3))
     told = {"a_scale": first, "b_scale": second, "y_scale": first * 60 if kind == "mul" else third}
-    zeros = {"a_zero": zero(), "b_zero": zero(), "y_zero": zero()}
+    zeros = {"a_zero": zero(), "b_zero": zero(), "y_zero": zero(), **({} if kind == "mul" else {"behind": 0})}
     return b.emit(f"q_{kind}", (x, other), "int8", shape, **told, **zeros, low=-128, high=127)
 
 

@@ -55,7 +55,7 @@ def _reach(layer: Layer) -> np.ndarray:
 
 
 def _constants(site: Site, layer: Layer, weights: np.ndarray) -> list[tuple[str, Given]]:
-    found = scales(layer.multipliers, layer.shift, _reach(layer))
+    found = scales(layer.fitted, layer.shift, _reach(layer))
     bias = np.ascontiguousarray(site.known[2].astype(np.int32))
     return [
         ("const int8_t *x", Operand(place=0)),
@@ -199,7 +199,7 @@ def _dense(site: Site) -> Sequence[Kernel]:
 def _fully_connected(site: Site, layer: Layer, rows: int) -> Kernel:
     outer, inner = layer.rows.shape
     constants = _constants(site, layer, layer.rows)
-    is_one = len(set(layer.multipliers.tolist())) == 1
+    is_one = len(set(layer.fitted.tolist())) == 1
     has_mve = site.processor.has_mve
     name = "fully_connected_s8" if is_one else "fully_connected_per_channel_s8"
     sums = "NULL"
@@ -209,7 +209,7 @@ def _fully_connected(site: Site, layer: Layer, rows: int) -> Kernel:
         sums = "(void *)sums"
     if is_one:
         constants = [each for each in constants if not each[0].endswith(("multipliers", "shifts"))]
-        one = scales(layer.multipliers[:1], layer.shift, _reach(layer).max(keepdims=True))
+        one = scales(layer.fitted[:1], layer.shift, _reach(layer).max(keepdims=True))
         told = f"static const cmsis_nn_per_tensor_quant_params scales = {{{one[0, 0]}, {one[1, 0]}}};"
     else:
         told = _SCALES

@@ -106,7 +106,7 @@ def resizes_by_part_of_a_pixel(node: Node, graph: Graph) -> bool:
 def has_window_in_padding(node: Node, graph: Graph) -> bool:
     """Whether the last window of a pool with ``ceil_mode`` starts in the padding behind the data.
 
-    ONNX leaves such a window out, but its shape inference counted it up to opset 21, as some engines do.
+    ONNX leaves such a window out, but some engines count it, as ONNX's own inference of shapes did up to opset 21.
     """
     shape = graph.values[node.inputs[0]].shape
     if not node.attributes.get("ceil_mode", 0) or shape is None:

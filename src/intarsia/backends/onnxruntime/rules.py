@@ -14,7 +14,6 @@ from intarsia.backends.contract.node_facts import (
     first_reason,
     has_input,
     has_output,
-    has_window_in_padding,
     inner_operators,
     input_dtype,
     input_rank,
@@ -187,12 +186,6 @@ def _pow(node: Node, graph: Graph) -> str | None:
 _WHERE = words("float16 float32 float64 int32 int64 uint8 string")
 _CASES: Mapping[str, Case] = {
     "Attention": _attention,
-    **dict.fromkeys(
-        ("AveragePool", "LpPool", "MaxPool"),
-        refused(
-            "onnxruntime leaves out the last window of this {}, which the inferred shape counts", has_window_in_padding
-        ),
-    ),
     **dict.fromkeys(
         ("Bernoulli", "RandomUniformLike", "RoiAlign"),
         refused("onnxruntime has no CPU kernel for {} since opset 22", lambda _, graph: graph.opsets.get("", 0) >= 22),

@@ -40,6 +40,10 @@ _KEPT = frozenset(
 )
 
 
+_POOLS = frozenset({"AveragePool", "LpPool", "MaxPool"})
+_POOLS_SINCE = 22
+"""Inference up to 21 counts a last window that starts in the padding, which the definition leaves out (``ceil_mode``);
+from here on it does as the definition says. Else nothing has changed but which element types there may be."""
 _SHAPED_AS_INPUT = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
 """Operators that ONNX defines by a function and gives no inference of shapes."""
 _FLOATING = frozenset(kind for kind in ir.DataType if kind.is_floating_point())
@@ -92,7 +96,7 @@ class _Folder:
 
     def run(self) -> None:
         for node in list(self._graph):
-            schema = _schema(node, self._opsets)
+            schema = _schema(node, {"": _POOLS_SINCE} if _is_pool(node) else self._opsets)
             if schema is None:
                 continue
             reads = {value.name or "": value for value in node.inputs if value is not None} | captures(node)
@@ -355,6 +359,10 @@ def _complete_by_propagation(model: ir.Model) -> bool:
                 _check_extent(producer, output)
             found |= output.shape is not None and output.shape.is_static()
     return found
+
+
+def _is_pool(node: ir.Node) -> bool:
+    return node.op_type in _POOLS and not node.domain
 
 
 def folding_ns(op_type: str, inputs: Sequence[int], outputs: Sequence[int]) -> int:

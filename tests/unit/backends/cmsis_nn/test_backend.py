@@ -17,7 +17,8 @@ from intarsia.target import Target
 from networks import micro
 
 ENGINE = CmsisNnBackend()
-ADD = {"a_scale": 0.1, "a_zero": 1, "b_scale": 0.2, "b_zero": 2, "y_scale": 0.3, "y_zero": 3, "low": -128, "high": 127}
+ADD = {"a_scale": 0.1, "a_zero": 1, "b_scale": 0.2, "b_zero": 2, "y_scale": 0.3, "y_zero": 3, "low": -128, "high": 127,
+       "behind": 0}  # fmt: skip
 READ = Instruction("input", (), {}, "int8", (3, 5))
 SITE = Site(
     each=Instruction("q_add", (0, 1), ADD, "int8", (3, 5)),

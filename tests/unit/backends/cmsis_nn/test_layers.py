@@ -27,7 +27,7 @@ def conv(
 ) -> Site:
     facts = {"strides": [1, 1], "dilations": [1, 1], "before": [1, 1], "after": [1, 1], "groups": 1, "x_zero": 3,
              "y_zero": -4, "low": -128, "high": 127, "multipliers": [1 << 30] * y[-1],
-             "shifts": [40] * y[-1]}  # fmt: skip
+             "fitted": [1 << 30] * y[-1], "shifts": [40] * y[-1]}  # fmt: skip
     reads = [Instruction("input", (), {}, "int8", x)]
     reads += [Instruction("constant", (), {}, "int8", weights), Instruction("constant", (), {}, "int32", y[-1:])]
     known: dict[int, np.ndarray] = {1: np.ones(weights, np.int8), 2: np.zeros(y[-1:], np.int32)}
@@ -115,7 +115,7 @@ def test_results_may_lie_over_operands_unless_a_function_comes_back() -> None:
 def test_what_does_not_fit_into_its_numbers_is_refused() -> None:
     long = conv((1, 1, 40000, 1), (1, 1, 3, 1), (1, 1, 40000, 1), before=[0, 1], after=[0, 1])
     assert fault(long) == "its sizes have 16 bits, and one of q_conv_last is 40000"
-    large = conv((1, 8, 8, 16), (16, 3, 3, 16), (1, 8, 8, 16), multipliers=[1 << 30] * 16, shifts=[10] * 16)
+    large = conv((1, 8, 8, 16), (16, 3, 3, 16), (1, 8, 8, 16), fitted=[1 << 30] * 16, shifts=[10] * 16)
     reason = fault(large)
     assert reason is not None
     assert reason.endswith("overflow 32 bits")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intarsia.backends.lowering.integer.fixed_point import scaling, weighted_sum
+from intarsia.backends.lowering.integer.fixed_point import scaling
 from intarsia.backends.lowering.integer.operators import Emitter, Rule
+from intarsia.backends.lowering.integer.sums import weighted_sum
 from intarsia.backends.lowering.integer.values import CODES, Codes, Known, Pending, State
-from intarsia.backends.lowering.integer.walk import Walk, held
+from intarsia.backends.lowering.integer.walk import UNSIGNED, Walk, held
 from intarsia.backends.lowering.program import Term, UnsupportedError
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ def _emit_pair(
         "a_scale": a.scale, "a_zero": a.zero, "b_scale": b.scale, "b_zero": b.zero, "y_scale": scale, "y_zero": zero,
         "low": low, "high": high,
     }  # fmt: skip
+    if pending.kind != "mul":
+        (made,) = walk.graph.node(quantiser).outputs
+        told["behind"] = UNSIGNED if walk.graph.values[made].dtype == "uint8" else 0
     shape = walk.graph.values[pending.node.outputs[0]].shape
     if shape is None:
         raise UnsupportedError("its output's shape is only known after it was computed")

@@ -1,23 +1,26 @@
 """How a sum of products becomes 8 bits again without floating point, and the rounding of it, stated once.
 
-An accumulator stands for the real number ``accumulator * scale``, in steps of the result. With a multiplier ``m`` of
-31 bits and a shift ``s`` that say the scale as ``m / 2**s``, the result is
+An accumulator stands for the real number ``accumulator * scale``, in steps of the result. A multiplier ``m`` of up to
+31 bits and a shift ``s`` say the scale as ``m / 2**s``. All channels of a layer share ``s``.
 
-    clamp(zero + floor((accumulator * m + 2**(s - 1)) / 2**s), low, high)
+Two roundings are in use:
 
-with the product in 64 bits: one rounding, to the nearest step, a half upwards. All channels of a layer share ``s``.
-From 32 on, the upper half of the product is all that is needed, which Cortex-M4 and MVE have as one instruction.
+- *As float32 rounds*: the product is rounded to 24 digits, and then to the nearest step, a half to the even neighbour
+  each time. It is computed in integers, and gives the bits of ONNX Runtime's ``rint(float32(accumulator) *
+  float32(scale))`` for accumulators below 2**24, where the multiplier holds all 24 digits of the scale: for all
+  channels whose scale is not below a 128th of the layer's greatest. Layers and products of matrices are defined so,
+  by `nearest`.
+- *Once*: ``clamp(zero + floor((accumulator * m + 2**(s - 1)) / 2**s), low, high)``, with the product in 64 bits: to the
+  nearest step, a half upwards, by `requantised`. From ``s`` = 32 on the upper half of the product is all that is
+  needed, which Cortex-M4 and MVE have as one instruction.
 
-ONNX Runtime computes ``rint(float32(accumulator) * float32(scale))``. `fitted` moves each multiplier by a few units, so
-that each of the up to 255 steps begins at the very accumulator at which it begins there: then both give the same bits,
-although one of them rounds in floating point. Where a scale makes ties, as a power of two does, no multiplier serves
-all steps; then one is taken that serves most, and a half is rounded upwards where ONNX Runtime takes the even
-neighbour.
+`fitted` moves multipliers by a few units, so that the second rounding gives the same steps as the first for nearly all
+accumulators. The kernels for Cortex-M take those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +29,13 @@ HIGH_HALF = 32
 _MOST_EXACT = 52
 """Shifts up to which the steps are fitted: the products stay within 64 bits."""
 _BITS = 31
+_DIGITS = 24
+"""Of a float32."""
 _NEAR = 20
 """Bits of a multiplier that fitting leaves as they are."""
+_SPREAD = 0.25
+"""Standard deviation of results, as a share of the greatest, for which fitting weighs what it misses: calibration
+takes the range from the extremes, so most results are far within."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,29 +63,43 @@ def scaling(scales: Sequence[float] | np.ndarray) -> Scaling:
     return Scaling(multipliers=tuple(int(number) for number in multipliers), shifts=(shift,) * exact.size)
 
 
-def fitted(
-    scales: np.ndarray,
-    steps_at: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    zero: int,
-    low: int,
-    high: int,
-) -> Scaling:
-    """As `scaling`, each multiplier moved so that its steps begin where those of another rounding do.
+def nearest(total: np.ndarray, multipliers: np.ndarray | int, shifts: np.ndarray | int) -> np.ndarray:
+    """Steps of accumulators, rounded as float32 rounds; multipliers and shifts broadcast against them."""
+    shift = np.asarray(shifts, np.int64)
+    half = np.int64(1) << (shift - 1)
+    product = total.astype(np.int64) * np.asarray(multipliers, np.int64)
+    steps = (product + half) >> shift
+    behind = product + half - (steps << shift)
+    lower = np.where(behind < half, steps - 1, steps)
+    away = np.where(behind < half, behind, 2 * half - behind)
+    # Numbers so near to the middle between two steps are that middle in float32: half the distance of two numbers of
+    # 24 digits there, which halves below a power of two. Among the middles only 1/2 is one.
+    twice = np.abs(2 * lower + 1)
+    coarse = np.frexp(twice.astype(np.float64))[1] - 1 - ((twice == 1) & (np.abs(product) < half))
+    reach = half >> np.clip(_DIGITS - coarse, 0, 2 * _BITS)
+    found: np.ndarray = np.where(away <= reach, lower + (lower & 1), steps)
+    return found
+
+
+def fitted(plain: Scaling, zero: int, low: int, high: int) -> tuple[int, ...]:
+    """Multipliers that come next to `nearest` with one rounding, and a half upwards.
+
+    Each is moved so that every step begins at the accumulator at which it begins there. In about a third of all
+    channels no number serves all steps; then one is taken that misses steps which few results reach. What it misses is
+    one step, for one accumulator.
 
     Args:
-        scales: One for each channel.
-        steps_at: What the other rounding makes of accumulators, (channels, steps), and of the scales, (channels, 1).
+        plain: Multipliers and shift of the scales.
         zero: Of the result.
         low: Least result.
         high: Greatest result.
     """
-    plain = scaling(scales)
     shift = plain.shifts[0]
+    nominal = np.asarray(plain.multipliers, np.int64)
     if not 1 < shift <= _MOST_EXACT or high <= low:
-        return plain
+        return plain.multipliers
     below = np.arange(low - zero, high - zero, dtype=np.int64)[None, :]
-    rows = np.asarray(scales, np.float64).reshape(-1, 1)
-    first = _first(below, rows, steps_at)
+    first = _first(below, nominal[:, None], shift)
     # The product has to reach the middle between two steps at the first accumulator, and not at the one before.
     middle = (2 * below + 1) << (shift - 1)
     at, before = np.where(first == 0, 1, first), np.where(first == 1, 2, first) - 1
@@ -86,39 +108,31 @@ def fitted(
     most = np.minimum(
         np.where(first < 0, middle // at, no_bound), np.where(first > 1, -(-middle // before) - 1, no_bound)
     )
-    nominal = np.asarray(plain.multipliers, np.int64)
-    found = tuple(_within(*row) for row in zip(nominal, least, most, strict=True))
-    return Scaling(multipliers=found, shifts=plain.shifts)
+    spread = _SPREAD * max(abs(low - zero), abs(high - zero))
+    likely = np.exp(-0.5 * ((below[0] + 0.5) / spread) ** 2)
+    return tuple(_within(*row, likely) for row in zip(nominal, least, most, strict=True))
 
 
-def _within(nominal: np.int64, least: np.ndarray, most: np.ndarray) -> int:
-    """The number next to the nominal one that lies between most of these bounds."""
+def _within(nominal: np.int64, least: np.ndarray, most: np.ndarray, likely: np.ndarray) -> int:
+    """The number next to the nominal one that lies between these bounds, or between the likeliest of them."""
     low, high = int(least.max()), int(most.min())
     if low <= high:
         return int(np.clip(nominal, low, high))
     tried = np.unique(np.concatenate([[nominal], least[least > nominal], most[most < nominal]]))
     tried = tried[np.abs(tried - nominal) <= nominal >> _NEAR]
-    missed = ((tried[:, None] < least) | (tried[:, None] > most)).sum(1)
+    missed = ((tried[:, None] < least) | (tried[:, None] > most)) @ likely
     order = np.lexsort((np.abs(tried - nominal), missed))
     return int(tried[order[0]])
 
 
-def _first(
-    below: np.ndarray, scales: np.ndarray, steps_at: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
+def _first(below: np.ndarray, multipliers: np.ndarray, shift: int) -> np.ndarray:
     """The first accumulator of each channel whose result is beyond each step, within what 31 bits hold."""
-    guess = np.clip(np.floor((below + 0.5) / np.maximum(scales, 1e-30)), -(2.0**30), 2.0**30).astype(np.int64)
+    scales = np.maximum(multipliers * 2.0**-shift, 1e-30)
+    guess = np.clip(np.floor((below + 0.5) / scales), -(2.0**30), 2.0**30).astype(np.int64)
     first: np.ndarray = guess + 3
     for nearer in (2, 1, 0, -1, -2):
-        first = np.where(steps_at(guess + nearer, scales) > below, guess + nearer, first)
+        first = np.where(nearest(guess + nearer, multipliers, shift) > below, guess + nearer, first)
     return first
-
-
-def as_onnxruntime(totals: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """What ONNX Runtime makes of accumulators, before the zero point: a product in float32, rounded half to even."""
-    products = totals.astype(np.float32) * scales.astype(np.float32)
-    steps: np.ndarray = np.rint(products).astype(np.int64)
-    return steps
 
 
 def normalised(scale: float) -> tuple[int, int]:
@@ -166,51 +180,6 @@ def in_steps(numbers: np.ndarray | float, scale: float, zero: int) -> np.ndarray
         steps = np.rint(np.asarray(numbers, np.float32) / np.float32(scale))
     held: np.ndarray = np.clip(np.nan_to_num(steps, nan=0.0) + zero, -128, 127).astype(np.int8)
     return held
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sum:
-    """``a * x + b * y`` in steps of a result, within 32 bits, as `summed` computes it.
-
-    Attributes:
-        first: Multiplier of the one operand's codes.
-        second: Of the other's.
-        offset: Zero points, and a half for the rounding: to the nearest step, a half upwards.
-        shift: Bits to the right.
-    """
-
-    first: int
-    second: int
-    offset: int
-    shift: int
-
-
-LIFT = 23
-"""Bits that a code is moved up before it is multiplied, so that the upper half of the product keeps its digits."""
-
-
-def weighted_sum(
-    a: tuple[float, int], b: tuple[float, int], y: tuple[float, int], *, minus: bool = False
-) -> Sum | None:
-    """The sum or difference of two values, given as scale and zero point; ``None`` where 32 bits do not hold it."""
-    first, second = a[0] / y[0], b[0] / y[0]
-    room = 2.0**_BITS / (512.0 * max(first, second) + 130.0)
-    if room < 2.0:
-        return None
-    shift = min(int(np.floor(np.log2(room))), _BITS - 1)
-    sign = -1 if minus else 1
-    by = [int(np.rint(ratio * 2.0 ** (shift + HIGH_HALF - LIFT))) for ratio in (first, second)]
-    # What the two upper halves lose is half a unit each, on average.
-    moved = y[1] - a[1] * first - sign * b[1] * second
-    offset = int(np.rint(moved * 2.0**shift)) + (1 << (shift - 1)) + 1
-    return Sum(first=by[0], second=sign * by[1], offset=offset, shift=shift)
-
-
-def summed(a: np.ndarray, b: np.ndarray, by: Sum) -> np.ndarray:
-    """Steps, before they are held: each code moved up by `LIFT` bits, the upper halves of the products added."""
-    first, second = ((each.astype(np.int64) << LIFT) * m >> HIGH_HALF for each, m in ((a, by.first), (b, by.second)))
-    steps: np.ndarray = (first + second + by.offset) >> by.shift
-    return steps
 
 
 def averaged(total: np.ndarray, count: np.ndarray | int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from intarsia.backends.lowering.integer.fixed_point import as_onnxruntime, fitted
+from intarsia.backends.lowering.integer.fixed_point import fitted, scaling
 from intarsia.backends.lowering.integer.operators import Emitter, Rule
 from intarsia.backends.lowering.integer.values import Codes, Known, Pending, State, Stored, affine
 from intarsia.backends.lowering.integer.walk import Walk, zero_as_int8
@@ -166,7 +166,7 @@ def with_bias(walk: Walk, node: Node) -> Mapping[str, State] | None:
 def told(
     weights: Weights, x_scale: float, x_zero: int, scale: float, zero: int, low: int, high: int
 ) -> tuple[np.ndarray, dict[str, Any]] | None:
-    """The bias in 32 bits, and multipliers and shifts; ``None`` where 32 bits do not hold the sums."""
+    """The bias in 32 bits, multipliers (of the scales, and fitted) and shifts; ``None`` where 32 bits hold no sums."""
     products = x_scale * weights.scales
     bias = np.zeros(len(products))
     if weights.exact is not None:
@@ -178,10 +178,14 @@ def told(
     if not ((reach < _MOST).all() and (rows * 128 + np.abs(bias) + np.abs(rows * x_zero) < _MOST).all()):
         return None
     try:
-        scaled = fitted(_as_ort(x_scale, weights.scales, scale), as_onnxruntime, zero, low, high)
+        scaled = scaling(_as_ort(x_scale, weights.scales, scale))
     except OverflowError:
         return None
-    return bias.astype(np.int32), {"multipliers": list(scaled.multipliers), "shifts": list(scaled.shifts)}
+    return bias.astype(np.int32), {
+        "multipliers": list(scaled.multipliers),
+        "fitted": list(fitted(scaled, zero, low, high)),
+        "shifts": list(scaled.shifts),
+    }
 
 
 def _as_ort(x_scale: float, scales: np.ndarray, y_scale: float) -> np.ndarray:
@@ -218,7 +222,7 @@ def _emit_matmul(
     a, b = pending.operands
     try:
         products = _as_ort(a.scale or 0.0, np.array([b.scale or 0.0]), scale)
-        found = fitted(products, as_onnxruntime, zero, low, high)
+        found = scaling(products)
     except OverflowError:
         return None
     shape = walk.graph.values[pending.node.outputs[0]].shape or ()

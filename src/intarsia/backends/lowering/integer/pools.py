@@ -10,6 +10,7 @@ import numpy as np
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.integer.fixed_point import scaling
 from intarsia.backends.lowering.integer.operators import Emitter, Rule
+from intarsia.backends.lowering.integer.reference import shares_scale, softmax_steps
 from intarsia.backends.lowering.integer.values import Codes, Pending, State
 from intarsia.backends.lowering.integer.walk import Walk
 from intarsia.backends.lowering.layers import counts_of, pool_window
@@ -93,9 +94,13 @@ def _emit(walk: Walk, pending: Pending, scale: float, zero: int, low: int, high:
     nodes = (*pending.nodes, quantiser)
     told: dict[str, Any] = {"x_scale": x.scale, "x_zero": x.zero, "y_scale": scale, "y_zero": zero}
     shape = walk.graph.values[pending.node.outputs[0]].shape or ()
-    if pending.kind == "softmax":
-        return walk.emit("q_softmax", (x.term,), "int8", shape, nodes, axis=pending.facts["axis"], **told)
     try:
+        if pending.kind == "softmax":
+            told |= {
+                "axis": pending.facts["axis"],
+                "steps": softmax_steps(scale, is_whole=_is_fused(walk, pending, quantiser)),
+            }
+            return walk.emit("q_softmax", (x.term,), "int8", shape, nodes, **told)
         scaling([(x.scale or 0.0) / scale])
     except OverflowError:
         return None
@@ -103,10 +108,23 @@ def _emit(walk: Walk, pending: Pending, scale: float, zero: int, low: int, high:
     if pending.kind == "mean":
         told |= {"axes": pending.facts["axes"], "keep": len(shape) == x.term.rank}
         return walk.emit("q_mean", (x.term,), "int8", shape, nodes, **told)
-    full = (*x.term.shape[:2], *(_sizes(x.term, pending.facts["window"])))
     divisor = pending.facts["divisor"]
+    # ONNX Runtime's QLinearAveragePool adds the zero point before it rounds, its other averages behind.
+    is_padded = any((*pending.facts["window"]["before"], *pending.facts["window"]["after"]))
+    told["even_codes"] = pending.node.op_type == "AveragePool" and shares_scale(told) and not (is_padded and divisor)
+    full = (*x.term.shape[:2], *(_sizes(x.term, pending.facts["window"])))
     made = walk.emit("q_pool_avg", (x.term,), "int8", full, nodes, **pending.facts["window"], divisor=divisor, **told)
     return walk.builder.reshape(made, shape)
+
+
+def _is_fused(walk: Walk, pending: Pending, quantiser: str) -> bool:
+    """Whether ONNX Runtime makes one operator of the group: between two values in 8 bits of one type."""
+    values = walk.graph.values
+    producer = values[pending.node.inputs[0]].producer
+    before = None if producer is None else walk.graph.nodes[producer]
+    if before is None or before.op_type != "DequantizeLinear":
+        return False
+    return values[before.inputs[0]].dtype == values[walk.graph.node(quantiser).outputs[0]].dtype
 
 
 def _sizes(x: Term, window: Mapping[str, Any]) -> list[int]:

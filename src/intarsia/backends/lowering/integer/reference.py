@@ -11,14 +11,18 @@ import numpy as np
 from intarsia.backends.lowering.integer.fixed_point import (
     averaged,
     in_steps,
+    nearest,
     requantised,
     scaling,
-    summed,
-    weighted_sum,
 )
+from intarsia.backends.lowering.integer.sums import sum_of, summed
 from intarsia.backends.lowering.program import Attributes
 
 Reference = Callable[..., np.ndarray]
+
+SHARE_BITS = 8
+_MOST_STEPS = 24
+"""Bits of the steps of a softmax, behind the point and before it: with a share of 30 bits they stay within 64."""
 
 
 def _window_taps(
@@ -48,6 +52,11 @@ def _along(numbers: Sequence[int], rank: int) -> np.ndarray:
     return np.asarray(numbers, np.int64).reshape(1, -1, *[1] * (rank - 2))
 
 
+def _held(steps: np.ndarray, told: Attributes) -> np.ndarray:
+    result: np.ndarray = np.clip(steps + told["y_zero"], told["low"], told["high"]).astype(np.int8)
+    return result
+
+
 def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
     """Channels first."""
     kernel, groups = w.shape[2:], told["groups"]
@@ -67,7 +76,7 @@ def q_conv(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> 
         total += np.einsum("ngcp,goc->ngop", parts, rows[..., place]).reshape(total.shape)
     summed = total.astype(np.int64) + _along(list(bias), x.ndim)
     multipliers, shifts = _along(told["multipliers"], x.ndim), _along(told["shifts"], x.ndim)
-    return requantised(summed, multipliers, shifts, told["y_zero"], told["low"], told["high"])
+    return _held(nearest(summed, multipliers, shifts), told)
 
 
 def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) -> np.ndarray:
@@ -75,20 +84,17 @@ def q_dense(x: np.ndarray, w: np.ndarray, bias: np.ndarray, told: Attributes) ->
     total = (x.astype(np.float64) - told["x_zero"]) @ w.astype(np.float64).T
     summed = total.astype(np.int64) + bias.astype(np.int64)
     multipliers, shifts = (np.asarray(told[name], np.int64) for name in ("multipliers", "shifts"))
-    return requantised(summed, multipliers, shifts, told["y_zero"], told["low"], told["high"])
+    return _held(nearest(summed, multipliers, shifts), told)
 
 
 def q_matmul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
     """Products of matrices."""
     total = (a.astype(np.float64) - told["a_zero"]) @ (b.astype(np.float64) - told["b_zero"])
-    return requantised(
-        total.astype(np.int64), told["multiplier"], told["shift"], told["y_zero"], told["low"], told["high"]
-    )
+    return _held(nearest(total, told["multiplier"], told["shift"]), told)
 
 
 def _sum(a: np.ndarray, b: np.ndarray, told: Attributes, minus: bool) -> np.ndarray:
-    ends = [(told[f"{name}_scale"], told[f"{name}_zero"]) for name in ("a", "b", "y")]
-    found = weighted_sum(*ends, minus=minus)
+    found = sum_of(told, minus=minus)
     assert found is not None
     result: np.ndarray = np.clip(summed(a, b, found), told["low"], told["high"]).astype(np.int8)
     return result
@@ -118,6 +124,15 @@ def shares_scale(told: Attributes) -> bool:
     return bool(np.float32(told["x_scale"]) == np.float32(told["y_scale"]))
 
 
+def centred(told: Attributes) -> Attributes:
+    """An average with the zero points that it is computed with: ``even_codes`` says that ties go to even codes, not to
+    even distances from the zero point. Then all of the zero points is taken off the operand.
+    """
+    if not told["even_codes"]:
+        return told
+    return {**told, "x_zero": told["x_zero"] - told["y_zero"], "y_zero": 0}
+
+
 def _mean(total: np.ndarray, counts: np.ndarray, told: Attributes) -> np.ndarray:
     if shares_scale(told):
         result: np.ndarray = np.clip(averaged(total, counts) + told["y_zero"], told["low"], told["high"])
@@ -135,6 +150,7 @@ def q_pool_avg(x: np.ndarray, told: Attributes) -> np.ndarray:
             x.shape[2:], told["before"], told["after"], told["dilations"], told["kernel"], told["strides"], strict=True
         )
     ]
+    told = centred(told)
     taps, counts = _window_taps(x.astype(np.int64) - told["x_zero"], out, told, told["kernel"], 0)
     counts = np.full_like(counts, told["divisor"]) if told["divisor"] else counts
     return _mean(np.sum(taps, axis=0), counts, told)
@@ -175,15 +191,25 @@ def q_softmax(x: np.ndarray, told: Attributes) -> np.ndarray:
     table = exponentials(told["x_scale"], moved.shape[-1])
     each = table[moved.max(-1, keepdims=True) - moved]
     total = each.sum(-1, keepdims=True)
-    steps = softmax_steps(told["y_scale"])
-    found = (2 * each * steps + total) // (2 * total)
+    found = (2 * each * told["steps"] + (total << SHARE_BITS)) // (2 * total << SHARE_BITS)
     result: np.ndarray = np.moveaxis(np.clip(found + told["y_zero"], -128, 127), -1, axis).astype(np.int8)
     return result
 
 
-def softmax_steps(y_scale: float) -> int:
-    """How many steps a share of 1 is: whole ones, and in float32, as ONNX Runtime's QLinearSoftmax counts them."""
-    return int(np.floor(np.float32(1.0) / np.float32(y_scale)))
+def softmax_steps(y_scale: float, *, is_whole: bool) -> int:
+    """How many steps a share of 1 is, in units of ``2**-SHARE_BITS``.
+
+    Args:
+        y_scale: A step.
+        is_whole: Whole ones alone, and counted in float32, as ONNX Runtime's QLinearSoftmax does.
+
+    Raises:
+        OverflowError: They are 2**24 or more.
+    """
+    steps = float(np.floor(np.float32(1.0) / np.float32(y_scale))) if is_whole else 1.0 / y_scale
+    if steps >= 2.0**_MOST_STEPS:
+        raise OverflowError(f"{steps:.3g} steps")
+    return round(steps * (1 << SHARE_BITS))
 
 
 def q_lookup(x: np.ndarray, told: Attributes) -> np.ndarray:

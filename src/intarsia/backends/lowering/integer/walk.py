@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from intarsia.graph import Graph, Node, SubModel
 
 EIGHT_BITS = frozenset({"int8", "uint8"})
-_FLIP = 128
+UNSIGNED = 128
 """What a uint8 is less as int8."""
 
 
@@ -167,13 +167,13 @@ class Walk:
 
 def as_int8(array: np.ndarray) -> np.ndarray:
     """8-bit numbers as int8, uint8 less 128."""
-    return (array.astype(np.int16) - (_FLIP if array.dtype == np.uint8 else 0)).astype(np.int8)
+    return (array.astype(np.int16) - (UNSIGNED if array.dtype == np.uint8 else 0)).astype(np.int8)
 
 
 def zero_as_int8(array: np.ndarray | None, dtype: str) -> int:
     """A single zero point, of values of this type, as it is among int8 codes."""
     zero = 0 if array is None else int(array.reshape(-1)[0])
-    return zero - (_FLIP if dtype == "uint8" else 0)
+    return zero - (UNSIGNED if dtype == "uint8" else 0)
 
 
 def held(pending: Pending, low: float, high: float, node: Node, name: str) -> Pending:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
@@ -168,6 +169,27 @@ def test_softmax(axis: int) -> None:
     model = net.model((net.node("QuantizeLinear", made, step, zero), "int8"))
     assert names_of(model)["q_softmax"] == 1
     agree(model)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8"), ("uint8", "int8")]
+)
+@pytest.mark.parametrize("step", [1 / 256, 1 / 255, 0.0039, 0.0023])
+def test_softmax_as_onnxruntime_computes_it_fused_or_not(source: str, target: str, step: float) -> None:
+    net = Sketch((40, 12), source)
+    made = net.node("Softmax", net.x, axis=-1)
+    told = net.weight(np.array(step, np.float32)), net.weight(np.array(-128 if target == "int8" else 0, target))
+    model = net.model((net.node("QuantizeLinear", made, *told), target))
+    assert names_of(model)["q_softmax"] == 1
+    feeds = {"x": net.rng.normal(0, 1, (40, 12)).astype(np.float32)}
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.qdqisint8allowed", "1")  # else it makes uint8 of the operand alone
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    (right,) = session.run(None, feeds)
+    (found,), _ = answers(model, feeds)
+    apart = np.abs(found.astype(np.int64) - right.astype(np.int64))
+    assert apart.max() <= 1
+    assert (apart == 0).mean() >= 0.995
 
 
 def moved(net: Sketch, op_type: str) -> str:

@@ -51,7 +51,7 @@ def halves(rows: np.ndarray) -> np.ndarray:
 def started(layer: Layer) -> tuple[np.ndarray, np.ndarray]:
     """What the two accumulators of each pair start with, and the multipliers of its channels; (pairs, 2) each."""
     odd = len(layer.bias) % 2
-    bias, by = (np.append(each, [0] * odd).reshape(-1, 2) for each in (layer.bias, layer.multipliers))
+    bias, by = (np.append(each, [0] * odd).reshape(-1, 2) for each in (layer.bias, layer.fitted))
     return np.stack([bias[:, 0], 256 * bias[:, 1] + bias[:, 0]], 1), by
 
 

@@ -185,7 +185,7 @@ def _stream(v: Window, layer: Layer) -> np.ndarray:
     shift = layer.shift - _HIGH_HALF
     half = (layer.y_zero << shift) + (1 << (shift - 1))
     taps = layer.rows.astype(np.int64).reshape(v.c // 4, 4, v.kh, v.kw)[:, _ORDER]
-    bias, by = (each.reshape(v.c // 4, 4)[:, _ORDER] for each in (layer.bias, layer.multipliers))
+    bias, by = (each.reshape(v.c // 4, 4)[:, _ORDER] for each in (layer.bias, layer.fitted))
     parts = [bias]
     for column in range(v.kw):
         for row in range(0, v.kh - 1, 2):

@@ -12,8 +12,8 @@ from intarsia.backends.c.kernels.integers import mve_elementwise
 from intarsia.backends.c.kernels.integers.rounding import HELD, STEP
 from intarsia.backends.c.kernels.loop import index, merged, nested
 from intarsia.backends.c.site import Maker, NoKernelError, Site, function, indented, strides_of
-from intarsia.backends.lowering.integer.fixed_point import LIFT, weighted_sum
 from intarsia.backends.lowering.integer.reference import product_scaling
+from intarsia.backends.lowering.integer.sums import LIFT, sum_of
 from intarsia.codegen.module import Function, Kernel, Operand, Result, Table
 
 
@@ -62,12 +62,8 @@ def _loop(
     )
 
 
-def _ends(site: Site) -> list[tuple[float, int]]:
-    return [(site.told[f"{name}_scale"], site.told[f"{name}_zero"]) for name in ("a", "b", "y")]
-
-
 def _sum(minus: bool, site: Site) -> Sequence[Kernel]:
-    found = weighted_sum(*_ends(site), minus=minus)
+    found = sum_of(site.told, minus=minus)
     if found is None:
         raise NoKernelError(f"{site.each.name} of such scales")
     same = all(read.shape == site.each.shape for read in site.reads)

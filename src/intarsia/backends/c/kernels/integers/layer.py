@@ -16,7 +16,8 @@ class Layer:
     Attributes:
         rows: int8, (output channels, elements), as a window gathers them.
         bias: int64, less what the zero point of the operand adds: the sum of products starts with it.
-        multipliers: int64, one for each output channel.
+        multipliers: int64, one for each output channel: of kernels that round as float32 does.
+        fitted: Of kernels that round once.
         shift: Of all of them.
         x_zero: Zero point of the operand.
         y_zero: Of the result.
@@ -27,6 +28,7 @@ class Layer:
     rows: np.ndarray
     bias: np.ndarray
     multipliers: np.ndarray
+    fitted: np.ndarray
     shift: int
     x_zero: int
     y_zero: int
@@ -51,6 +53,7 @@ class Layer:
             rows=rows,
             bias=site.known[2].astype(np.int64) - told["x_zero"] * rows.astype(np.int64).sum(1),
             multipliers=np.asarray(told["multipliers"], np.int64),
+            fitted=np.asarray(told["fitted"], np.int64),
             shift=shifts.pop(),
             x_zero=told["x_zero"],
             y_zero=told["y_zero"],
@@ -58,10 +61,9 @@ class Layer:
             high=told["high"],
         )
 
-    @property
-    def scaling(self) -> np.ndarray:
+    def scaling(self, multipliers: np.ndarray) -> np.ndarray:
         """Bias and multiplier of each output channel, as int32."""
-        return np.stack([self.bias, self.multipliers], 1).astype(np.int32)
+        return np.stack([self.bias, multipliers], 1).astype(np.int32)
 
     @property
     def reach(self) -> np.ndarray:

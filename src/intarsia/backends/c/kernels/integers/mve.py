@@ -57,7 +57,7 @@ def weights_of(layer: Layer) -> tuple[np.ndarray, np.ndarray]:
     wide[:o, :k] = layer.rows
     chunks = wide.reshape(-1, CHANNELS, wide.shape[1] // LANES, LANES).transpose(0, 2, 1, 3)
     scaling = np.zeros((wide.shape[0], 2), np.int32)
-    scaling[:o] = layer.scaling
+    scaling[:o] = layer.scaling(layer.fitted)
     return np.ascontiguousarray(chunks), np.ascontiguousarray(scaling.reshape(-1, CHANNELS, 2).transpose(0, 2, 1))
 
 

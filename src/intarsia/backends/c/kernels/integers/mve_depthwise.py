@@ -54,7 +54,7 @@ def depthwise(site: Site, window: Window, layer: Layer) -> Kernel:
     order = [tap for run in runs for tap in run]
     weights = rows[:, order].reshape(-1, _LANES, v.taps).transpose(0, 2, 1)
     scaling = np.zeros((wide, 2), np.int32)
-    scaling[: v.c] = layer.scaling
+    scaling[: v.c] = layer.scaling(layer.fitted)
     # Even channels, then odd ones: as widening leaves them.
     halves = scaling.reshape(-1, 4, 2, 2).transpose(0, 3, 2, 1)
     outside = np.full(((v.kw - 1) * v.dw + 1) * v.c + _SIXTEEN, layer.x_zero, np.int8)

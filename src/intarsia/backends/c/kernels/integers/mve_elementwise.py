@@ -9,7 +9,8 @@ import numpy as np
 
 from intarsia.backends.c.kernels.integers.window import Window
 from intarsia.backends.c.site import Site, function, indented
-from intarsia.backends.lowering.integer.fixed_point import LIFT, Sum
+from intarsia.backends.lowering.integer.reference import centred
+from intarsia.backends.lowering.integer.sums import LIFT, Sum
 from intarsia.codegen.module import Kernel, Operand, Result
 
 HEADERS = ("<arm_mve.h>",)
@@ -57,7 +58,7 @@ def average(site: Site, v: Window, ending: Sequence[str]) -> Kernel:
             f"const int8_t *const from = x + (i * {v.sh * v.w} + j * {v.sw}) * {v.c};",
             f"for (int32_t c = 0; c < {v.c}; c += 4) {{",
             *([f"    const mve_pred16_t mask = vctp32q((uint32_t)({v.c} - c));"] if v.c % 4 else []),
-            f"    int32x4_t t = vdupq_n_s32({-v.taps * told['x_zero']});",
+            f"    int32x4_t t = vdupq_n_s32({-v.taps * centred(told)['x_zero']});",
             f"    for (int32_t p = 0; p < {v.kh}; ++p) {{",
             f"        const int8_t *at = from + p * {v.dh * v.w * v.c} + c;",
             f"        for (int32_t q = 0; q < {v.kw}; ++q) {{",

@@ -9,12 +9,18 @@ from types import MappingProxyType
 import numpy as np
 
 from intarsia.backends.c.kernels.integers import mve_elementwise
-from intarsia.backends.c.kernels.integers.rounding import MEAN, STEP
+from intarsia.backends.c.kernels.integers.rounding import EVEN, MEAN, NEAREST, STEP
 from intarsia.backends.c.kernels.integers.window import Window
 from intarsia.backends.c.kernels.loop import index, nested
 from intarsia.backends.c.kernels.windows import batch_steps
 from intarsia.backends.c.site import Maker, Site, function, indented, strides_of
-from intarsia.backends.lowering.integer.reference import exponentials, mean_scaling, shares_scale, softmax_steps
+from intarsia.backends.lowering.integer.reference import (
+    SHARE_BITS,
+    centred,
+    exponentials,
+    mean_scaling,
+    shares_scale,
+)
 from intarsia.backends.lowering.program import Attributes
 from intarsia.codegen.module import Function, Kernel, Operand, Result, Scratch, Table
 
@@ -63,7 +69,7 @@ def _max(site: Site) -> Sequence[Kernel]:
 
 def _average(site: Site) -> Sequence[Kernel]:
     v = Window.of(site, site.told["kernel"])
-    told = site.told
+    told = centred(site.told)
     divisor = told["divisor"]
     each = f"for (int32_t c = 0; c < {v.c}; ++c) {{"
     total = f"total[c] - taps * ({told['x_zero']})"
@@ -128,7 +134,7 @@ def _ending(told: Attributes, count: int) -> list[str] | None:
 
 def _inside(site: Site, v: Window) -> Kernel:
     """Windows that lie inside, channel by channel, so that sums stay in registers."""
-    told = site.told
+    told = centred(site.told)
     body = v.walked(
         [
             f"const int8_t *const from = x + (i * {v.sh * v.w} + j * {v.sw}) * {v.c};",
@@ -179,7 +185,7 @@ def _softmax(site: Site) -> Sequence[Kernel]:
     shape, axis = site.each.shape, site.told["axis"]
     size, step = shape[axis], strides_of(shape)[axis]
     table = exponentials(site.told["x_scale"], size).astype(np.uint32)
-    steps, zero = softmax_steps(site.told["y_scale"]), site.told["y_zero"]
+    steps, zero = site.told["steps"], site.told["y_zero"]
     body = [
         f"for (size_t a = 0; a < {prod(shape[:axis])}u; ++a) {{",
         f"    for (size_t b = 0; b < {step}u; ++b) {{",
@@ -193,9 +199,10 @@ def _softmax(site: Site) -> Sequence[Kernel]:
         f"        for (size_t i = 0; i < {size}u; ++i) {{",
         f"            total += table[most - from[i * {step}]];",
         "        }",
+        f"        const uint64_t half = (uint64_t)total << {SHARE_BITS};",
         f"        for (size_t i = 0; i < {size}u; ++i) {{",
-        f"            const uint64_t share = (uint64_t)table[most - from[i * {step}]] * {2 * steps}u + total;",
-        "            const uint64_t whole = share / (2u * (uint64_t)total);",
+        f"            const uint64_t share = (uint64_t)table[most - from[i * {step}]] * {2 * steps}u;",
+        "            const uint64_t whole = (share + half) / (2u * half);",
         f"            const int32_t found = (int32_t)(whole > 511 ? 511 : whole) + ({zero});",
         f"            to[i * {step}] = (int8_t)(found > 127 ? 127 : found < -128 ? -128 : found);",
         "        }",
@@ -221,13 +228,14 @@ def _matmul(site: Site) -> Sequence[Kernel]:
         f"        for (size_t p = 0; p < {k}u; ++p) {{",
         f"            total += (a[i * {k} + p] - ({told['a_zero']})) * (b[p * {n} + j] - ({told['b_zero']}));",
         "        }",
-        f"        *y++ = q_step(total, {ends});",
+        f"        *y++ = q_nearest(total, {ends});",
         "    }",
         "}",
     ]
     text = nested(names, outer, body, independent=False)
-    made = function("q_matmul", "const int8_t *x0, const int8_t *x1, int8_t *y", indented(text), needs=(STEP,))
-    return [Kernel(functions=(made, STEP), arguments=(Operand(place=0), Operand(place=1), Result()))]
+    functions = (EVEN, NEAREST)
+    made = function("q_matmul", "const int8_t *x0, const int8_t *x1, int8_t *y", indented(text), needs=functions)
+    return [Kernel(functions=(made, *functions), arguments=(Operand(place=0), Operand(place=1), Result()))]
 
 
 MAKERS: Mapping[str, Maker] = MappingProxyType(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from intarsia.backends.c.kernels.integers.layer import Layer
-from intarsia.backends.c.kernels.integers.rounding import GATHER, STEP
+from intarsia.backends.c.kernels.integers.rounding import EVEN, GATHER, NEAREST
 from intarsia.backends.c.kernels.integers.window import Window
 from intarsia.backends.c.site import Site, function, indented
 from intarsia.codegen.module import Function, Kernel, Operand, Result, Scratch, Table
@@ -22,10 +22,10 @@ static void q_rows(const int8_t *x, const int8_t *w, const int32_t *s, int8_t *y
             total += x[i] * w[i];
         }
         w += k;
-        y[j] = q_step(total, s[2 * j + 1], shift, zero, low, high);
+        y[j] = q_nearest(total, s[2 * j + 1], shift, zero, low, high);
     }
 }""",
-    needs=(STEP.name,),
+    needs=(NEAREST.name,),
 )
 _PARAMETERS = "const int8_t *x, const int8_t *w, const int32_t *s, int8_t *y"
 
@@ -52,7 +52,7 @@ def convolution(site: Site, window: Window, layer: Layer) -> Kernel:
             ]
         ),
     ]
-    functions = (STEP, GATHER, _ROWS)
+    functions = (EVEN, NEAREST, GATHER, _ROWS)
     made = function("q_conv", f"{_PARAMETERS}, void *scratch", indented(body), needs=functions)
     return _kernel(made, functions, layer.rows, layer, k, {0: v.ahead})
 
@@ -80,15 +80,15 @@ def depthwise(site: Site, window: Window, layer: Layer) -> Kernel:
                 "    }",
                 "}",
                 f"for (int32_t c = 0; c < {v.c}; ++c) {{",
-                f"    y[c] = q_step(total[c], s[2 * c + 1], {ending(layer)});",
+                f"    y[c] = q_nearest(total[c], s[2 * c + 1], {ending(layer)});",
                 "}",
             ]
         ),
     ]
-    made = function("q_depthwise", f"{_PARAMETERS}, void *scratch", indented(body), needs=(STEP,))
+    made = function("q_depthwise", f"{_PARAMETERS}, void *scratch", indented(body), needs=(EVEN, NEAREST))
     weights = np.ascontiguousarray(layer.rows.T)
     # A pixel is written behind the last look at it, but the next one's window may reach back to it.
-    return _kernel(made, (STEP,), weights, layer, 4 * v.c, {0: v.ahead})
+    return _kernel(made, (EVEN, NEAREST), weights, layer, 4 * v.c, {0: v.ahead})
 
 
 def grouped(site: Site, window: Window, layer: Layer) -> Kernel:
@@ -111,12 +111,12 @@ def grouped(site: Site, window: Window, layer: Layer) -> Kernel:
                 f"            total += at[p * {v.c} + c] * by[p * {inner} + c];",
                 "        }",
                 "    }",
-                f"    y[o] = q_step(total, s[2 * o + 1], {ending(layer)});",
+                f"    y[o] = q_nearest(total, s[2 * o + 1], {ending(layer)});",
                 "}",
             ]
         ),
     ]
-    functions = (STEP, GATHER)
+    functions = (EVEN, NEAREST, GATHER)
     made = function("q_grouped", f"{_PARAMETERS}, void *scratch", indented(body), needs=functions)
     return _kernel(made, functions, layer.rows, layer, v.taps * v.c, {0: v.ahead})
 
@@ -126,7 +126,7 @@ def dense(site: Site, rows: int, layer: Layer) -> Kernel:
     o, k = layer.rows.shape
     call = f"q_rows(x + (size_t)i * {k}, w, s, y + (size_t)i * {o}, {k}, {o}, {ending(layer)});"
     body = [f"for (int32_t i = 0; i < {rows}; ++i) {{", f"    {call}", "}"]
-    functions = (STEP, _ROWS)
+    functions = (EVEN, NEAREST, _ROWS)
     made = function("q_dense", _PARAMETERS, indented(body), needs=functions)
     return _kernel(made, functions, layer.rows, layer, 0, {})
 
@@ -138,6 +138,12 @@ def _kernel(
     own = (Scratch(scratch),) if scratch else ()
     return Kernel(
         functions=(made, *functions),
-        arguments=(Operand(place=0), Table(array=weights), Table(array=layer.scaling), Result(), *own),
+        arguments=(
+            Operand(place=0),
+            Table(array=weights),
+            Table(array=layer.scaling(layer.multipliers)),
+            Result(),
+            *own,
+        ),
         in_place=in_place,
     )

@@ -19,6 +19,44 @@ static inline int8_t q_step(int32_t total, int32_t multiplier, int32_t shift, in
 }""",
 )
 
+EVEN = Function(
+    name="q_even",
+    text="""/* The step of a product that lies so far behind the middle below its nearest step: the even neighbour where
+   float32, with its 24 digits, cannot tell the product from a middle. */
+static int64_t q_even(int64_t product, int64_t step, int64_t behind, int64_t half)
+{
+    const int64_t lower = behind < half ? step - 1 : step;
+    const int64_t away = behind < half ? behind : 2 * half - behind;
+    int64_t twice = lower < 0 ? -2 * lower - 1 : 2 * lower + 1;
+    int32_t fine = twice == 1 && product > -half && product < half ? 25 : 24;
+    for (; twice > 1 && fine > 0; twice >>= 1) {
+        --fine;
+    }
+    return away > half >> fine ? step : lower % 2 != 0 ? lower + 1 : lower;
+}""",
+)
+
+NEAREST = Function(
+    name="q_nearest",
+    text="""/* total * multiplier / 2**shift, rounded to 24 digits and then to the nearest step, a half to the even one,
+   as float32 rounds; moved by zero, and held. */
+static inline int8_t q_nearest(int32_t total, int32_t multiplier, int32_t shift, int32_t zero, int32_t low,
+                               int32_t high)
+{
+    const int64_t half = (int64_t)1 << (shift - 1);
+    const int64_t product = (int64_t)total * multiplier;
+    int64_t step = (product + half) >> shift;
+    const int64_t behind = (product + half) & (2 * half - 1);
+    const int64_t close = half >> 16; /* 24 digits less the 8 of a step */
+    if (behind <= close || behind >= 2 * half - close) {
+        step = q_even(product, step, behind, half);
+    }
+    step += zero;
+    return (int8_t)(step < low ? low : step > high ? high : step);
+}""",
+    needs=(EVEN.name,),
+)
+
 HELD = Function(
     name="q_held",
     text="""static inline int8_t q_held(int32_t number, int32_t low, int32_t high)

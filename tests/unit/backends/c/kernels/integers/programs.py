@@ -9,6 +9,7 @@ import numpy as np
 
 from intarsia.backends.c.network import network
 from intarsia.backends.c.processor import Processor
+from intarsia.backends.lowering.integer.fixed_point import Scaling, fitted
 from intarsia.backends.lowering.integer.reference import computed
 from intarsia.backends.lowering.program import CONSTANT, INPUT, Instruction, Program
 from intarsia.codegen import harness, programs
@@ -113,9 +114,15 @@ class Draw:
         shift = bits + 1 - int(exponent)
         each = wanted * self.rng.uniform(0.5, 1.0, rows)
         low, high = self.bounds()
+        zero = int(self.rng.integers(-128, 128))
+        # As a scale in float32 has them: 24 digits.
+        by = Scaling(
+            multipliers=tuple(int(number) << bits - 23 for number in np.rint(each * 2.0 ** (shift - bits + 23))),
+            shifts=(shift,) * rows,
+        )
         told = {
-            "x_zero": int(self.rng.integers(-128, 128)), "y_zero": int(self.rng.integers(-128, 128)), "low": low,
-            "high": high, "multipliers": [int(number) for number in np.rint(each * 2.0**shift)],
+            "x_zero": int(self.rng.integers(-128, 128)), "y_zero": zero, "low": low, "high": high,
+            "multipliers": list(by.multipliers), "fitted": list(fitted(by, zero, low, high)),
             "shifts": [shift] * rows, "weight_bits": 8,
         }  # fmt: skip
         return self.rng.integers(-20000, 20000, rows).astype(np.int32), told
@@ -182,6 +189,8 @@ class Draw:
         shape = (int(self.rng.integers(1, 4)), int(self.rng.integers(1, 9)), int(self.rng.integers(1, 9)))
         other = self.one(shape, shape, (1, shape[1], 1), (shape[2],), ())
         told = self.scales("a", "b", "y")
+        if name != "q_mul":
+            told["behind"] = self.one(0, 128)
         return Case(name=name, x=(self.codes(*shape), self.codes(*other)), told=told, shape=shape)
 
     def pool(self, name: str) -> Case:
@@ -212,6 +221,8 @@ class Draw:
             told["y_scale"] = told["x_scale"]
         if name == "q_pool_avg_last":
             told["divisor"] = self.one(0, int(np.prod(told["kernel"])))
+            whole = not (is_padded and told["divisor"]) and told["y_scale"] == told["x_scale"]
+            told["even_codes"] = bool(whole and self.one(True, False))
         return Case(name=name, x=(self.codes(n, *sizes, c),), told=told, shape=(n, *out, c))
 
     def other(self, name: str) -> Case:
@@ -221,6 +232,7 @@ class Draw:
         x = self.codes(*shape)
         if name == "q_softmax":
             told = {**self.scales("x"), "y_scale": float(np.float32(1 / 256)), "y_zero": -128}
+            told["steps"] = self.one(256 << 8, int(rng.integers(1, 1 << 18)))
             return Case(name=name, x=(x,), told={**told, "axis": int(rng.integers(len(shape)))}, shape=shape)
         if name == "q_mean":
             axes = sorted({int(axis) for axis in rng.integers(0, len(shape), 2)})
