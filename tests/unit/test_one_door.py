@@ -37,7 +37,7 @@ ELSEWHERE: Mapping[str, str] = {
     "backends/inductor/compiler.py::opened": "a file that is gone once it is loaded",
     "codegen/toolchain.py::write_sources": "in a folder for a while",
     "codegen/toolchain.py::build": "the same",
-    "codegen/folder.py::write": "`runtime.artifact.export` hands it a folder for a while",
+    "codegen/exported/folder.py::write": "`runtime.artifact.export` hands it a folder for a while",
     "runtime/aot/program.py::sources_of": "in a folder for a while",
     "runtime/aot/program.py::_ran": "the same",
     "backends/ethos_u/check.py::main": "in a folder for a while",

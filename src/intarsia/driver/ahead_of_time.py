@@ -11,7 +11,7 @@ import numpy as np
 
 from intarsia.backends.contract import EngineArtifact, Signature, Traits
 from intarsia.backends.contract.artifact import signature_rows
-from intarsia.codegen.folder import Recorded
+from intarsia.codegen.exported.folder import Recorded
 from intarsia.codegen.project import Project
 from intarsia.config import RunSettings
 from intarsia.cost.reference.reference_io import VALUES, recorded_tolerances, recorded_values

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intarsia.codegen import folder, toolchain
-from intarsia.codegen.folder import Recorded
+from intarsia.codegen import toolchain
+from intarsia.codegen.exported import folder
+from intarsia.codegen.exported.folder import Recorded
 from intarsia.codegen.interface import Options, identifier
 from intarsia.codegen.project import Project
 from intarsia.codegen.source_text import weight_name

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
-from intarsia.codegen.folder import HOST, write
-from intarsia.codegen.makefile import Machine
+from intarsia.codegen.exported.folder import HOST, write
+from intarsia.codegen.exported.makefile import Machine
 from intarsia.codegen.project import Project
 from intarsia.errors import BackendUnavailableError
 from intarsia.files import disk_errors, make_folder, place_file, scratch

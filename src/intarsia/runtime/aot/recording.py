@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.codegen.folder import Recorded
+from intarsia.codegen.exported.folder import Recorded
 
 RECORDED = "recorded.npz"
 

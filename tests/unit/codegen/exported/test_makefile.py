@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intarsia.codegen import folder
 from intarsia.codegen.boards.board import EMULATED
-from intarsia.codegen.folder import Recorded
+from intarsia.codegen.exported import folder
+from intarsia.codegen.exported.folder import Recorded
+from intarsia.codegen.exported.makefile import Machine, board_files, make_text
 from intarsia.codegen.interface import Options
-from intarsia.codegen.makefile import Machine, board_files, make_text
 from tests.unit.codegen.projects import expected, project
 from tests.unit.codegen.test_project import RECORDED, X, run
 from tests.unit.codegen.tools import AARCH64, BOARDS, CC

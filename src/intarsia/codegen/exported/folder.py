@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from intarsia.codegen.emit import array_text
+from intarsia.codegen.exported.makefile import FOLDER, Machine, board_files, make_text, units
 from intarsia.codegen.interface import Interface
-from intarsia.codegen.makefile import FOLDER, Machine, board_files, make_text, units
 from intarsia.codegen.project import Project
 from intarsia.codegen.source_text import aligned_macro, weights_text
 
