@@ -4,7 +4,8 @@ A model is started by each engine itself, on the ONNX file as it is, and by Inta
 engine and on one whose first half is on one engine and the rest on the other. Each start is a fresh process with the
 same threads; five rounds, in each of which all take turns in an order that changes. The first engine is started twice a
 round: the control, which says what the machine does to two equal things. Noted are wall time, from before the process
-is made until the first answer is there, and processor time, which neighbours disturb less. Files are in the page cache.
+is made until the first answer is there, processor time, which neighbours disturb less, and the most memory that was
+resident. Files are in the page cache.
 """
 
 from __future__ import annotations
@@ -17,21 +18,31 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.install_sizes import render
 from intarsia.config import RunSettings, Spin
+from intarsia.errors import CompileError
 from intarsia.graph import load_model
 from intarsia.partitioning import Partition, linear_order
 from intarsia.runtime import attach_report, build, plan_of, thread_budget, write_artifact
 from intarsia.target import Target
 
 RESULTS = Path(__file__).parent / "results" / "cold_start.json"
+PAGE = Path(__file__).parents[1] / "docs" / "ship.md"
+START = "<!-- cold starts -->"
 ROUNDS = 5
 ENGINES = ("onnxruntime", "openvino")
+KERNELS = "winograd"
 CONTROL = "control"
-_ANSWERED = "\nprint(time.monotonic(), time.process_time(), flush=True)\n"
+_ANSWERED = """
+answered = time.monotonic(), time.process_time()
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(*answered, peak, flush=True)
+"""
 _DIRECT = {
     "onnxruntime": """
 import sys, time
@@ -64,11 +75,12 @@ model({value.name: numpy.ones(value.shape, value.dtype) for value in model.input
 
 
 def started(program: str, path: Path, threads: int) -> dict[str, float]:
-    """Milliseconds on the clock and of the processor until the first answer of one fresh process."""
+    """Milliseconds on the clock and of the processor until the first answer of one fresh process, and its memory."""
     before = time.monotonic()
     command = [sys.executable, "-c", program + _ANSWERED, str(path), str(threads)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    return {"wall_ms": 1e3 * (float(answer[-2]) - before), "cpu_ms": 1e3 * float(answer[-1])}
+    wall, cpu, peak = map(float, answer[-3:])
+    return {"wall_ms": 1e3 * (wall - before), "cpu_ms": 1e3 * cpu, "peak_mb": peak * 1024 / 1e6}
 
 
 def artifact(path: Path, model: Path, engines: Sequence[str], threads: int) -> Path:
@@ -89,9 +101,10 @@ def measured(model: Path, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         ways = {name: (_DIRECT[name], model) for name in ENGINES}
         ways[CONTROL] = ways[ENGINES[0]]
-        plans = {f"intarsia, {name}": (name,) for name in ENGINES} | {"intarsia, mix": ENGINES[::-1]}
+        plans = {f"intarsia, {name}": (name,) for name in (*ENGINES, KERNELS)} | {"intarsia, mix": ENGINES[::-1]}
         for number, (name, engines) in enumerate(plans.items()):
-            ways[name] = (_OURS, artifact(Path(folder, f"{number}.intarsia"), model, engines, threads))
+            with suppress(CompileError):  # our own kernels have nothing to compute in most networks
+                ways[name] = (_OURS, artifact(Path(folder, f"{number}.intarsia"), model, engines, threads))
         for program, path in ways.values():  # the first fills the page cache
             started(program, path, threads)
         found: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
@@ -102,12 +115,12 @@ def measured(model: Path, threads: int) -> dict[str, Any]:
 
 
 def ratios(starts: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, dict[str, float]]:
-    """The median over rounds of each start against the best engine's own in that round, by clock and by processor.
+    """The median over rounds of each start against the best engine's own in that round, by clock, processor and memory.
 
     The best engine is the one with the smaller median; the control is held against its own engine.
     """
     found: dict[str, dict[str, float]] = {}
-    for figure in ("wall_ms", "cpu_ms"):
+    for figure in ("wall_ms", "cpu_ms", "peak_mb"):
         best = min(ENGINES, key=lambda name: median(each[figure] for each in starts[name]))
         for name, rounds in starts.items():
             own = starts[ENGINES[0] if name == CONTROL else best]
@@ -116,8 +129,22 @@ def ratios(starts: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, dic
     return found
 
 
+def table(results: Mapping[str, Any]) -> str:
+    """The table of the page: for each model and way the medians, and what they are of the best engine's own."""
+    rows = [
+        "| model | started by | ms | of the best engine's own | of its processor time | peak memory, MB |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for model, found in results.items():
+        for way, figures in found["ratios"].items():
+            wall, _, peak = (median(each[figure] for each in found["starts"][way]) for figure in figures)
+            cells = f"{wall:.0f} | {figures['wall_ms']:.2f} | {figures['cpu_ms']:.2f} | {peak:.0f}"
+            rows.append(f"| {model} | {way} | {cells} |")
+    return "\n".join(rows)
+
+
 def main() -> None:
-    """Measure the models that are named, and add them to the results."""
+    """Measure the models that are named, add them to the results, and draw the page anew."""
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     threads = thread_budget()
     for name in sys.argv[1:]:
@@ -128,9 +155,10 @@ def main() -> None:
         results[model.stem] = {"threads": threads, "load": load, "ratios": ratios(starts), "starts": starts}
         RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         for way, figures in results[model.stem]["ratios"].items():
-            middle = median(each["wall_ms"] for each in starts[way])
-            print(f"{model.stem}: {way}: {middle:.0f} ms, {figures['wall_ms']:.2f} x", end="")
-            print(f" ({figures['cpu_ms']:.2f} x of processor time)", flush=True)
+            wall, cpu, peak = (median(each[figure] for each in starts[way]) for figure in figures)
+            times = ", ".join(f"{figures[figure]:.2f} x" for figure in figures)
+            print(f"{model.stem}: {way}: {wall:.0f} ms, {cpu:.0f} ms of processor, {peak:.0f} MB: {times}", flush=True)
+    PAGE.write_text(render(PAGE.read_text(encoding="utf-8"), {START: table(results)}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ EVERY = [
     "intarsia.config",
     "intarsia.config.settings",
     "intarsia.errors",
+    "intarsia.extras",
     "intarsia.files",
     "intarsia.files.caches",
     "intarsia.forks",

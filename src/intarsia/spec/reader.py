@@ -250,7 +250,8 @@ class SpecReader:
         self, name: str, where: Where, *, in_list: bool, tags_allowed: bool = True, kinds_allowed: bool = True
     ) -> _Head | None:
         """What a first word means: a tag, a kind, either with a suffix of digits (in a list), a tag with a variant."""
-        tag = self.level.tags.find(name) if tags_allowed else None
+        is_kind = kinds_allowed and name in self.level.kinds  # no tag has the name of a kind, so none is looked for
+        tag = self.level.tags.find(name) if tags_allowed and not is_kind else None
         if tag is not None:
             return self._tag(tag, "", where)
         kind = self.level.kind(name) if kinds_allowed else None

@@ -183,7 +183,7 @@ def test_only_the_file_of_the_vendor_is_read(monkeypatch: pytest.MonkeyPatch) ->
         read.append(path.stem)
         return read_tag_file(path)
 
-    monkeypatch.setattr(shelves, "read_tag_file", note)
+    monkeypatch.setattr("intarsia.spec.tag_files.read_tag_file", note)
     shelf = VendorFolder(FOLDER)
     assert shelf.find("llvm") is None
     assert shelf.with_comma("llvm -mcpu=a, cuda -arch=sm_80") == ()

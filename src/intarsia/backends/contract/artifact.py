@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
+from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from intarsia.graph import SubModel, Value
+
+ALIGNED = 64
+"""Bytes: what engines read as arrays begins at a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +31,57 @@ class EngineArtifact:
     files: Mapping[str, bytes]
     weights: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def array(self, file: str, dtype: str, shape: Sequence[int], offset: int = 0) -> np.ndarray:
+        """What lies at an offset of a file, as a read-only array: over the file itself where that is mapped.
+
+        It begins at a multiple of 64 bytes, as engines want it.
+        """
+        import numpy as np
+
+        content = self.files.view(file) if isinstance(self.files, MappedFiles) else self.files[file]
+        found = np.frombuffer(content, dtype, prod(shape), offset).reshape(shape)
+        return found if isinstance(content, bytes) or found.ctypes.data % ALIGNED == 0 else _aligned(found)
+
+
+class MappedFiles(Mapping[str, bytes]):
+    """Files inside a larger one that is mapped: each is copied when it is asked for, and not before."""
+
+    def __init__(self, whole: mmap, places: Mapping[str, tuple[int, int]]) -> None:
+        """Name them.
+
+        Args:
+            whole: The larger file.
+            places: Offset and size of each, by name.
+        """
+        self._whole = whole
+        self._places = places
+
+    def __getitem__(self, name: str) -> bytes:
+        start, size = self._places[name]
+        return self._whole[start : start + size]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def view(self, name: str) -> memoryview:
+        """One of them where it lies."""
+        start, size = self._places[name]
+        return memoryview(self._whole)[start : start + size]
+
+
+def _aligned(array: np.ndarray) -> np.ndarray:
+    """A copy at such an address: of what was written before entries of the container were aligned."""
+    import numpy as np
+
+    room = np.empty(array.nbytes + ALIGNED, np.uint8)
+    start = -room.ctypes.data % ALIGNED
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    np.copyto(copy, array)
+    return copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,8 +108,8 @@ class Kernel {
         check(ort_, ort_.output(context, 0, shape.data(), shape.size(), &y));
         Pool pool{ort_, context};
         winograd_.run(static_cast<int>(shape[0]), static_cast<int>(shape[2]), static_cast<int>(shape[3]),
-                      data_of(ort_, x), sum == nullptr ? nullptr : data_of(ort_, sum), data_of(ort_, y), low_, high_,
-                      Pool::run, &pool);
+                      data_of(ort_, input(context, kWeights)), data_of(ort_, x),
+                      sum == nullptr ? nullptr : data_of(ort_, sum), data_of(ort_, y), low_, high_, Pool::run, &pool);
     }
 
     const Functions& ort() const { return ort_; }
@@ -122,8 +122,7 @@ class Kernel {
           has_bias_(bias_of(ort, info) != nullptr),
           low_(attribute(ort, info, "low")),
           high_(attribute(ort, info, "high")),
-          winograd_(static_cast<int>(channels_in_), static_cast<int>(channels_out_), data_of(ort, weights),
-                    bias_of(ort, info)) {}
+          winograd_(static_cast<int>(channels_in_), static_cast<int>(channels_out_), bias_of(ort, info)) {}
 
     const OrtValue* input(const OrtKernelContext* context, Input index) const {
         std::size_t count = 0;

@@ -135,32 +135,29 @@ Memory transform_weights(const float* taps, std::size_t blocks_in, std::size_t b
 
 int block() { return static_cast<int>(kBlock); }
 
-Winograd::Winograd(int channels_in, int channels_out, const float* blocked_weights, const float* bias)
-    : blocks_in_(channels_in / kBlock),
-      blocks_out_(channels_out / kBlock),
-      taps_(blocked_weights, blocked_weights + std::size_t(channels_in) * channels_out * kTap * kTap),
-      bias_(channels_out) {
+Winograd::Winograd(int channels_in, int channels_out, const float* bias)
+    : blocks_in_(channels_in / kBlock), blocks_out_(channels_out / kBlock), bias_(channels_out) {
     if (bias) bias_.assign(bias, bias + channels_out);
 }
 
 template <std::size_t Out>
-const float* Winograd::transformed(Weights& weights) const {
-    std::call_once(weights.once, [&] { weights.data = transform_weights<Out>(taps_.data(), blocks_in_, blocks_out_); });
+const float* Winograd::transformed(Weights& weights, const float* taps) const {
+    std::call_once(weights.once, [&] { weights.data = transform_weights<Out>(taps, blocks_in_, blocks_out_); });
     return weights.data.get();
 }
 
-void Winograd::run(int batch, int height, int width, const float* x, const float* sum, float* y, float low, float high,
-                   ParallelFor parallel_for, void* pool) const {
+void Winograd::run(int batch, int height, int width, const float* weights, const float* x, const float* sum, float* y,
+                   float low, float high, ParallelFor parallel_for, void* pool) const {
     const Threads threads{parallel_for, pool};
     const Shape shape{blocks_in_, blocks_out_, std::size_t(batch), std::size_t(height), std::size_t(width)};
     const Operands operands{nullptr, bias_.data(), x, sum, y, low, high};
     Convolution<2> by_2{shape, operands};
     Convolution<4> by_4{shape, operands};
     if (cost(by_2) < cost(by_4)) {
-        by_2.weights = transformed<2>(tiles_of_2_);
+        by_2.weights = transformed<2>(tiles_of_2_, weights);
         run_best(by_2, threads);
     } else {
-        by_4.weights = transformed<4>(tiles_of_4_);
+        by_4.weights = transformed<4>(tiles_of_4_, weights);
         run_best(by_4, threads);
     }
 }

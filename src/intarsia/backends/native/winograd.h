@@ -20,13 +20,14 @@ using Memory = std::unique_ptr<float[], void (*)(void*)>;
 
 class Winograd {
   public:
-    // Weights [K/B][C/B][3][3][B in][B out], bias [K] or null. Both are copied.
-    Winograd(int channels_in, int channels_out, const float* blocked_weights, const float* bias);
+    // Bias [K] or null, which is copied.
+    Winograd(int channels_in, int channels_out, const float* bias);
 
     // y = clamp(conv(x) + bias + sum, low, high) for x [N][C/B][H][W][B] and y, sum [N][K/B][H][W][B]. `sum` may be
-    // null, or be y itself. Any number of threads may call this at once.
-    void run(int batch, int height, int width, const float* x, const float* sum, float* y, float low, float high,
-             ParallelFor parallel_for, void* pool) const;
+    // null, or be y itself. Weights [K/B][C/B][3][3][B in][B out] are the same in each call; they are the host's, and
+    // read when a shape first asks for them in another form. Any number of threads may call this at once.
+    void run(int batch, int height, int width, const float* weights, const float* x, const float* sum, float* y,
+             float low, float high, ParallelFor parallel_for, void* pool) const;
 
   private:
     // Transformed when a shape first asks for them: one that prefers the other tile may never come.
@@ -36,10 +37,9 @@ class Winograd {
     };
 
     template <std::size_t Out>
-    const float* transformed(Weights& weights) const;
+    const float* transformed(Weights& weights, const float* taps) const;
 
     std::size_t blocks_in_, blocks_out_;
-    std::vector<float> taps_;  // as given
     std::vector<float> bias_;
     mutable Weights tiles_of_2_, tiles_of_4_;
 };

@@ -6,7 +6,6 @@ What it saves is rewritten, and of its weights the artifact keeps those that the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +104,7 @@ def _own_weights(artifact: EngineArtifact) -> dict[str, np.ndarray]:
     rows = artifact.meta["weights"]
     if any(not hasattr(np, dtype) for _, dtype, _, _ in rows):
         import ml_dtypes  # noqa: F401 - teaches numpy the names of the types it lacks
-    return {
-        name: np.frombuffer(artifact.files[WEIGHTS], dtype, prod(shape), offset).reshape(shape)
-        for name, dtype, shape, offset in rows
-    }
+    return {name: artifact.array(WEIGHTS, dtype, shape, offset) for name, dtype, shape, offset in rows}
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 
 from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact, Signature
+from intarsia.backends.contract.artifact import MappedFiles
 from intarsia.backends.contract.metadata import PROGRAM
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
 from intarsia.runtime.artifact.checks import check_meta, manifest_faults, raise_first
@@ -172,7 +173,9 @@ class Artifact:
                 check_meta(step, f"steps[{number}]", type_, chosen)
         artifacts = tuple(
             EngineArtifact(
-                files={name: self._reader.read(self._entry(number, name)) for name in step.files},
+                files=MappedFiles(
+                    self.content, {name: self._reader.locate(self._entry(number, name)) for name in step.files}
+                ),
                 weights=step.weights,
                 meta=step.meta,
             )

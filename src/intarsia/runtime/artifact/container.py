@@ -92,6 +92,9 @@ class Reader:
             found = xxhash.xxh3_128(sealed).hexdigest().encode()
         if found != tail[len(PREFIX) :]:
             raise ArtifactError(f"{self.path}: damaged, its checksum does not match; copy it again or recompile")
+        # Every page was touched, and most are not looked at again: they stay in the system's cache, and not in ours.
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self.buffer.madvise(mmap.MADV_DONTNEED)
 
     @property
     def sizes(self) -> Mapping[str, int]:

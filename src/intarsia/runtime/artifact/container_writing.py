@@ -31,8 +31,12 @@ class Writer:
         self._archive = archive
 
     def add(self, name: str, content: bytes | str) -> None:
-        """Store a small entry."""
-        self._archive.writestr(_entry(name), content)
+        """Store an entry; one of a page or more begins on a page boundary, so that arrays in it can be mapped."""
+        if isinstance(content, bytes) and len(content) >= ALIGNMENT:
+            with self.open(name) as stream:
+                stream.write(content)
+        else:
+            self._archive.writestr(_entry(name), content)
 
     def place(self, name: str, content: bytes) -> int:
         """Store an entry that begins on a page boundary; the offset of its first byte in the file."""

@@ -30,10 +30,7 @@ def with_weights(artifact: EngineArtifact, model: SubModel, graph: Graph) -> Eng
 def own_weights(artifact: EngineArtifact) -> Mapping[str, np.ndarray]:
     """The weights that `with_weights` put inside."""
     rows = artifact.meta.get(_META, {}).get("rows", ())
-    return {
-        name: np.frombuffer(artifact.files[_file(number)], np.dtype(dtype)).reshape(shape)
-        for number, (name, dtype, shape) in enumerate(rows)
-    }
+    return {name: artifact.array(_file(number), dtype, shape) for number, (name, dtype, shape) in enumerate(rows)}
 
 
 def as_compiled(artifact: EngineArtifact) -> EngineArtifact:
