@@ -1,7 +1,7 @@
 """The only way in which files are written, folders for a while, and folders for what can be made again."""
 
 from intarsia.files.arrays import save_array
-from intarsia.files.caches import cache_folder, own_cache, temporary_cache
+from intarsia.files.caches import cache_folder, own_cache, sweep_temporary, temporary_cache
 from intarsia.files.failures import disk_errors, is_of_disk, output_error
 from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
 from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root, uninterrupted
@@ -34,6 +34,7 @@ __all__ = [
     "save_array",
     "scratch",
     "sweep",
+    "sweep_temporary",
     "temporary_cache",
     "temporary_root",
     "uninterrupted",

@@ -7,6 +7,7 @@ import stat
 from functools import cache
 from pathlib import Path
 
+from intarsia.files.leftovers import SCRATCH, sweep
 from intarsia.files.scratch import PRIVATE, Scratch, temporary_root
 
 
@@ -28,7 +29,7 @@ def temporary_cache(root: Path | None = None) -> Path:
 
     ``root`` is where all processes look for it, if this one has a folder of its own for temporary files.
     """
-    folder = (root or temporary_root()) / f"intarsia-{os.getuid()}"
+    folder = _of_all_processes(root or temporary_root())
     try:
         folder.mkdir(mode=PRIVATE, exist_ok=True)
         facts = folder.lstat()
@@ -36,6 +37,17 @@ def temporary_cache(root: Path | None = None) -> Path:
         return _of_this_process().path
     is_ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and stat.S_IMODE(facts.st_mode) == PRIVATE
     return folder if is_ours and _can_hold(folder) else _of_this_process().path
+
+
+def sweep_temporary() -> None:
+    """Remove what dead processes of this user left among temporary files; see `sweep`."""
+    root = temporary_root()
+    sweep(root, SCRATCH)
+    sweep(_of_all_processes(root))
+
+
+def _of_all_processes(root: Path) -> Path:
+    return root / f"intarsia-{os.getuid()}"
 
 
 @cache
