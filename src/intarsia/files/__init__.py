@@ -8,7 +8,7 @@ from intarsia.lazy import attributes_of
 
 if TYPE_CHECKING:
     from intarsia.files.arrays import save_array
-    from intarsia.files.caches import cache_folder, own_cache, temporary_cache
+    from intarsia.files.caches import cache_folder, own_cache, sweep_temporary, temporary_cache
     from intarsia.files.failures import disk_errors, is_of_disk, output_error
     from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
     from intarsia.files.temporary import Scratch, remove_folder, scratch, temporary_root, uninterrupted
@@ -41,6 +41,7 @@ __all__ = [
     "save_array",
     "scratch",
     "sweep",
+    "sweep_temporary",
     "temporary_cache",
     "temporary_root",
     "uninterrupted",
@@ -53,6 +54,7 @@ __getattr__ = attributes_of(
         "intarsia.files.caches": (
             "cache_folder",
             "own_cache",
+            "sweep_temporary",
             "temporary_cache",
         ),
         "intarsia.files.failures": (

@@ -32,7 +32,7 @@ def temporary_cache(root: Path | None = None) -> Path:
     """
     from intarsia.files.temporary import PRIVATE, temporary_root
 
-    folder = (root or temporary_root()) / f"intarsia-{os.getuid()}"
+    folder = _of_all_processes(root or temporary_root())
     try:
         folder.mkdir(mode=PRIVATE, exist_ok=True)
         facts = folder.lstat()
@@ -40,6 +40,20 @@ def temporary_cache(root: Path | None = None) -> Path:
         return _of_this_process().path
     is_ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and stat.S_IMODE(facts.st_mode) == PRIVATE
     return folder if is_ours and _can_hold(folder) else _of_this_process().path
+
+
+def sweep_temporary() -> None:
+    """Remove what dead processes of this user left among temporary files; see `sweep`."""
+    from intarsia.files.leftovers import SCRATCH, sweep
+    from intarsia.files.temporary import temporary_root
+
+    root = temporary_root()
+    sweep(root, SCRATCH)
+    sweep(_of_all_processes(root))
+
+
+def _of_all_processes(root: Path) -> Path:
+    return root / f"intarsia-{os.getuid()}"
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.files import cache_folder, temporary_cache
+from intarsia.files import cache_folder, replacing, sweep_temporary, temporary_cache
 from intarsia.files.caches import _of_this_process
 
 
@@ -59,3 +59,14 @@ def test_a_folder_that_others_may_write_to_is_not_trusted(temporary: Path) -> No
     assert found != planted
     assert found.parent == temporary
     assert temporary_cache() == found
+
+
+def test_what_the_dead_left_among_temporary_files_is_removed(temporary: Path) -> None:
+    shared = temporary_cache()
+    with replacing(shared / "living", lasts=False) as living:
+        (temporary / "intarsia-7-01234567" / "more").mkdir(parents=True)
+        (shared / ".intarsia-7-01234567.tmp").touch()
+        (shared / "kept").touch()
+        sweep_temporary()
+        assert [*temporary.iterdir()] == [shared]
+        assert {path.name for path in shared.iterdir()} == {living.name, "kept"}

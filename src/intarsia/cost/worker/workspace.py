@@ -12,7 +12,7 @@ from intarsia.cost.reference.reference import reference_values
 from intarsia.cost.reference.reference_io import link_values
 from intarsia.cost.worker.progress import Watcher, unwatched
 from intarsia.errors import ConfigError, IntarsiaError
-from intarsia.files import SCRATCH, WORK, Scratch, make_folder, sweep, temporary_root
+from intarsia.files import WORK, Scratch, make_folder, sweep, sweep_temporary
 from intarsia.graph import Graph
 from intarsia.target import Target
 
@@ -27,7 +27,7 @@ class Workspace:
             make_folder(parent)
             sweep(parent, WORK)
             sweep(store.folder)
-            sweep(temporary_root(), SCRATCH)
+            sweep_temporary()
             self._made = Scratch(parent, "")
         except IntarsiaError:
             raise
