@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from intarsia.backends.contract import NativeRequest, guard
 from intarsia.backends.openvino.model import engine, read_model
@@ -35,7 +35,7 @@ def native_model(request: NativeRequest) -> str:
         engine().serialize(fixed(model), path, path.with_suffix(".bin"))
         text, content = path.read_bytes(), path.with_suffix(".bin").read_bytes()
         del model, held
-    tree = ElementTree.fromstring(text)
+    tree = ET.fromstring(text)
     own, places = bytearray(), []
     for layer in tree.iter("layer"):
         data = layer.find("data") if layer.get("type") == "Const" else None
@@ -52,7 +52,7 @@ def native_model(request: NativeRequest) -> str:
     first = shelf.add(CONSTANTS, bytes(own))
     for data, offset in places:
         data.set("offset", str(first + offset))
-    shelf.add(MODEL, ElementTree.tostring(tree, encoding="utf-8", xml_declaration=True))
+    shelf.add(MODEL, ET.tostring(tree, encoding="utf-8", xml_declaration=True))
     return shelf.entry(MODEL)
 
 

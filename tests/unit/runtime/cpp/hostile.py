@@ -13,7 +13,19 @@ import xxhash
 from tests.artifacts import members, repacked
 
 NUMBERS = (-1, 0, 1, 2, 7, 63, 64, 65, 2**16, 2**31 - 1, 2**31, 2**32, 2**46, 2**53, 2**63 - 1, -(2**63), 2**64, 10**40)
-TEXTS = ("", "float32", "int64", "string", "no_type", "c", "../../etc/passwd", "x" * 5000, "\0", "\u202e", "weights.bin")
+TEXTS = (
+    "",
+    "float32",
+    "int64",
+    "string",
+    "no_type",
+    "c",
+    "../../etc/passwd",
+    "x" * 5000,
+    "\0",
+    "\u202e",
+    "weights.bin",
+)
 VALUES: tuple[Any, ...] = (*NUMBERS, *TEXTS, None, True, 1.5, [], {}, [[]], [None], {"a": 1})
 
 
@@ -50,11 +62,13 @@ def _flipped_outside(content: bytes, source: Path, rng: random.Random) -> bytes:
     """A few bytes of the table of entries or of a local header changed: engines' own files stay as they are."""
     table = content.rfind(b"PK\x01\x02", 0, len(content))
     first = content.find(b"PK\x01\x02")
-    heads = [place for place in _places(content, b"PK\x03\x04")]
+    heads = list(_places(content, b"PK\x03\x04"))
     for _ in range(rng.randrange(1, 4)):
         start = rng.choice([*range(first, table + 46, 3), *heads, len(content) - 72])
         place = min(len(content) - 51, start + rng.randrange(46))
-        content = content[:place] + bytes([rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))]) + content[place + 1 :]
+        content = (
+            content[:place] + bytes([rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))]) + content[place + 1 :]
+        )
     return content
 
 
@@ -103,8 +117,20 @@ def _with_bytes(entries: Mapping[str, bytes], folder: Path, rng: random.Random) 
     """A document of ours that is none: deep, endless, of other bytes."""
     name = rng.choice(("manifest.json", "native.json"))
     content = rng.choice(
-        (b"[" * 100000, b'{"a":' * 70000, b"", b"nul", rng.randbytes(300), entries[name][:-40], b"\xff" + entries[name],
-         b"1e999", b'"\\ud800"', entries[name] + b"x", b'{"version": 2, "version": 2}', b"\xef\xbb\xbf{}")
+        (
+            b"[" * 100000,
+            b'{"a":' * 70000,
+            b"",
+            b"nul",
+            rng.randbytes(300),
+            entries[name][:-40],
+            b"\xff" + entries[name],
+            b"1e999",
+            b'"\\ud800"',
+            entries[name] + b"x",
+            b'{"version": 2, "version": 2}',
+            b"\xef\xbb\xbf{}",
+        )
     )
     return repacked(folder / "draft", {**entries, name: content}).read_bytes()
 
