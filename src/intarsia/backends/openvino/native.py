@@ -63,11 +63,12 @@ def _place_in(name: str) -> int:
 
 def _mark(model: Any, weights: Mapping[str, np.ndarray]) -> None:
     """Name the constants that lie over weights by the place of the weight."""
-    places: dict[int, int] = {}
+    places: dict[tuple[int, int], int] = {}
     for place, array in enumerate(weights.values()):
-        places.setdefault(array.ctypes.data, place)
+        places.setdefault((array.ctypes.data, array.nbytes), place)
     for node in model.get_ops():
-        if node.get_type_name() == "Constant":
-            place = places.get(node.data.ctypes.data)
-            if place is not None and node.data.nbytes == [*weights.values()][place].nbytes:
-                node.set_friendly_name(f"{_MARK}{place}")
+        if node.get_type_name() != "Constant":
+            continue
+        found = places.get((node.data.ctypes.data, node.data.nbytes))
+        if found is not None:
+            node.set_friendly_name(f"{_MARK}{found}")
