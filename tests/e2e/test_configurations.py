@@ -237,12 +237,12 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     tags = tmp_path / "intarsia" / "tags"
     tags.mkdir(parents=True)
-    form = {"targets": [COMPOSITE], "runtime": "cpp"}
+    form = {"targets": [COMPOSITE], "runtime": "rpc"}
     rows = {"test/platform": {"form": form, "level": "config", "source": "this test"}}
     (tags / "test.json").write_text(json.dumps({"tags": rows}), encoding="utf-8")
     run = command("compile", model, "--target", "test/platform", "-o", tmp_path / "m.intarsia")
     assert run.code == 3, run.err
-    assert "runtime 'cpp'" in run.err
+    assert "runtime 'rpc'" in run.err
     plan = parse_plan((tmp_path / "m.plan.yaml").read_text(encoding="utf-8"))
     assert [(str(each.target), each.nodes) for each in plan.partitions] == BY_ORDER
 
@@ -251,7 +251,6 @@ def test_one_tag_of_a_users_file_for_the_whole_platform(
     ("driven", "missing"),
     [
         ({"executor": "graph -link-params=true"}, "link"),
-        ({"runtime": "cpp"}, "runtime 'cpp'"),
         ({"runtime": "rpc"}, "runtime 'rpc'"),
     ],
 )

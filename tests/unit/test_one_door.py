@@ -55,7 +55,10 @@ ELSEWHERE: Mapping[str, str] = {
     "cost/reference/reference_io.py::link_values": "a link, in a folder for a while",
     "runtime/artifact/container_writing.py::open": "an entry of a container that is a draft",
     "runtime/artifact/container_writing.py::append": "a container in a folder for a while, which nobody reads yet",
+    "runtime/artifact/container_writing.py::appending": "the same",
     "runtime/artifact/container_writing.py::reseal": "the same, or a draft",
+    "runtime/cpp/exporting.py::_write": "in a folder for a while",
+    "runtime/cpp/exporting.py::write_library": "the same",
     "runtime/artifact/container.py::__init__": "reads, without waiting at a pipe",
     "runtime/artifact/exported_run.py::saved": "a program of its own without a line of ours, with a draft of its own",
 }

@@ -51,7 +51,7 @@ def missing_stages(config: CompilationConfig) -> Iterator[str]:
 
 def obeys(kind: str, option: str) -> bool:
     """Whether a stage does what an option of an executor or a runtime says, where there is a stage for that at all."""
-    return option != _LINKED or kind == AHEAD
+    return (option != _LINKED or kind == AHEAD) and (option != _ONE_LIBRARY or kind != NATIVE)
 
 
 def is_ahead_of_time(config: CompilationConfig) -> bool:
@@ -75,7 +75,7 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
             f"the runtime {NATIVE} drives a model by the executor {EXECUTORS[0]}, of fixed sizes and one request after "
             f"another, and {str(executor)!r} is asked for"
         )
-    if is_native(config) and runtime.options.get(_ONE_LIBRARY):
+    if not obeys(runtime.kind.name, _ONE_LIBRARY) and runtime.options.get(_ONE_LIBRARY):
         yield f"no stage links operators into one library, as the runtime {str(runtime)!r} asks"
     if runtime.kind.name == BARE:
         yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"

@@ -179,9 +179,10 @@ def check_native(config: CompilationConfig) -> None:
         if target.kind.is_engine and target.kind.name in registry.names():
             lack = registry.get(target.kind.name).native_lack
             if lack is not None:
+                name = target.kind.name
                 raise ConfigError(
-                    f"{target.kind.name} does not run without Python, as the runtime cpp asks: {lack}; leave it out, or "
-                    "choose the runtime python"
+                    f"{name} does not run without Python, as the runtime cpp asks: {lack}; leave it out, or choose the "
+                    "runtime python"
                 )
 
 

@@ -1,4 +1,4 @@
-"""What an engine tells the runtime `cpp`, which has no Python: how a step is loaded, and what the artifact holds for it."""
+"""What an engine tells the runtime `cpp`, which has no Python: how a step is loaded, and what is stored for it."""
 
 from __future__ import annotations
 

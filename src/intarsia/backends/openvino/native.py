@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from intarsia.backends.contract import NativeRequest, guard
 from intarsia.backends.openvino.model import engine, read_model
@@ -35,7 +35,7 @@ def native_model(request: NativeRequest) -> str:
         engine().serialize(fixed(model), path, path.with_suffix(".bin"))
         text, content = path.read_bytes(), path.with_suffix(".bin").read_bytes()
         del model, held
-    tree = ElementTree.fromstring(text)
+    tree = ET.fromstring(text)
     own, places = bytearray(), []
     for layer in tree.iter("layer"):
         data = layer.find("data") if layer.get("type") == "Const" else None
@@ -52,7 +52,7 @@ def native_model(request: NativeRequest) -> str:
     first = shelf.add(CONSTANTS, bytes(own))
     for data, offset in places:
         data.set("offset", str(first + offset))
-    shelf.add(MODEL, ElementTree.tostring(tree, encoding="utf-8", xml_declaration=True))
+    shelf.add(MODEL, ET.tostring(tree, encoding="utf-8", xml_declaration=True))
     return shelf.entry(MODEL)
 
 
@@ -63,11 +63,12 @@ def _place_in(name: str) -> int:
 
 def _mark(model: Any, weights: Mapping[str, np.ndarray]) -> None:
     """Name the constants that lie over weights by the place of the weight."""
-    places: dict[int, int] = {}
+    places: dict[tuple[int, int], int] = {}
     for place, array in enumerate(weights.values()):
-        places.setdefault(array.ctypes.data, place)
+        places.setdefault((array.ctypes.data, array.nbytes), place)
     for node in model.get_ops():
-        if node.get_type_name() == "Constant":
-            place = places.get(node.data.ctypes.data)
-            if place is not None and node.data.nbytes == [*weights.values()][place].nbytes:
-                node.set_friendly_name(f"{_MARK}{place}")
+        if node.get_type_name() != "Constant":
+            continue
+        found = places.get((node.data.ctypes.data, node.data.nbytes))
+        if found is not None:
+            node.set_friendly_name(f"{_MARK}{found}")

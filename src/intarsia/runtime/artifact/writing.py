@@ -17,7 +17,7 @@ from intarsia.graph import Graph
 from intarsia.graph.sizes import input_dims
 from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning import Partitioning, dump_plan
-from intarsia.runtime.artifact.container_writing import Writer, append, create
+from intarsia.runtime.artifact.container_writing import ALIGNMENT, Writer, append, create
 from intarsia.runtime.artifact.known import remember
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.artifact.manifest import (
@@ -128,7 +128,9 @@ def _write_files(out: Writer, artifacts: Sequence[EngineArtifact]) -> dict[str, 
         for name, content in artifact.files.items():
             entry = entry_of(number, name)
             place = places.setdefault(xxhash.xxh3_128_digest(content), entry)
-            if place == entry:
+            if place == entry and len(content) >= ALIGNMENT:  # weights of its own, which are mapped
+                out.place(entry, content)
+            elif place == entry:
                 out.add(entry, content)
             else:
                 same[entry] = place

@@ -1,4 +1,4 @@
-"""The project that runs an artifact from C++: the library's sources, the artifact, an example, and how to build them."""
+"""The project that runs an artifact from C++: the library's sources, the artifact, an example, how to build them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LIBRARY, _EXAMPLE = "library", "example"
 _ABOUT = """\
 # A model for C and C++
 
-Written by Intarsia, which is not needed to build or run it, and neither is Python. It takes CMake, a C++17 compiler, and
-the engines of the plan: {engines}.
+Written by Intarsia, which is not needed to build or run it, and neither is Python. It takes CMake, a C++17 compiler,
+and the engines of the plan: {engines}.
 
     cmake -B build
     cmake --build build
@@ -33,8 +33,8 @@ the engines of the plan: {engines}.
 - `{model}`: the artifact.
 
 Engines are looked for in the folders of INTARSIA_ENGINE_FOLDERS (the variable where the program runs, or the option of
-CMake), and then where the system looks. A wheel from PyPI has them in `onnxruntime/capi` and `openvino/libs`, and needs no
-Python then:
+CMake), and then where the system looks. A wheel from PyPI has them in `onnxruntime/capi` and `openvino/libs`, and
+needs no Python then:
 
     pip download --no-deps onnxruntime==VERSION && unzip onnxruntime-*.whl
 """

@@ -63,7 +63,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Builds:
                 options = [
                     f"-DCMAKE_CXX_FLAGS={flags}",
                     f"-DCMAKE_C_FLAGS={flags}",
-                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                    "-DCMAKE_BUILD_TYPE=Debug",
                 ]
                 run(["cmake", "-S", folder, "-B", folder / "build", *options])
                 run(["cmake", "--build", folder / "build", "--parallel", "2"])

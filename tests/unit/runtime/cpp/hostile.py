@@ -62,7 +62,7 @@ def _flipped_outside(content: bytes, source: Path, rng: random.Random) -> bytes:
     """A few bytes of the table of entries or of a local header changed: engines' own files stay as they are."""
     table = content.rfind(b"PK\x01\x02", 0, len(content))
     first = content.find(b"PK\x01\x02")
-    heads = [place for place in _places(content, b"PK\x03\x04")]
+    heads = list(_places(content, b"PK\x03\x04"))
     for _ in range(rng.randrange(1, 4)):
         start = rng.choice([*range(first, table + 46, 3), *heads, len(content) - 72])
         place = min(len(content) - 51, start + rng.randrange(46))

@@ -20,6 +20,7 @@ from intarsia.target import Target
 CHANNELS = 32
 """A multiple of every block that ONNX Runtime's layout has, so that our kernels take part."""
 LAYERS = ("conv1", "relu1", "conv2", "sum", "pool", "flat", "product", "scores")
+CALLED = RunSettings(threads=2, spin=Spin.CALL)
 ENGINES = ("onnxruntime", "openvino", "c", "winograd")
 
 
@@ -70,7 +71,7 @@ def branches() -> onnx.ModelProto:
 def written(
     path: Path,
     parts: Sequence[tuple[str, Sequence[str]]],
-    settings: RunSettings = RunSettings(threads=2, spin=Spin.CALL),
+    settings: RunSettings = CALLED,
     model: onnx.ModelProto | None = None,
 ) -> Path:
     """An artifact of these targets with their nodes, prepared for the runtime `cpp`."""

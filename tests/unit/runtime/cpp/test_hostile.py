@@ -1,4 +1,4 @@
-"""Whatever file it is given, the library answers with a status and a text: no crash, and no access outside of memory."""
+"""Whatever file it is given, the library answers with a status and a text: no crash, no access outside of memory."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_an_engine_that_is_not_there(tmp_path: Path, built: Builds) -> None:
 
 
 def test_a_relative_folder_of_engines_is_refused(tmp_path: Path, library: Path) -> None:
-    with pytest.raises(RuntimeError, match="1: .*names the folder 'here'"):
+    with pytest.raises(RuntimeError, match=r"1: .*names the folder 'here'"):
         Model(library, whole(tmp_path / "m.intarsia", "c"), engine_folders=b"here")
 
 

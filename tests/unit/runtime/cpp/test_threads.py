@@ -13,12 +13,19 @@ from tests.unit.runtime.cpp.conftest import Builds, run
 from tests.unit.runtime.cpp.prepared import LAYERS, branches, whole, written
 
 THREADS, CALLS = 8, 1000
-# Engines are not compiled for the tool, which so does not see what orders their threads; we are.
-SUPPRESSED = "\n".join(f"called_from_lib:{name}" for name in ("libonnxruntime.so", "libopenvino", "libtbb"))
+# ONNX Runtime is not compiled for the tool, which so does not see what orders its threads; we are. At the end of the
+# process it unlocks a mutex of its own that the tool never saw.
+# The same of mutexes that its threads wait with. What two threads access at one time is told in any case.
+SUPPRESSED = "called_from_lib:libonnxruntime.so\nmutex:__run_exit_handlers\nmutex:std::condition_variable::wait\n"
 
 
-@pytest.mark.parametrize("kind", ["thread", "address"])
-@pytest.mark.parametrize("plan", ["c", "branches", "mix"])
+@pytest.mark.parametrize(
+    ("kind", "plan"),
+    [
+        *((kind, plan) for kind in ("thread", "address") for plan in ("c", "branches", "inside a session")),
+        ("plain", "mix"),  # OpenVINO opens libraries in a way that no sanitizer takes
+    ],
+)
 def test_eight_threads(tmp_path: Path, built: Builds, folders: str, kind: str, plan: str) -> None:
     path = _plan(tmp_path / "m.intarsia", plan)
     (tmp_path / "suppressed").write_text(SUPPRESSED, encoding="utf-8")
@@ -31,25 +38,28 @@ def test_eight_threads(tmp_path: Path, built: Builds, folders: str, kind: str, p
         LSAN_OPTIONS=f"suppressions={_leaks(tmp_path)}",
         INTARSIA_ENGINE_FOLDERS=folders,
     )
-    assert told.splitlines()[-1] == "0 wrong" or "0 wrong" in told
+    assert "0 wrong" in told
 
 
 def _plan(path: Path, plan: str) -> Path:
     if plan == "c":
         return whole(path, "c")
-    for name in ("onnxruntime", "openvino"):
+    for name in ("winograd", "openvino") if plan == "mix" else ("winograd",):
         if not registry.probe(name).usable:
             pytest.skip(f"{name} is not here")
     if plan == "branches":
         parts = [("c", ["first"]), ("c", ["left"]), ("onnxruntime", ["right"]), ("c", ["last"])]
         return written(path, parts, RunSettings(threads=2, spin=Spin.NEVER, parallel=True), branches())
+    if plan == "inside a session":
+        parts = [("winograd", LAYERS[:2]), ("c", LAYERS[2:3]), ("winograd", LAYERS[3:])]
+        return written(path, parts, RunSettings(threads=2, embed=True))
     return written(
         path, [("openvino", LAYERS[:2]), ("onnxruntime", LAYERS[2:5]), ("c", LAYERS[5:])], RunSettings(threads=2)
     )
 
 
 def _leaks(folder: Path) -> Path:
-    """What engines keep to the end of the process."""
+    """What ONNX Runtime keeps to the end of the process."""
     path = folder / "leaks"
-    path.write_text("leak:libonnxruntime\nleak:libopenvino\nleak:libtbb\n", encoding="utf-8")
+    path.write_text("leak:libonnxruntime\n", encoding="utf-8")
     return path

@@ -1,5 +1,6 @@
 // What a session is opened with: options, libraries of operators, weights.
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "error.h"
@@ -83,6 +84,20 @@ std::shared_ptr<Library> kernels_of(const Source& source, const StoredStep& step
     return library;
 }
 
+// A weight at an address that vectors are read from: a file of a step may begin anywhere.
+Initializer aligned(std::string name, intarsia_dtype dtype, std::vector<std::int64_t> shape, std::string_view bytes) {
+    constexpr std::size_t kAlignment = 64;
+    Initializer made{std::move(name), dtype, std::move(shape), bytes.data(), bytes.size(), nullptr};
+    if (reinterpret_cast<std::uintptr_t>(made.data) % kAlignment != 0) {
+        made.copy.reset(new char[made.bytes + kAlignment]);
+        const auto start = reinterpret_cast<std::uintptr_t>(made.copy.get());
+        char* const place = made.copy.get() + (kAlignment - start % kAlignment);
+        std::memcpy(place, made.data, made.bytes);
+        made.data = place;
+    }
+    return made;
+}
+
 // Weights that lie in a file of the step: name, type, shape, and where each starts.
 void own_weights(const Source& source, const StoredStep& step, std::vector<Initializer>& found) {
     const std::string at = step.at + ".meta.weights";
@@ -93,15 +108,16 @@ void own_weights(const Source& source, const StoredStep& step, std::vector<Initi
         if (fields.size() != 4) {
             throw ArtifactError(at + ": should be names, types, shapes and offsets");
         }
-        Initializer each{fields[0].text(at), dtype_of(fields[1].text(at), at), shape_in(fields[2], at), nullptr, 0};
-        each.bytes = array_bytes(each.shape, each.dtype, at);
+        const std::string& name = fields[0].text(at);
+        const intarsia_dtype dtype = dtype_of(fields[1].text(at), at);
+        std::vector<std::int64_t> shape = shape_in(fields[2], at);
+        const std::size_t bytes = array_bytes(shape, dtype, at);
         const std::int64_t offset = fields[3].integer(at);
         if (offset < 0 || static_cast<std::size_t>(offset) > file.size() ||
-            file.size() - static_cast<std::size_t>(offset) < each.bytes) {
-            throw ArtifactError(at + ": " + shown(each.name) + " is not inside weights.bin");
+            file.size() - static_cast<std::size_t>(offset) < bytes) {
+            throw ArtifactError(at + ": " + shown(name) + " is not inside weights.bin");
         }
-        each.data = file.data() + offset;
-        found.push_back(std::move(each));
+        found.push_back(aligned(name, dtype, std::move(shape), file.substr(static_cast<std::size_t>(offset), bytes)));
     }
 }
 
@@ -118,7 +134,7 @@ void private_weights(const Source& source, const StoredStep& step, std::vector<I
         if (file.size() != row.bytes) {
             throw ArtifactError(at + ": " + shown(row.name) + " has another size in its file");
         }
-        found.push_back({row.name, row.dtype, row.shape, file.data(), row.bytes});
+        found.push_back(aligned(row.name, row.dtype, row.shape, file));
     }
 }
 
@@ -138,7 +154,7 @@ std::unique_ptr<Executable> load_onnxruntime(const Source& source, const StoredS
     std::vector<Initializer> initializers;
     for (const std::string& name : step.weights) {
         const Weight& weight = source.manifest.weights.at(name);
-        initializers.push_back({name, weight.dtype, weight.shape, source.weight(name), weight.bytes});
+        initializers.push_back({name, weight.dtype, weight.shape, source.weight(name), weight.bytes, nullptr});
     }
     SetCallback set_callback = nullptr;
     if (step.native.get("saved", at).boolean(at + ".saved")) {

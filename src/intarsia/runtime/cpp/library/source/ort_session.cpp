@@ -21,10 +21,10 @@ class Session : public Executable {
     Session(const OrtEngine& engine, std::string_view model, OrtSessionOptions* options,
             const std::vector<Initializer>& initializers, const std::vector<Border>& inputs,
             const std::vector<Border>& outputs, Visit visit)
-        : engine_(engine), inputs_(inputs), outputs_(outputs), visit_(std::move(visit)) {
+        : engine_(engine), inputs_(inputs), outputs_(outputs), visit_(std::move(visit)), kept_(initializers) {
         std::vector<const char*> names;
         std::vector<const OrtValue*> values;
-        for (const Initializer& each : initializers) {
+        for (const Initializer& each : kept_) {
             names.push_back(each.name.c_str());
             held_.push_back(tensor(const_cast<char*>(each.data), each.bytes, each.shape, each.dtype));
             values.push_back(held_.back().get());
@@ -156,6 +156,7 @@ class Session : public Executable {
     const OrtEngine& engine_;
     std::vector<Border> inputs_, outputs_;
     Visit visit_;
+    std::vector<Initializer> kept_;
     std::vector<Held<OrtValue>> held_;  // over the weights, which the session may go on reading
     Held<OrtSession> session_{nullptr, nullptr};
     std::vector<const char*> input_names_, output_names_, used_names_;

@@ -13,6 +13,7 @@ struct Initializer {
     std::vector<std::int64_t> shape;
     const char* data;
     std::size_t bytes;
+    std::shared_ptr<char[]> copy;  // what `data` points into, where it does not lie in the artifact as it is
 };
 
 // What our own operators call for a partition of another engine: 0, or not where it failed.

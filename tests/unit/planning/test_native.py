@@ -1,0 +1,56 @@
+"""What is planned for the runtime `cpp`: over engines with a native loader alone, and what it cannot run is said."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+
+from intarsia.errors import ConfigError
+from intarsia.planning.request import Compilation, Request, plan_compilation
+from tests.unit.graph.models import info, model, two_layers
+
+
+def planned(target: object, network: onnx.ModelProto | None = None) -> Compilation:
+    return plan_compilation(Request(model=network or two_layers(), target=target))
+
+
+@pytest.mark.parametrize("named", ["mnn", "ncnn"])
+def test_an_engine_without_a_library_is_refused_with_the_reason(named: str) -> None:
+    with pytest.raises(ConfigError, match=f"{named} does not run without Python.*Python module alone"):
+        planned({"targets": [named, "c"], "runtime": "cpp"})
+    assert not [each for each in planned({"targets": [named]}).missing if "without Python" in each]
+
+
+def test_what_nobody_named_is_left_out_with_the_reason() -> None:
+    job = planned({"targets": ["llvm"], "runtime": "cpp"})
+    names = {target.kind.name for target in job.engine_set.targets}
+    assert names <= {"onnxruntime", "openvino", "winograd", "c"}
+    left_out = {target: why for target, why in job.absent.items() if "does not run without Python" in why}
+    assert not names & left_out.keys()
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"executor": "vm"}, "drives a model by the executor graph"),
+        ({"executor": "pipeline"}, "'pipeline' is asked for"),
+        ({"runtime": "cpp -system-lib=true"}, "no stage links operators into one library"),
+    ],
+)
+def test_what_it_cannot_drive_is_missing(config: dict[str, str], words: str) -> None:
+    job = planned({"targets": ["c"], "runtime": "cpp", **config})
+    assert [each for each in job.missing if words in each]
+
+
+def test_values_without_arrays_are_missing() -> None:
+    late = model(
+        [onnx.helper.make_node("NonZero", ["x"], ["y"])], [info("x")], [info("y", None, onnx.TensorProto.INT64)]
+    )
+    (told,) = [each for each in planned({"targets": ["onnxruntime"], "runtime": "cpp"}, late).missing if "'y'" in each]
+    assert "only known after it was computed" in told
+
+
+def test_a_part_of_a_model_has_no_runtime_of_its_own() -> None:
+    nested = {"targets": ["c"], "runtime": "cpp"}
+    job = planned({"targets": [nested, "c"]})
+    assert [each for each in job.missing if "runtime 'cpp'; state it for the whole" in each]
