@@ -97,13 +97,14 @@ browser:
 # where one of them is not there yet. Elsewhere those tests skip, and say what to install.
 boards:
 	@{ command -v cc && command -v arm-none-eabi-gcc && command -v qemu-system-arm && command -v qemu-aarch64 && \
-		command -v aarch64-linux-gnu-gcc && command -v riscv64-linux-gnu-gcc; } >/dev/null || \
+		command -v aarch64-linux-gnu-gcc && command -v riscv64-linux-gnu-gcc && \
+		command -v arm-linux-gnueabihf-gcc; } >/dev/null || \
 		[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
 		echo "installing compilers for microcontrollers and other processors, and their emulators"; \
 		timeout 900 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
 			--no-install-recommends gcc libc6-dev gcc-arm-none-eabi libnewlib-arm-none-eabi libnewlib-dev \
 			qemu-system-arm qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu \
-			libc6-dev-riscv64-cross' </dev/null >/dev/null 2>&1 || \
+			libc6-dev-riscv64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross' </dev/null >/dev/null 2>&1 || \
 		echo "they cannot be installed here; the tests that want them skip"; }
 
 clean: ## remove the environment and every cache

@@ -90,9 +90,9 @@ def exported(artifact: Path, report: Mapping[str, Any], folder: Path) -> Iterato
             yield Contender(name=single["tuned"], kind=engine, model=folder / engine)
 
 
-def look(contenders: Sequence[Contender], feeds: Path, folder: Path) -> Field:
-    """See who starts, who answers rightly, and how fast they are, about."""
-    looks = screen(contenders, feeds, thread_budget(), folder)
+def look(contenders: Sequence[Contender], feeds: Path, folder: Path, threads: int | None = None) -> Field:
+    """See who starts, who answers rightly, and how fast they are, about; on all threads if none are stated."""
+    looks = screen(contenders, feeds, threads or thread_budget(), folder)
     errors = {name: _error(found, looks[DEFAULT]) for name, found in looks.items() if DEFAULT in looks}
     wrong = {name: error for name, error in errors.items() if not error <= TOLERANCE["float32"]}
     return Field(

@@ -21,22 +21,17 @@ RESULTS = ROOT / "benchmarks" / "results" / "install_sizes.json"
 PAGE = ROOT / "docs" / "ship.md"
 START, PACKAGES_START = "<!-- installed -->", "<!-- packages -->"
 END = "<!-- end -->"
-RUN = (
-    *("annotated-types", "ml-dtypes", "numpy", "onnx", "platformdirs", "protobuf", "psutil", "pydantic"),
-    *("pydantic-core", "pyyaml", "typing-extensions", "typing-inspection", "xxhash"),
-)
-"""What loading and running an artifact imports beside its engine; a test runs one and looks."""
 MOST = 8
 """Packages that are listed by themselves."""
 WAYS: Mapping[str, tuple[str, Sequence[str]]] = MappingProxyType(
     {
         "`'.[cpu]'`": ("compile over four engines, and run", (".[cpu]",)),
-        "`'.[onnxruntime]'`": ("compile for ONNX Runtime, and run", (".[onnxruntime]",)),
-        "`'.[openvino]'`": ("compile for OpenVINO, and run", (".[openvino]",)),
-        "`--no-deps`, ONNX Runtime": ("run an artifact", ("--no-deps", ".", *RUN, "onnxruntime")),
-        "`--no-deps`, OpenVINO": ("run an artifact", ("--no-deps", ".", *RUN, "openvino")),
-        "`numpy onnxruntime`": ("run what was exported", ("numpy", "onnxruntime")),
-        "`numpy openvino`": ("run what was exported", ("numpy", "openvino")),
+        "`'.[compile,onnxruntime]'`": ("compile for ONNX Runtime, and run", (".[compile,onnxruntime]",)),
+        "`'.[compile,openvino]'`": ("compile for OpenVINO, and run", (".[compile,openvino]",)),
+        "`'.[onnxruntime]'`": ("run an artifact", (".[onnxruntime]",)),
+        "`'.[openvino]'`": ("run an artifact", (".[openvino]",)),
+        "`numpy onnxruntime`": ("the engine alone; run what was exported", ("numpy", "onnxruntime")),
+        "`numpy openvino`": ("the engine alone; run what was exported", ("numpy", "openvino")),
     }
 )
 """What is given to pip, and what it is for."""

@@ -32,19 +32,21 @@ from intarsia.codegen import toolchain
 from intarsia.codegen.boards.board import EMULATED
 from intarsia.codegen.module import Kernel, SourceModule
 from intarsia.config import CompilationConfig
+from intarsia.cost.reference.reference import reference_values
+from intarsia.cost.reference.reference_io import recorded_tolerances, recorded_values
 from intarsia.errors import IntarsiaError
 from intarsia.graph import Graph, extract, load_model
 from intarsia.partitioning.partitioning import Partitioning
 from intarsia.runtime.aot.figures import build_facts
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.writing import Written, write_project
+from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.candidates import Candidates, Offer, candidates_of
 from intarsia.search.boards.counting import Counting
 from intarsia.search.boards.placement import Placement
 from intarsia.search.boards.placement import place as plan_by_counting
 from intarsia.target import Target
 from networks import micro
-from networks.probe import feeds
 
 RESULTS = Path(__file__).parent / "results" / "microcontrollers.json"
 NETWORKS = ("ad", "kws", "ic", "vww")
@@ -100,15 +102,17 @@ def measure(name: str, folder: Path, tflite_python: str | None) -> Json:
     onnx.save(model, path)
     graph = load_model(path)
     found: Json = {"floor": activation_floor(graph), "microtvm": MICROTVM[name], "boards": {}}
-    inputs = feeds(model)
+    values = reference_values(folder, graph, (), seed=0)
+    inputs = recorded_values(values, graph.inputs)
+    answers = Answers(values=recorded_values(values, graph.outputs), tolerances=recorded_tolerances(values))
     found["tflite_micro"] = tflite_arena.measure(graph, folder, tflite_python, inputs)
     for board in BOARDS:
         print(f"{name} on {board}", flush=True)
-        found["boards"][board] = _on_board(name, graph, inputs, board)
+        found["boards"][board] = _on_board(name, graph, inputs, answers, board)
     return found
 
 
-def _on_board(name: str, graph: Graph, inputs: Mapping[str, np.ndarray], board: str) -> Json:
+def _on_board(name: str, graph: Graph, inputs: Mapping[str, np.ndarray], answers: Answers, board: str) -> Json:
     """Each composition: its figures, or why there are none."""
     host = Target(f"c -board={board} -mcpu={EMULATED[board].processors[0]}")
     program, known = prepared_of(extract(graph, (node.id for node in graph.nodes)))
@@ -128,6 +132,7 @@ def _on_board(name: str, graph: Graph, inputs: Mapping[str, np.ndarray], board: 
             offers,
             EMULATED[board],
             inputs,
+            answers,
             rest={OWN: kernels_for},
             library=library,
         )
@@ -137,6 +142,7 @@ def _on_board(name: str, graph: Graph, inputs: Mapping[str, np.ndarray], board: 
     counting = Counting(
         candidates=every,
         feeds=inputs,
+        answers=answers,
         board=EMULATED[board],
         tools=toolchain.cross("arm-none-eabi"),
         library=library,

@@ -19,7 +19,7 @@ import intarsia
 from benchmarks import results_file
 from intarsia.backends import registry
 from intarsia.graph import load_model
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.verify import deviations
 from networks import quantised
 from networks.quantised.answers import unoptimised

@@ -31,7 +31,7 @@ from intarsia.graph import Graph, save_graph
 from intarsia.planning.problem import Candidate
 from intarsia.report.comparison import Comparison
 from intarsia.runtime import build, plan_of, write_artifact
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.search.search import Found, search
 
 RESULTS = Path(__file__).parent / "results" / "under_load.json"

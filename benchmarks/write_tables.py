@@ -19,6 +19,8 @@ from benchmarks.fixed_plans import RESULTS as FIXED_PLANS
 from benchmarks.microcontroller_session import RESULTS as MICROCONTROLLER_SESSION
 from benchmarks.microcontroller_tables import bytes_beside, instructions, memory
 from benchmarks.microcontrollers import RESULTS as MICROCONTROLLERS
+from benchmarks.one_thread import RESULTS as ONE_THREAD
+from benchmarks.one_thread import table
 from benchmarks.suite import RESULTS as SUITE
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +56,7 @@ class Figures:
         accuracy: By `benchmarks.accuracy`.
         exported: By `benchmarks.exported`.
         microcontrollers: By `benchmarks.microcontrollers`.
+        one_thread: By `benchmarks.one_thread`.
         demo: What the demo printed.
         microcontroller_session: What `benchmarks.microcontroller_session` typed, and what came back.
     """
@@ -64,14 +67,15 @@ class Figures:
     accuracy: Json
     exported: Json
     microcontrollers: Json
+    one_thread: Json
     demo: str
     microcontroller_session: str
 
     @staticmethod
     def read() -> Figures:
         """Those that are committed."""
-        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, MICROCONTROLLERS)
-        suite, elsewhere, fixed_plans, accuracy, exported, microcontrollers = (
+        files = (SUITE, ELSEWHERE, FIXED_PLANS, ACCURACY, EXPORTED, MICROCONTROLLERS, ONE_THREAD)
+        suite, elsewhere, fixed_plans, accuracy, exported, microcontrollers, one_thread = (
             json.loads(file.read_text(encoding="utf-8")) for file in files
         )
         return Figures(
@@ -81,6 +85,7 @@ class Figures:
             accuracy=accuracy,
             exported=exported,
             microcontrollers=microcontrollers,
+            one_thread=one_thread,
             demo=DEMO.read_text(encoding="utf-8"),
             microcontroller_session=MICROCONTROLLER_SESSION.read_text(encoding="utf-8"),
         )
@@ -105,6 +110,8 @@ class Figures:
             "microcontroller memory": _numbers(memory(self.microcontrollers)),
             "microcontroller instructions": _numbers(instructions(self.microcontrollers)),
             "microcontroller bytes": _numbers(bytes_beside(self.microcontrollers)),
+            "one thread": _numbers(table(self.one_thread)),
+            "machine of one thread": f"{_cpu(self.one_thread['machine'])}, 1 thread, fp32, batch 1.",
         }
 
 
@@ -299,7 +306,11 @@ def _overhead(found: Json) -> str:
 
 
 def _machine(found: Json) -> str:
-    return f"{found['cpu']} ({found['architecture']}), {found['threads']} threads, fp32, batch 1."
+    return f"{_cpu(found)}, {found['threads']} threads, fp32, batch 1."
+
+
+def _cpu(found: Json) -> str:
+    return f"{found['cpu']} ({found['architecture']})"
 
 
 def main() -> None:

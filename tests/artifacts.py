@@ -17,7 +17,7 @@ from intarsia.errors import SpecError
 from intarsia.graph import Graph, load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime import attach_report, build, plan_of, write_artifact
-from intarsia.runtime.artifact.container import create
+from intarsia.runtime.artifact.container_writing import create
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from intarsia.config import EXECUTORS, RUNTIMES, CompilationConfig, Deployment, Executor, Runtime
 from intarsia.errors import SpecError
 from intarsia.spec import Bool, Enum, ExecutedPath, Float, Int, Kind, ListOf, MapOf, Option, Order, SpecOf, Str
-from intarsia.spec.types import OptionType
+from intarsia.spec.types import OptionType, PowerOfTwo
 from intarsia.target import DEVICE_TYPES, KINDS, Target, TargetKind, VirtualDevice
 
 Form = dict[str, Any]
@@ -69,12 +69,18 @@ def data_of(option: Option, kind: Kind, depth: int) -> st.SearchStrategy[Any]:
     return LEGAL[option.name] if option.name in LEGAL else _of_type(option.type, depth)
 
 
+def _whole_numbers(type_: Int) -> st.SearchStrategy[int]:
+    if isinstance(type_, PowerOfTwo):
+        return st.integers(0, type_.maximum.bit_length() - 1).map(lambda bits: 1 << bits)
+    return st.integers(LEAST if type_.minimum is None else type_.minimum, MOST)
+
+
 def _of_type(type_: OptionType, depth: int) -> st.SearchStrategy[Any]:
     match type_:
         case Bool():
             return st.booleans()
-        case Int(minimum=minimum):
-            return st.integers(LEAST if minimum is None else minimum, MOST)
+        case Int():
+            return _whole_numbers(type_)
         case Float():
             return st.floats(allow_nan=False, allow_infinity=False)
         case Enum(choices=choices):

@@ -22,7 +22,7 @@ from intarsia.graph import Graph, extract, load_model, save_graph
 from intarsia.partitioning import Capability, Partition, greedy, linear_order
 from intarsia.runtime import can_embed, plan_of, thread_budget
 from intarsia.runtime.environment import load_environment
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.target import Target
 
 PATIENCE_S = 60.0

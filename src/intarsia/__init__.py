@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from intarsia import errors
+from intarsia.extras import compiling
 from intarsia.version import __version__
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    with compiling(f"intarsia.{name}"):
+        value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -9,8 +9,8 @@ import ctypes
 import os
 import threading
 import time
-from abc import ABC, abstractmethod
-from typing import ClassVar, Final, Protocol
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Final, Protocol
 from weakref import WeakSet
 
 NO_FORK: Final = threading.RLock()
@@ -28,17 +28,23 @@ class _Lock(Protocol):
     def release(self) -> None: ...
 
 
-class Forkable(ABC):
+class _AddsComplete(ABCMeta):
+    """Adds an object to those that live once its constructor is through: a fork may come in the middle of that."""
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        made = super().__call__(*args, **named)
+        Forkable._living.add(made)
+        if Forkable._is_pending:
+            made.bar()
+        return made
+
+
+class Forkable(metaclass=_AddsComplete):
     """Something whose `after_fork` runs in a forked child of the process that made it."""
 
     _living: ClassVar[WeakSet[Forkable]] = WeakSet()
     _held: ClassVar[threading.local] = threading.local()
     _is_pending: ClassVar[bool] = False
-
-    def __init__(self) -> None:
-        self._living.add(self)
-        if self._is_pending:
-            self.bar()
 
     @abstractmethod
     def after_fork(self) -> None:
@@ -48,7 +54,7 @@ class Forkable(ABC):
         """Begin nothing more that a child must not find half done; what is held while such a thing is under way."""
         return None
 
-    def unbar(self) -> None:  # noqa: B027 - optional, as what it goes with
+    def unbar(self) -> None:
         """Begin again."""
 
     @classmethod

@@ -1,4 +1,5 @@
-/* Preloaded into a process and those it starts: lets the Nth write under some folders fail, or kills the process there.
+/* Preloaded into a process and those it starts: lets the Nth write under some folders fail, kills the process there, or
+   stops before each write until somebody has looked at the folders.
 
    What is to happen stands in the environment; whoever changes it there calls faults_begin:
 
@@ -9,7 +10,11 @@
                      full-once the disk is full for this one write
                      before, after  killed before it, or when it is done
                      half      killed when half of it is written
-     FAULTS_WHOSE    all, or first: only of the process that writes first
+                     watched   nobody fails: each write waits until the watcher has looked, and half-way once more
+     FAULTS_WHOSE    all; first: only of the process that writes first; others: of all but that one
+
+   Whoever watches waits until `asked` in the state differs from `answered`, looks, and sets `answered` to `asked`. Until
+   then nobody writes: one process writes at a time.
 
    Calls that the C library makes inside itself are not seen: fopen and what its streams write are, through fopen alone. */
 
@@ -25,6 +30,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -32,31 +38,35 @@
 struct shared {
     long count;
     long fired;
+    long asked;
+    long answered;
     int owner;
+    int writer; /* the thread that writes while others wait, where writes are watched */
     char what[500];
 };
 
-enum how { FULL, FULL_ONCE, BEFORE, AFTER, HALF };
-enum todo { PASS, FAIL, THEN_DIE, HALF_THEN_DIE };
+enum how { FULL, FULL_ONCE, BEFORE, AFTER, HALF, WATCHED };
+enum whose { ALL, FIRST, OTHERS };
+enum todo { PASS, FAIL, THEN_DIE, HALF_THEN_DIE, THEN_LEAVE };
 
 static struct shared *state;
 static char folders[4096];
 static long at;
 static enum how how;
-static int of_all;
+static enum whose whose;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 __attribute__((visibility("default"))) void faults_begin(void) {
     const char *path = getenv("FAULTS_STATE"), *where = getenv("FAULTS_FOLDERS"), *which = getenv("FAULTS_AT");
-    const char *kind = getenv("FAULTS_HOW"), *whose = getenv("FAULTS_WHOSE");
+    const char *kind = getenv("FAULTS_HOW"), *of = getenv("FAULTS_WHOSE");
     state = NULL;
     if (!path || !where || !which || !kind || !*path) return;
     snprintf(folders, sizeof folders, "%s", where);
     at = atol(which);
     how = !strcmp(kind, "full") ? FULL : !strcmp(kind, "full-once") ? FULL_ONCE : !strcmp(kind, "before") ? BEFORE
-        : !strcmp(kind, "after") ? AFTER : HALF;
-    of_all = whose && !strcmp(whose, "all");
+        : !strcmp(kind, "after") ? AFTER : !strcmp(kind, "half") ? HALF : WATCHED;
+    whose = of && !strcmp(of, "all") ? ALL : of && !strcmp(of, "others") ? OTHERS : FIRST;
     int descriptor = REAL(open)(path, O_RDWR | O_CLOEXEC);
     if (descriptor < 0) return;
     void *mapped = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -78,18 +88,48 @@ static int inside(const char *path) {
 static int is_ours(void) {
     int none = 0, own = getpid();
     __atomic_compare_exchange_n(&state->owner, &none, own, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    return of_all || state->owner == own;
+    return whose == ALL || (whose == FIRST) == (state->owner == own);
 }
 
-static void die(void) {
+static _Noreturn void die(void) {
     kill(getpid(), SIGKILL);
     for (;;) pause();
+}
+
+/* The right to write is handed on when its holder was killed. */
+static void enter(void) {
+    int own = syscall(SYS_gettid), holder;
+    for (;;) {
+        holder = 0;
+        if (__atomic_compare_exchange_n(&state->writer, &holder, own, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+        if (kill(holder, 0) && errno == ESRCH
+            && __atomic_compare_exchange_n(&state->writer, &holder, own, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+        usleep(100);
+    }
+}
+
+static void leave(void) { __atomic_store_n(&state->writer, 0, __ATOMIC_SEQ_CST); }
+
+static void let_look(const char *when, const char *call, const char *path) {
+    int saved = errno;
+    snprintf(state->what, sizeof state->what, "%s %s %s (process %d)", when, call, path, getpid());
+    long number = __atomic_add_fetch(&state->asked, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&state->answered, __ATOMIC_SEQ_CST) < number) usleep(100);
+    errno = saved;
 }
 
 /* `takes_room`: whether a full disk makes the call fail; else it is only a moment to be killed at. */
 static enum todo point(const char *call, const char *path, int takes_room) {
     if (!state || !path || !inside(path) || !is_ours()) return PASS;
     if (how <= FULL_ONCE && !takes_room) return PASS;
+    if (how == WATCHED) {
+        int saved = errno;
+        enter();
+        state->count++;
+        let_look("before", call, path);
+        errno = saved;
+        return THEN_LEAVE;
+    }
     long number = __atomic_add_fetch(&state->count, 1, __ATOMIC_SEQ_CST);
     if (!at || number < at || (how != FULL && number != at)) return PASS;
     if (!__atomic_exchange_n(&state->fired, number, __ATOMIC_SEQ_CST))
@@ -131,51 +171,81 @@ static const char *path_at(int folder, const char *path, char *buffer) {
         enum todo todo = point(call, path, takes_room);            \
         if (todo == FAIL) return failed;                           \
         __typeof__(done) result = done;                            \
-        if (todo != PASS) die();                                   \
+        if (todo == THEN_LEAVE) leave();                           \
+        else if (todo != PASS) die();                              \
         return result;                                             \
     } while (0)
 
-#define WRITES(call, descriptor, size, whole, part)                \
+/* `rest` is what comes after `half` bytes. */
+#define WRITES(call, descriptor, whole, part, rest)                \
     do {                                                           \
         char buffer[PATH_MAX];                                     \
-        enum todo todo = point(call, path_of(descriptor, buffer), 1); \
+        const char *path = path_of(descriptor, buffer);            \
+        enum todo todo = point(call, path, 1);                     \
         if (todo == FAIL) return -1;                               \
+        if (todo == THEN_LEAVE) {                                  \
+            ssize_t half = (ssize_t)(part), more = 0;              \
+            if (half >= 0) {                                       \
+                let_look("half-way in", call, path);               \
+                more = (ssize_t)(rest);                            \
+            }                                                      \
+            leave();                                               \
+            return more > 0 ? half + more : half ? half : more;    \
+        }                                                          \
         ssize_t result = todo == HALF_THEN_DIE ? (ssize_t)(part) : (ssize_t)(whole); \
         if (todo != PASS) die();                                   \
         return result;                                             \
     } while (0)
 
+/* Of a file that is copied by the system only its first bytes are the half: what it is told is the most, not the size. */
+#define SOME(size) ((size) < 32 ? (size) / 2 : 16)
+
+static ssize_t after_half(int d, const struct iovec *parts, int count, size_t half, off64_t place) {
+    struct iovec left[IOV_MAX];
+    memcpy(left, parts, count * sizeof *parts);
+    left[0].iov_base = (char *)left[0].iov_base + half;
+    left[0].iov_len -= half;
+    return place < 0 ? REAL(writev)(d, left, count) : REAL(pwritev64)(d, left, count, place + half);
+}
+
 ssize_t write(int d, const void *data, size_t size) {
-    WRITES("write", d, size, REAL(write)(d, data, size), REAL(write)(d, data, size / 2));
+    WRITES("write", d, REAL(write)(d, data, size), REAL(write)(d, data, size / 2),
+           REAL(write)(d, (const char *)data + half, size - half));
 }
 ssize_t pwrite(int d, const void *data, size_t size, off_t place) {
-    WRITES("pwrite", d, size, REAL(pwrite)(d, data, size, place), REAL(pwrite)(d, data, size / 2, place));
+    WRITES("pwrite", d, REAL(pwrite)(d, data, size, place), REAL(pwrite)(d, data, size / 2, place),
+           REAL(pwrite)(d, (const char *)data + half, size - half, place + half));
 }
 ssize_t pwrite64(int d, const void *data, size_t size, off64_t place) {
-    WRITES("pwrite", d, size, REAL(pwrite64)(d, data, size, place), REAL(pwrite64)(d, data, size / 2, place));
+    WRITES("pwrite", d, REAL(pwrite64)(d, data, size, place), REAL(pwrite64)(d, data, size / 2, place),
+           REAL(pwrite64)(d, (const char *)data + half, size - half, place + half));
 }
 ssize_t writev(int d, const struct iovec *parts, int count) {
-    WRITES("writev", d, 0, REAL(writev)(d, parts, count), REAL(write)(d, parts[0].iov_base, parts[0].iov_len / 2));
+    WRITES("writev", d, REAL(writev)(d, parts, count), REAL(write)(d, parts[0].iov_base, parts[0].iov_len / 2),
+           after_half(d, parts, count, half, -1));
 }
 ssize_t pwritev(int d, const struct iovec *parts, int count, off_t place) {
-    WRITES("pwritev", d, 0, REAL(pwritev)(d, parts, count, place),
-           REAL(pwrite)(d, parts[0].iov_base, parts[0].iov_len / 2, place));
+    WRITES("pwritev", d, REAL(pwritev)(d, parts, count, place),
+           REAL(pwrite)(d, parts[0].iov_base, parts[0].iov_len / 2, place), after_half(d, parts, count, half, place));
 }
 ssize_t pwritev64(int d, const struct iovec *parts, int count, off64_t place) {
-    WRITES("pwritev", d, 0, REAL(pwritev64)(d, parts, count, place),
-           REAL(pwrite64)(d, parts[0].iov_base, parts[0].iov_len / 2, place));
+    WRITES("pwritev", d, REAL(pwritev64)(d, parts, count, place),
+           REAL(pwrite64)(d, parts[0].iov_base, parts[0].iov_len / 2, place), after_half(d, parts, count, half, place));
 }
 ssize_t sendfile(int out, int in, off_t *place, size_t size) {
     ssize_t (*real)(int, int, off_t *, size_t) = dlsym(RTLD_NEXT, "sendfile");
-    WRITES("sendfile", out, size, real(out, in, place, size), real(out, in, place, 16));
+    WRITES("sendfile", out, real(out, in, place, size), real(out, in, place, SOME(size)),
+           real(out, in, place, size - half));
 }
 ssize_t sendfile64(int out, int in, off64_t *place, size_t size) {
     ssize_t (*real)(int, int, off64_t *, size_t) = dlsym(RTLD_NEXT, "sendfile64");
-    WRITES("sendfile", out, size, real(out, in, place, size), real(out, in, place, 16));
+    WRITES("sendfile", out, real(out, in, place, size), real(out, in, place, SOME(size)),
+           real(out, in, place, size - half));
 }
 ssize_t copy_file_range(int in, off64_t *from, int out, off64_t *to, size_t size, unsigned int flags) {
-    WRITES("copy_file_range", out, size, REAL(copy_file_range)(in, from, out, to, size, flags),
-           REAL(copy_file_range)(in, from, out, to, 16, flags));
+    WRITES("copy_file_range", out, REAL(copy_file_range)(in, from, out, to, size, flags),
+           REAL(copy_file_range)(in, from, out, to, SOME(size), flags),
+           REAL(copy_file_range)(in, from, out, to, size - half, flags));
 }
 
 int fsync(int d) {

@@ -1,25 +1,30 @@
-"""Walks a fault over the writes of a program, in processes of its own: ``python -m tests.disk.walked``.
+"""Walks faults over the writes of a program, in processes of its own: ``python -m tests.disk.walked``.
 
-    LD_PRELOAD=faults.so python -m tests.disk.walked (parts | compile) FOLDER SEED SHARE [all]
+    LD_PRELOAD=faults.so python -m tests.disk.walked (parts | compile | quick) FOLDER SEED SHARE HOW...
 
-SHARE is how many cases are drawn; 0 means every write and every kind of fault. With ``all``, faults come in worker
-processes as well. One line of JSON for each case; its ``faults`` are empty if all is as it must be.
+SHARE is how many cases are drawn; 0 means every write. ``full:12`` is that one case. HOW is one or more of
+
+    full, full-once           the disk is full from a write on, or for that write, in every process
+    before, after, half       the process that writes first is killed
+    worker-before, worker-half  another process is killed, as its parent sees
+    snapshot                  every process is killed at once: the folder is as it was at each moment of a run
+    moments                   nothing is judged: what each moment of a run is
+    same                      nothing is judged: names and sizes at some moments, and after a kill there
+
+One line of JSON with the number of writes, and one for each case; its ``faults`` are empty if all is as it must be.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
-import os
 import random
 import re
 import shutil
 import signal
 import sqlite3
 import sys
-import tempfile
-import traceback
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,78 +32,32 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from intarsia.cli.main import cli
-from intarsia.config import RunSettings, Spin
-from intarsia.cost.records.record import Key
-from intarsia.cost.records.records_file import export_records
 from intarsia.cost.records.store import Store
-from intarsia.cost.worker.workspace import Workspace
-from intarsia.errors import ArtifactError, IntarsiaError
-from intarsia.files import disk_errors, replace_file, save_array
-from intarsia.graph import load_model, save_graph
-from intarsia.partitioning import Partition
-from intarsia.runtime import (
-    Artifact,
-    CompiledModel,
-    attach_report,
-    build,
-    export,
-    load,
-    plan_of,
-    random_feeds,
-    write_artifact,
-)
-from intarsia.runtime.compiled_partitions import CompiledPartitions
-from intarsia.target import Target
-from tests.disk.library import DISK_FULL, KILLS, Fault
+from intarsia.errors import ArtifactError
+from intarsia.graph import load_model
+from intarsia.runtime import Artifact, load
+from tests.disk.children import Children
+from tests.disk.library import DISK_FULL, KILLS, WATCHED, Fault
+from tests.disk.scenarios import MODEL, OUT, SCENARIOS, STORE, warm_up
+from tests.disk.snapshots import AFTER_ALL, Snapshot, taken, watched
 from tests.unit.graph.models import two_layers
 
 LEFT = re.compile(r"\.?(intarsia-)?\d+-[0-9a-f]{8}(\.tmp)?|tmp\w{8}|\.build-.*|\.carried-.*")
 """Names of what is there for a while: of ours, and of Python's."""
 PLANNED = frozenset({0, 4})
-"""Exit codes of a command on a full disk: done all the same, or told."""
-ENGINE, OUT, STORE, MODEL = "reference", "out.intarsia", "store.sqlite", "model.onnx"
-
-
-def parts(folder: Path) -> None:
-    """Everything that a compile writes and a few other verbs do, in this process and without measuring."""
-    graph = load_model(folder / MODEL)
-    store = Store(folder / STORE)
-    work = Workspace(store)
-    try:
-        with disk_errors(folder):
-            save_graph(graph, work.folder)
-            work.compute_reference(graph, set(), seed=0)
-            store.put("partition", Key(facts={"of": "a piece"}), {"samples_ms": [1.0]}, {})
-            partition = Partition(target=Target(ENGINE), nodes=tuple(node.id for node in graph.nodes))
-            plan = plan_of(graph, [partition], RunSettings(threads=1, spin=Spin.NEVER))
-            artifact = work.folder / "chosen.intarsia"
-            write_artifact(artifact, graph, build(graph, plan, CompiledPartitions(work.folder / "compiled")))
-            attach_report(artifact, {"search": {}})
-            work.keep_only(artifact)
-        with CompiledModel(Artifact(artifact), on_close=work.remove) as model:
-            model.save(folder / OUT)
-            for name, array in model(random_feeds(model.inputs, seed=0)).items():
-                save_array(folder / f"{name}.npy", array)
-            replace_file(folder / "page.html", b"<html>" * 1000)
-            export_records(store, folder / "records.jsonl")
-            export(model, folder / "exported")
-    finally:
-        work.remove()
-
-
-def compiled(folder: Path) -> None:
-    """The command, with an engine that is here wherever we are."""
-    line = ("compile", folder / MODEL, "--target", ENGINE, "--threads", 1, "--budget", 1)
-    cli.main([*map(str, (*line, "--store", folder / STORE, "-o", folder / OUT))])
-
-
-SCENARIOS: dict[str, Callable[[Path], None]] = {"parts": parts, "compile": compiled}
+"""Exit codes of a command on a full disk, or that lost a worker: done all the same, or told."""
+SNAPSHOT, OF_WORKERS = "snapshot", "worker-"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A fault at one write, in a folder with an artifact of an earlier day or without."""
+    """A fault at one write, in a folder with an artifact of an earlier day or without.
+
+    Attributes:
+        how: A HOW of this module.
+        at: Which write, counted from 1; which moment of a run for a snapshot.
+        has_former: Whether there was an artifact.
+    """
 
     how: str
     at: int
@@ -108,53 +67,75 @@ class Case:
 class Walk:
     """Runs a scenario with faults, and judges what is left each time."""
 
-    def __init__(self, scenario: str, folder: Path, whose: str) -> None:
+    def __init__(self, scenario: str, folder: Path) -> None:
         self._scenario = SCENARIOS[scenario]
         self._folder = folder
-        self._whose = whose
-        self._log = folder / "log"
+        self._children = Children(folder / "log")
         model = two_layers()
         self._model = model.SerializeToString()
         self._expected = _answers(model)
+        warm_up()
         self._former = self._made()
 
     def count(self, how: str) -> int:
         """How many writes there are."""
-        case = self._prepared(Case(how=how, at=0, has_former=False))
-        fault = self._fault(case, how, 0)
-        status = self._run(fault, self._scenario, case)
-        assert status == 0, self._log.read_text(errors="replace")
+        folder = self._prepared(has_former=False)
+        fault = self._fault(folder, how, 0)
+        fault.prepare()
+        status = self._children.run(self._scenario, folder, fault)
+        assert status == 0, self._children.said()
         return fault.seen().count
+
+    def snapshots(self, *, has_former: bool) -> Iterator[Snapshot]:
+        """The folder at each moment of a run."""
+        folder = self._prepared(has_former=has_former)
+        fault = Fault(folder=folder, state=self._folder / "state", how=WATCHED, at=0, whose="all")
+        fault.prepare()
+        yield from watched(self._children.begin(self._scenario, folder, fault), fault)
+
+    def killed(self, case: Case) -> Snapshot:
+        """What a kill leaves."""
+        folder = self._prepared(has_former=case.has_former)
+        fault = self._fault(folder, case.how, case.at)
+        fault.prepare()
+        status = self._children.run(self._scenario, folder, fault)
+        assert status == -signal.SIGKILL, self._children.said()
+        return taken(folder, fault.seen().what)
 
     def judged(self, case: Case) -> dict[str, object]:
         """What came of a case."""
-        folder = self._prepared(case)
+        folder = self._prepared(has_former=case.has_former)
         fault = self._fault(folder, case.how, case.at)
-        status = self._run(fault, self._scenario, folder)
-        seen, said = fault.seen(), self._log.read_text(errors="replace")
+        fault.prepare()
+        status = self._children.run(self._scenario, folder, fault)
+        seen, said = fault.seen(), self._children.said()
         found = []
         if seen.fired:
-            found += list(self._faults_of_end(case, status, said, seen.what))
+            found += list(_faults_of_end(case, status, said, seen.what))
         found += [f"left over: {path}" for path in _left(folder)] if case.how in DISK_FULL else []
-        found += self._faults_of_artifact(case, folder)
-        again = self._run(None, self._scenario, folder)
-        if again != 0:
-            found.append(f"the next one ended with {again}: {self._log.read_text(errors='replace')[-2000:]}")
-        else:
-            found += self._run_checks(folder)
-        found += [f"left over by the next one: {path}" for path in _left(folder)]
+        found += self._faults_of_rest(case, folder)
         return {**vars(case), "fired": seen.fired, "what": seen.what, "status": status, "faults": found}
 
-    def _faults_of_end(self, case: Case, status: int, said: str, what: str) -> Iterator[str]:
-        if "Traceback" in said or "Exception ignored" in said:
-            yield f"a traceback: {said[-2000:]}"
-        wanted = {-signal.SIGKILL} if case.how in KILLS and self._whose == "first" else PLANNED | {-signal.SIGKILL}
-        if case.how in DISK_FULL:
-            wanted = PLANNED
-        if case.how in DISK_FULL and STORE in what:  # SQLite says no reason: the store that was named cannot be used
-            wanted = PLANNED | {2}
-        if status not in wanted:
-            yield f"ended with {status}: {said[-2000:]}"
+    def judged_snapshot(self, case: Case, snapshot: Snapshot) -> dict[str, object]:
+        """What comes of going on from a moment."""
+        folder = self._emptied()
+        snapshot.put(folder)
+        found = self._faults_of_rest(case, folder)
+        return {**vars(case), "fired": case.at, "what": snapshot.what, "status": -signal.SIGKILL, "faults": found}
+
+    def _faults_of_rest(self, case: Case, folder: Path) -> list[str]:
+        """Of what a fault left, and of the next run there."""
+        found = list(self._faults_of_artifact(case, folder))
+        before = _identity(folder / OUT)
+        again = self._children.run(self._scenario, folder)
+        said = self._children.said()
+        if again != 0 or "damaged" in said:
+            found.append(f"the next one ended with {again}: {said}")
+        elif _identity(folder / OUT) == before:
+            found.append("the next one wrote nothing")
+        else:
+            found += self._run_checks(folder)
+        return found + [f"left over by the next one: {path}" for path in _left(folder)]
 
     def _faults_of_artifact(self, case: Case, folder: Path) -> Iterator[str]:
         """The one of an earlier day, a new one, or none."""
@@ -170,69 +151,50 @@ class Walk:
                 yield f"half an artifact: {error}"
 
     def _run_checks(self, folder: Path) -> list[str]:
-        found: list[str] = []
-        answered = folder.parent / "answered"
+        answered = self._folder / "answered"
         answered.unlink(missing_ok=True)
-        if self._run(None, lambda place: _check(place, self._expected, answered), folder) != 0:
-            found.append(self._log.read_text(errors="replace")[-2000:])
-        elif not answered.exists():
-            found.append("what was compiled was not run")
-        return found
+        if self._children.run(lambda place: _check(place, self._expected, answered), folder) != 0:
+            return [self._children.said()]
+        return [] if answered.exists() else ["what was compiled was not run"]
 
     def _made(self) -> bytes:
-        folder = self._prepared(None)
-        status = self._run(None, self._scenario, folder)
-        assert status == 0, self._log.read_text(errors="replace")
+        folder = self._prepared(has_former=False)
+        status = self._children.run(self._scenario, folder)
+        assert status == 0, self._children.said()
         return (folder / OUT).read_bytes()
 
-    def _prepared(self, case: Case | None) -> Path:
+    def _emptied(self) -> Path:
         folder = self._folder / "case"
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "tmp").mkdir(parents=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def _prepared(self, *, has_former: bool) -> Path:
+        folder = self._emptied()
+        (folder / "tmp").mkdir()
         (folder / MODEL).write_bytes(self._model)
-        if case is not None and case.has_former:
+        if has_former:
             (folder / OUT).write_bytes(self._former)
         return folder
 
     def _fault(self, folder: Path, how: str, at: int) -> Fault:
-        return Fault(folder=folder, state=self._folder / "state", how=how, at=at, whose=self._whose)
+        whose = "others" if how.startswith(OF_WORKERS) else "first" if how in KILLS else "all"
+        return Fault(folder=folder, state=self._folder / "state", how=how.removeprefix(OF_WORKERS), at=at, whose=whose)
 
-    def _run(self, fault: Fault | None, scenario: Callable[[Path], None], folder: Path) -> int:
-        """Exit code of a scenario in a process of its own; that of a signal is negative."""
-        sys.stdout.flush()
-        child = os.fork()
-        if child == 0:
-            os._exit(self._as_child(fault, scenario, folder))
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-    def _as_child(self, fault: Fault | None, scenario: Callable[[Path], None], folder: Path) -> int:
-        log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        tempfile.tempdir = None
-        os.environ |= {"TMPDIR": str(folder / "tmp"), "XDG_CACHE_HOME": str(folder / "cache")}
-        code = 1
-        try:
-            if fault is not None:
-                fault.begin()
-            scenario(folder)
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        except IntarsiaError as error:
-            code = error.exit_code
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - the log of the case
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            atexit._run_exitfuncs()
-            sys.stdout.flush()
-        return code
+def _faults_of_end(case: Case, status: int, said: str, what: str) -> Iterator[str]:
+    if "Traceback" in said or "Exception ignored" in said:
+        yield f"a traceback: {said}"
+    wanted = {-signal.SIGKILL} if case.how in KILLS else PLANNED
+    if case.how in DISK_FULL and STORE in what:  # SQLite says no reason: the store that was named cannot be used
+        wanted = PLANNED | {2}
+    if status not in wanted:
+        yield f"ended with {status}: {said}"
 
 
 def _answers(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     from intarsia.graph.reference.reference import evaluate
-    from intarsia.runtime.executors.feeds import graph_feeds
+    from intarsia.runtime.executors.drawn_feeds import graph_feeds
 
     graph = load_model(model)
     return dict(evaluate(graph, graph_feeds(graph, seed=3)))
@@ -240,7 +202,7 @@ def _answers(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def _check(folder: Path, expected: dict[str, np.ndarray], answered: Path) -> None:
     """The store is sound, and what was compiled runs and agrees."""
-    from intarsia.runtime.executors.feeds import graph_feeds
+    from intarsia.runtime.executors.drawn_feeds import graph_feeds
 
     with closing(sqlite3.connect(folder / STORE)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -254,28 +216,83 @@ def _check(folder: Path, expected: dict[str, np.ndarray], answered: Path) -> Non
     answered.touch()
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Changes when a file is replaced."""
+    return (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
+
+
 def _left(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if LEFT.fullmatch(path.name)]
 
 
+def tell(facts: object) -> None:
+    """This is how it answers."""
+    print(json.dumps(facts), flush=True)  # noqa: T201
+
+
+def walk_snapshots(walk: Walk, drawn: random.Random, share: int) -> None:
+    """Judge each moment whose folder differs from that of all others."""
+    moments = 0
+    different: dict[tuple[bool, str], tuple[Case, Snapshot]] = {}
+    for has_former in (True, False):
+        for snapshot in walk.snapshots(has_former=has_former):
+            moments += 1
+            case = Case(how=SNAPSHOT, at=moments, has_former=has_former)
+            different.setdefault((has_former, snapshot.digest), (case, snapshot))
+    tell({"moments": moments, "different": len(different)})
+    for case, snapshot in drawn.sample(list(different.values()), share or len(different)):
+        tell(walk.judged_snapshot(case, snapshot))
+
+
+def tell_moments(walk: Walk) -> None:
+    """What each moment of a run is."""
+    for snapshot in walk.snapshots(has_former=False):
+        if snapshot.what != AFTER_ALL:
+            tell({"what": snapshot.what})
+
+
+def compare_moments(walk: Walk, drawn: random.Random, share: int) -> None:
+    """The names and sizes at some moments, and after a kill at the same write."""
+    befores = [each for each in walk.snapshots(has_former=False) if each.what.startswith("before ")]
+    for number in sorted(drawn.sample(range(len(befores)), share)):
+        killed = walk.killed(Case(how="before", at=number + 1, has_former=False))
+        tell({"what": befores[number].what, "moment": _sizes(befores[number]), "killed": _sizes(killed)})
+
+
+def _sizes(snapshot: Snapshot) -> list[tuple[str, int]]:
+    """Names, with the numbers of processes and files in them counted anew, and sizes."""
+    found = sorted((re.sub("[0-9a-f]{8,}|[0-9]+", "#", each.path), len(each.content)) for each in snapshot.entries)
+    counts = Counter[str]()
+    for place, (name, size) in enumerate(found):
+        counts[name] += 1
+        found[place] = f"{name} {counts[name]}", size
+    return found
+
+
+def walk_faults(walk: Walk, drawn: random.Random, share: int, kinds: list[str]) -> None:
+    """Judge each write with each kind of fault."""
+    counts = {how: walk.count(how) for how in kinds}
+    cases = [Case(how=how, at=at, has_former=drawn.random() < 0.5) for how in kinds for at in range(1, counts[how] + 1)]
+    tell(counts)
+    for case in drawn.sample(cases, share or len(cases)):
+        tell(walk.judged(case))
+
+
 def main() -> None:
-    """Draw cases, and tell of each; a SHARE as ``full:12`` is that one case."""
-    scenario, folder, seed, share, *more = sys.argv[1:]
-    walk = Walk(scenario, Path(folder), "all" if more else "first")
-    counts = {"full": walk.count("full"), "before": walk.count("before")}
-    drawn = random.Random(int(seed))
-    cases = [
-        Case(how=how, at=at, has_former=drawn.random() < 0.5)
-        for how in (*DISK_FULL, *KILLS)
-        for at in range(1, counts["full" if how in DISK_FULL else "before"] + 1)
-    ]
-    drawn.shuffle(cases)
-    print(json.dumps(counts), flush=True)  # noqa: T201 - this is how it answers
+    """Draw cases, and tell of each."""
+    scenario, folder, seed, share, *kinds = sys.argv[1:]
+    walk, drawn = Walk(scenario, Path(folder)), random.Random(int(seed))
     how, _, at = share.rpartition(":")
     if how:
-        cases, share = [Case(how=how, at=int(at), has_former=False)], "1"
-    for case in cases[: int(share) or None]:
-        print(json.dumps(walk.judged(case)), flush=True)  # noqa: T201
+        tell(walk.judged(Case(how=how, at=int(at), has_former=False)))
+    elif kinds == ["moments"]:
+        tell_moments(walk)
+    elif kinds == ["same"]:
+        compare_moments(walk, drawn, int(share))
+    elif kinds == [SNAPSHOT]:
+        walk_snapshots(walk, drawn, int(share))
+    else:
+        walk_faults(walk, drawn, int(share), kinds)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,29 @@
 """Compiles a model and presses Ctrl-C on itself, in a process of its own: tests judge what it prints.
 
-    python -m tests.e2e.interrupted MODEL STORE OUT (each STEP | at EVENT [again] | after SECONDS)
+    python -m tests.e2e.interrupted MODEL STORE OUT (each STEP | at EVENT [again] | after SECONDS | removing NUMBER)
 
 One line of JSON for each compile that was begun. ``each`` compiles until nothing interrupts any more, and presses at
 the first event, then STEP events later each time; ``again`` presses once more while the best so far is built.
+``removing`` presses as the folder of that number among temporary files is about to be removed.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 
@@ -78,15 +83,35 @@ class Later:
             press()
 
 
+@contextmanager
+def removing(number: int) -> Iterator[None]:
+    """Presses as a folder among temporary files is about to be removed."""
+    removals, remove = count(1), shutil.rmtree
+
+    def pressed(path: str | Path, *more: Any, **options: Any) -> None:
+        if Path(path).parent == Path(tempfile.gettempdir()) and next(removals) == number:
+            press()
+        remove(path, *more, **options)
+
+    with patch.object(shutil, "rmtree", pressed):
+        yield
+
+
 def is_tidy(store: Path) -> bool:
-    """Whether no worker and no folder of work is left; what was told to end may take a moment."""
+    """Whether no worker, no folder of work and no temporary folder is left; what is to end may take a moment."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         children = psutil.Process().children(recursive=True)
         if all(child.status() == psutil.STATUS_ZOMBIE for child in children):
-            return not list((Store(store).folder / "work").iterdir())
+            return not list((Store(store).folder / "work").iterdir()) and not temporary_folders()
         time.sleep(0.05)
     return False
+
+
+def temporary_folders() -> list[Path]:
+    """Those that are left, but for the one that all processes of a user share."""
+    shared = f"intarsia-{os.getuid()}"
+    return [path for path in Path(tempfile.gettempdir()).iterdir() if path.is_dir() and path.name != shared]
 
 
 def best_of(interrupted: Interrupted, path: Path) -> dict[str, Any] | None:
@@ -101,15 +126,18 @@ def best_of(interrupted: Interrupted, path: Path) -> dict[str, Any] | None:
     return {"report": report, "answers": all(array.size for array in answers.values())}
 
 
-def once(model: Path, store: Path, out: Path, watch: Watcher = unwatched, later: Later | None = None) -> dict[str, Any]:
+def once(
+    model: Path,
+    store: Path,
+    out: Path,
+    watch: Watcher = unwatched,
+    pressing: AbstractContextManager[object] | None = None,
+) -> dict[str, Any]:
     """What became of one compile."""
     best, report = None, None
     try:
-        if later is None:
+        with pressing or nullcontext():
             report = compiled(model, store, watch)
-        else:
-            with later.pressing():
-                report = compiled(model, store, watch)
     except Interrupted as interrupted:
         best = best_of(interrupted, out)
     return {"interrupted": report is None, "report": report, "best": best, "is_tidy": is_tidy(store)}
@@ -141,8 +169,10 @@ def main() -> None:
             outcomes = each(lambda event: once(model, store, out, AtEvent(event)), int(figure))
         case "at":
             outcomes = iter([once(model, store, out, AtEvent(int(figure), again=more == ["again"]))])
+        case "removing":
+            outcomes = iter([once(model, store, out, pressing=removing(int(figure)))])
         case _:
-            outcomes = iter([once(model, store, out, later=Later(float(figure)))])
+            outcomes = iter([once(model, store, out, pressing=Later(float(figure)).pressing())])
     for found in outcomes:
         print(json.dumps(found), flush=True)  # noqa: T201 - this is how it answers
         sys.stdin.readline()

@@ -16,7 +16,7 @@ from intarsia.evaluation.verification import verify_artifact
 from intarsia.graph import load_model
 from intarsia.partitioning import parse_plan
 from intarsia.runtime import Artifact, this_machine
-from intarsia.runtime.executors.feeds import varied_feeds
+from intarsia.runtime.executors.drawn_feeds import varied_feeds
 from intarsia.runtime.verify import distance
 from intarsia.target import Target
 from intarsia.target.reduced_precision import reduced_targets

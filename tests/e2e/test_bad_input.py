@@ -150,7 +150,7 @@ def test_another_machine_class(
     intarsia: Intarsia, artifact: Path, tmp_path: Path, change: tuple[str, str], word: str
 ) -> None:
     """It is rebuilt to run, and refused where its times are the question."""
-    from intarsia.runtime.artifact.container import create
+    from intarsia.runtime.artifact.container_writing import create
 
     other = tmp_path / "x.intarsia"
     with zipfile.ZipFile(artifact) as old, create(other) as new:

@@ -17,6 +17,7 @@ from intarsia.backends.lowering.integer.lower import lower_integers
 from intarsia.codegen import call_counts
 from intarsia.graph import extract, load_model
 from intarsia.runtime.aot.place import place_of
+from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.candidates import Candidates, candidates_of
 from intarsia.search.boards.placement import place
 from networks import micro
@@ -82,9 +83,9 @@ def test_the_chosen_kernels_execute_no_more_than_the_first_guess(board: str, tmp
     machine = place_of(target)
     assert machine.board is not None
     first = call_counts.count(candidates.module({}), feeds[:1], machine.board)
-    found = place(
-        candidates.program, candidates.known, Processor.of(target), {"c": kernels_for}, machine.board, feeds[0]
-    )
+    answers = Answers(values=first.results[0])
+    engines = {"c": kernels_for}
+    found = place(candidates.program, candidates.known, Processor.of(target), engines, machine.board, feeds[0], answers)
     assert found.instructions <= first.total * 1.001
     assert abs(found.predicted - found.instructions) <= found.instructions / 100
     check([found.results], model, feeds[:1], name="kws")

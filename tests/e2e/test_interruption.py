@@ -31,11 +31,16 @@ def pressed(model: Path, store: Path, out: Path, *how: object) -> Iterator[dict[
     """What became of each compile of a process that presses Ctrl-C on itself (`tests.e2e.interrupted`)."""
     line = [sys.executable, "-m", "tests.e2e.interrupted", *map(str, (model, store, out, *how))]
     path = os.pathsep.join(map(str, (ROOT / "src", ROOT)))
-    log = store.with_suffix(".log")
+    log, temporary = store.with_suffix(".log"), store.with_suffix(".tmp")
+    temporary.mkdir(exist_ok=True)
     with (
         log.open("wb") as words,
         subprocess.Popen(
-            line, env=os.environ | {"PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words
+            line,
+            env=os.environ | {"PYTHONPATH": path, "TMPDIR": str(temporary)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=words,
         ) as process,
     ):
         assert process.stdin is not None
@@ -117,6 +122,13 @@ def test_in_the_middle_of_anything(seconds: float, tiny: Path, tmp_path: Path) -
     assert found["is_tidy"]
     if found["best"] is not None:
         check_best(found["best"])
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_while_a_temporary_folder_is_removed(number: int, tiny: Path, tmp_path: Path) -> None:
+    (found,) = pressed(tiny, tmp_path / "r.sqlite", tmp_path / "m.intarsia", "removing", number)
+    assert found["interrupted"], "so many folders were not removed"
+    assert found["is_tidy"]
 
 
 def test_in_a_terminal(tiny: Path, tmp_path: Path) -> None:

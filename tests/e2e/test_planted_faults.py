@@ -12,7 +12,7 @@ import intarsia
 from intarsia.backends import registry
 from intarsia.errors import MismatchError
 from intarsia.graph import load_model
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.target.kinds import catalogue
 from networks import quantised
 from networks.quantised.answers import unoptimised

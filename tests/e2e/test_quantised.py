@@ -12,7 +12,7 @@ import intarsia
 from intarsia.cost.records.store import Store
 from intarsia.evaluation.verification import verify_artifact
 from intarsia.graph import load_model
-from intarsia.runtime.executors.feeds import graph_feeds, varied_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import deviation
 from networks import quantised
 from networks.quantised.answers import unoptimised

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ MEMORY_BYTES = 10 * 2**30
 FILE_BYTES = 2**30
 EXIT_CODES = frozenset({0, 2, 3, 4, 5, 6, 7, 8, 130})
 """Those that ``intarsia --help`` promises, but for 1, which says that nobody foresaw it."""
+
+_BUSY = 12
+"""How many times its limit a case may take on a machine whose processors work for others."""
 
 _TEMPORARY, _CACHE, _HOME = ".tmp", ".cache", ".home"
 _TOOLS = frozenset({"uname", "ldconfig", "cc", "gcc", "c++", "g++", "clang", "clang++", "ld", "ar", "as", "objdump"})
@@ -95,18 +99,30 @@ def run_cases(
     workers: int = 2,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Case, Outcome]]:
-    """Run each case; outcomes come in the order in which the cases end.
+    """Run each case; outcomes come in the order in which the cases end, and a line at the end says how many ended how.
 
     Cases are taken as workers are free, so that they may be made on the way.
 
     Args:
         cases: What to run.
-        limit_s: Seconds after which a case is killed.
+        limit_s: Seconds after which a case is killed: of its processor time, where the machine is busy with others.
         workers: How many run at one time.
         environment: Variables that every case has besides; ``XDG_CACHE_HOME`` among them is a cache that all share.
     """
+    ends, longest_s = Counter[str](), 0.0
+    for case, outcome in _run(cases, limit_s, workers, dict(environment or {})):
+        ends[_end(outcome)] += 1
+        longest_s = max(longest_s, outcome.seconds)
+        yield case, outcome
+    told = ", ".join(f"{end}: {number}" for end, number in sorted(ends.items()))
+    print(f"{ends.total()} cases ({told}); the longest took {longest_s:.1f} s")  # noqa: T201 - pytest shows it with -rA
+
+
+def _run(
+    cases: Iterable[Case], limit_s: float, workers: int, environment: dict[str, str]
+) -> Iterator[tuple[Case, Outcome]]:
     with ExitStack() as stack:
-        idle = [stack.enter_context(_Worker(dict(environment or {}))) for _ in range(workers)]
+        idle = [stack.enter_context(_Worker(environment)) for _ in range(workers)]
         running: dict[Connection[Any, Any], tuple[_Worker, Case]] = {}
         for case in cases:
             if not idle:
@@ -116,6 +132,12 @@ def run_cases(
             running[worker.wire] = worker, case
         while running:
             yield from _ended(running, idle)
+
+
+def _end(outcome: Outcome) -> str:
+    if outcome.signal is not None:
+        return signal.Signals(outcome.signal).name
+    return "no end" if outcome.exit_code is None else f"exit code {outcome.exit_code}"
 
 
 def faults(outcome: Outcome) -> list[str]:
@@ -222,10 +244,16 @@ def _serve(wire: Connection[Any, Any]) -> None:
 
 
 def _awaited(child: int, limit_s: float) -> int | None:
-    """The status with which a process ended, or ``None`` if it was killed at its time limit; its own end with it."""
+    """The status with which a process ended, or ``None`` if it was killed at its time limit; its own end with it.
+
+    A process that waits for nothing but a processor has time left; one that waits for anything else for long hangs.
+    """
     end = os.pidfd_open(child)
+    last = time.monotonic() + limit_s * _BUSY
     try:
         is_over = bool(select.select([end], [], [], limit_s)[0])
+        while not is_over and _ran_s(child) < limit_s and time.monotonic() < last:
+            is_over = bool(select.select([end], [], [], 1.0)[0])
     finally:
         os.close(end)
     with suppress(ProcessLookupError):
@@ -234,6 +262,15 @@ def _awaited(child: int, limit_s: float) -> int | None:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return status if is_over else None
+
+
+def _ran_s(child: int) -> float:
+    """Seconds of processor time that a process and its children that ended have taken."""
+    try:
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _text(descriptor: int, most: int) -> str:

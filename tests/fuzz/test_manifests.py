@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from intarsia.runtime.artifact.container import create, reseal
+from intarsia.runtime.artifact.container_writing import create, reseal
 from tests.fuzz.artifacts import BASES, WAYS
 from tests.fuzz.harness import Case, Outcome, faults, run_cases
 

@@ -12,7 +12,6 @@ from intarsia.forks import NO_FORK, Forkable
 
 class Told(Forkable):
     def __init__(self, name):
-        super().__init__()
         self.name = name
     def after_fork(self):
         print(self.name, flush=True)
@@ -44,3 +43,31 @@ def test_what_lives_is_told_and_a_fork_waits() -> None:
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=PATIENCE_S
     )
     assert done.stdout.splitlines() == ["not held any more", "kept"]
+
+
+HALF_MADE = """
+import os
+from intarsia.forks import Forkable
+
+class Late(Forkable):
+    def __init__(self):
+        if not os.fork():
+            print("the child goes on", flush=True)
+            os._exit(0)
+        os.wait()
+        self.name = "late"
+    def after_fork(self):
+        print(self.name, flush=True)
+
+late = Late()
+if not os.fork():
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_what_is_half_made_is_not_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    assert (done.stdout.splitlines(), done.stderr) == (["the child goes on", "late"], "")

@@ -53,9 +53,9 @@ ELSEWHERE: Mapping[str, str] = {
     "cost/records/store_file.py::connection": "SQLite keeps a journal",
     "cost/records/store_file.py::_put_aside": "what is there is renamed, and nothing is written",
     "cost/reference/reference_io.py::link_values": "a link, in a folder for a while",
-    "runtime/artifact/container.py::open": "an entry of a container that is a draft",
-    "runtime/artifact/container.py::append": "a container in a folder for a while, which nobody reads yet",
-    "runtime/artifact/container.py::reseal": "the same, or a draft",
+    "runtime/artifact/container_writing.py::open": "an entry of a container that is a draft",
+    "runtime/artifact/container_writing.py::append": "a container in a folder for a while, which nobody reads yet",
+    "runtime/artifact/container_writing.py::reseal": "the same, or a draft",
     "runtime/artifact/container.py::__init__": "reads, without waiting at a pipe",
     "runtime/artifact/exported_run.py::saved": "a program of its own without a line of ours, with a draft of its own",
 }

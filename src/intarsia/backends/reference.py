@@ -56,7 +56,7 @@ class ReferenceBackend(Backend):
     extra = ""
     licence = "Apache-2.0"
     machine_code = ()
-    meta_name = "Borders"
+    meta_name = "BORDERS"
     traits = Traits(writes_in_place=False, compiles_once=True, any_shape=True, dtypes=words(_DTYPES))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream("operators of other domains", "the evaluator implements only what ONNX defines"),

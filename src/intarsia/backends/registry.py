@@ -1,19 +1,20 @@
-"""Finds the engines: ours and those of plug-ins. Listing and probing them loads none."""
+"""Finds the engines: ours and those of plug-ins. Listing and probing them loads none.
+
+To run what was compiled, one of ours is found by its name alone: neither the table of kinds nor the packages that are
+installed are looked at, which takes as long as loading an engine.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from intarsia.backends.contract import Availability, Backend
-from intarsia.backends.unsupported import unsupported
 from intarsia.errors import BackendUnavailableError
-from intarsia.target.kinds.catalogue import BACKED, ENGINES
 
 if TYPE_CHECKING:
     from intarsia.target import Target
@@ -48,44 +49,62 @@ def engine_of(target: Target) -> str:
     return target.kind.name if python is None else f"{target.kind.name}{AWAY}{python}"
 
 
-def of(target: Target) -> Backend:
+def of(target: Target, *, loading: bool = False) -> Backend:
     """The backend of an engine's target, as `get`."""
-    return get(engine_of(target))
+    return get(engine_of(target), loading=loading)
 
 
-@cache
-def get(name: str) -> Backend:
+def get(name: str, *, loading: bool = False) -> Backend:
     """The backend of that name. The engine behind it may still be absent: see ``probe``.
 
     ``NAME@PYTHON`` is the engine as it is in the interpreter at that path.
+
+    Args:
+        loading: To run what was compiled before: one of ours is taken without a look at what else claims its name.
 
     Raises:
         BackendUnavailableError: There is no such backend, two packages claim the name, or a plug-in does not import.
     """
     kind, _, python = name.partition(AWAY)
-    if python:
-        from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
+    ours = _our_source(kind) if loading else None
+    backend = _made(_only_source(kind) if ours is None else ours)
+    return _away(backend, name, python) if python else backend
 
-        return isolated(get(kind), name, python)
+
+@cache
+def _away(backend: Backend, name: str, python: str) -> Backend:
+    from intarsia.backends.isolation.backend import isolated  # which loads numpy; listing engines does not
+
+    return isolated(backend, name, python)
+
+
+def _only_source(name: str) -> Source:
+    """Where the one backend of that name is; the error is that of `get` if there is none, or more."""
     sources = _sources().get(name)
     if sources is None:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}"
         raise BackendUnavailableError(f"there is no engine {name!r}; {hint}")
     if len(sources) > 1:
         owners = " and ".join(source.owner for source in sources)
         raise BackendUnavailableError(f"the engine {name!r} is claimed by {owners}; uninstall all but one of them")
-    return _made(sources[0])
+    return sources[0]
 
 
 def unsupported_names() -> tuple[str, ...]:
     """The engine kinds that no backend drives: what is described with them is planned, and not compiled."""
+    from intarsia.target.kinds.catalogue import ENGINES
+
     return tuple(kind.name for kind in ENGINES if kind.name not in _sources())
 
 
 def probe(name: str) -> Availability:
     """Whether the engine is usable, or why not. Never raises, not even for a plug-in that does not import."""
     if name in unsupported_names():
+        from intarsia.backends.unsupported import unsupported
+
         return unsupported(name)
     try:
         return get(name).probe()
@@ -104,7 +123,7 @@ def require(name: str, *, loading: bool = False) -> Availability:
     Raises:
         BackendUnavailableError: It is not usable; the message says why and what fixes it.
     """
-    backend = get(name)
+    backend = get(name, loading=loading)
     found = backend.probe_loading() if loading else backend.probe()
     if not found.usable:
         fix = f"; {found.fix}" if found.fix else ""
@@ -121,7 +140,8 @@ def refresh() -> None:
     """Look for engines and devices anew: packages were installed or removed since they were listed."""
     from intarsia.target.detect import devices_here
 
-    get.cache_clear()
+    _made.cache_clear()
+    _away.cache_clear()
     devices_here.cache_clear()
     _plugins.cache_clear()
 
@@ -143,11 +163,16 @@ def _sources() -> dict[str, tuple[Source, ...]]:
 
 @cache
 def _ours() -> tuple[Source, ...]:
-    return tuple(
-        Source(name=kind.name, reference=f"{__package__}.{module}", owner="intarsia")
-        for kind in BACKED
-        if (module := _module_of(kind.name.replace("-", "_"))) is not None
-    )
+    from intarsia.target.kinds.catalogue import BACKED
+
+    return tuple(source for kind in BACKED if (source := _our_source(kind.name)) is not None)
+
+
+def _our_source(name: str) -> Source | None:
+    """Where one of ours is, of the name of a target kind."""
+    stem = name.replace("-", "_")
+    module = _module_of(stem) if stem.isidentifier() else None
+    return None if module is None else Source(name=name, reference=f"{__package__}.{module}", owner="intarsia")
 
 
 def _module_of(stem: str) -> str | None:
@@ -159,6 +184,8 @@ def _module_of(stem: str) -> str | None:
 
 @cache
 def _plugins() -> tuple[Source, ...]:
+    from importlib import metadata  # slow to import
+
     points = metadata.entry_points(group=GROUP)
     plugins = [
         Source(name=point.name, reference=point.value, owner=point.dist.name if point.dist else "an unnamed package")
@@ -167,6 +194,7 @@ def _plugins() -> tuple[Source, ...]:
     return tuple(sorted(plugins, key=lambda source: (source.name, source.owner)))
 
 
+@cache
 def _made(source: Source) -> Backend:
     module, _, attribute = source.reference.partition(":")
     try:

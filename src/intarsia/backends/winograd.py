@@ -7,8 +7,6 @@ so are the rules of refusal.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,26 +21,25 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     guard,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import is_constant
-from intarsia.backends.native import bundled_library, library, recipe
-from intarsia.backends.onnxruntime import offline_optimisation, rules
+from intarsia.backends.native import KERNELS, library, recipe
+from intarsia.backends.onnxruntime import offline_optimisation
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
-from intarsia.backends.onnxruntime.embedding import embedding
-from intarsia.backends.onnxruntime.profiler import kernel_times
-from intarsia.backends.onnxruntime.session import PROVIDERS, option_values, serialised, session_options
+from intarsia.backends.onnxruntime.session import PROVIDERS, native_session, option_values, serialised, session_options
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
-from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
+    from intarsia.json_types import JsonType
+    from intarsia.partitioning import Capability
     from intarsia.target import Target
 
 _NAME = "winograd"
@@ -59,7 +56,8 @@ class WinogradBackend(Backend):
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
-    machine_code = (bundled_library.FILE,)
+    machine_code = (KERNELS,)
+    native_lack = None
     traits = OnnxRuntimeBackend.traits
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -83,6 +81,8 @@ class WinogradBackend(Backend):
 
     def capability(self, graph: Graph, target: Target) -> Capability:
         """Nothing of a graph without a convolution to replace: there this engine is ONNX Runtime, timed twice."""
+        from intarsia.partitioning import Capability
+
         lack = _lack(graph)
         if lack is not None:
             return Capability(refusals={node.id: lack for node in graph.nodes})
@@ -90,6 +90,8 @@ class WinogradBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """As ONNX Runtime's."""
+        from intarsia.backends.onnxruntime import rules
+
         return rules.refusal(node, graph)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
@@ -102,11 +104,11 @@ class WinogradBackend(Backend):
             whole = len(model.nodes) == len(model.graph.nodes)
             return offline_optimisation.compiled(plain, model, _saving_options(), partial(_replaced, whole))
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
         """What ONNX Runtime saved, and its borders with partitions of others."""
-        from intarsia.backends.contract.metadata import Embedding, Saved
+        from intarsia.backends.contract.metadata import EMBEDDING, SAVED
 
-        return Embedding if "partitions" in meta else Saved
+        return EMBEDDING if "partitions" in meta else SAVED
 
     def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """A session with the native library that the artifact brings; it is built here if that one does not fit."""
@@ -115,6 +117,7 @@ class WinogradBackend(Backend):
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]]:
         """By ONNX Runtime's profiler."""
+        from intarsia.backends.onnxruntime.profiler import kernel_times
 
         def opened(options: Any) -> Any:
             return offline_optimisation.opened(request.artifact, request.weights, options)[0]
@@ -122,12 +125,25 @@ class WinogradBackend(Backend):
         options = session_options(_values(request.target, request.settings))
         return kernel_times(opened, options, request.feeds, request.runs)
 
+    def native(self, request: NativeRequest) -> NativeStep:
+        """ONNX Runtime's session, with our operators registered."""
+        return native_session(_values(request.target, request.settings), "disable", is_saved=True)
+
+    def library_folder(self) -> Path | None:
+        """ONNX Runtime's."""
+        return OnnxRuntimeBackend().library_folder()
+
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """ONNX Runtime's, with ours put in where it computes itself."""
+        from intarsia.backends.onnxruntime.embedding import embedding
+
         return embedding(replaces=True, loading=loading)
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.onnx`` with ``weights.bin``, the library to register, ``options.json``, and what loads them."""
+        import json
+        import shutil
+
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
             plain = serialised(model)
@@ -136,7 +152,7 @@ class WinogradBackend(Backend):
             shutil.copyfile(library.built(), folder / _LIBRARY)
         values = {"providers": PROVIDERS, "custom_ops_libraries": [_LIBRARY], **_values(target, settings)}
         (folder / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        loader = Path(rules.__file__).with_name("loader.py")
+        loader = Path(offline_optimisation.__file__).with_name("loader.py")
         shutil.copyfile(loader, folder / _LOADER)
         written = (folder / name for name in (*_SAVED, _LIBRARY, "options.json", _LOADER))
         return tuple(path for path in written if path.exists())

@@ -19,22 +19,32 @@ if TYPE_CHECKING:
 @click.argument("artifact", type=FILE)
 @click.argument("folder", metavar="[DIR]", type=FILE, required=False)
 @click.option("--with-test", "has_test", is_flag=True, help="Also a test of C with recorded inputs and outputs.")
+@click.option(
+    "--runtime", type=click.Choice(["cpp"]), help="A project of C++ that runs any plan, mixes too, without Python."
+)
 @trust_options
 @json_option
 @verbose_option
-def export(artifact: Path, folder: Path | None, has_test: bool, as_json: bool, trust: Trust) -> None:
+def export(
+    artifact: Path, folder: Path | None, has_test: bool, runtime: str | None, as_json: bool, trust: Trust
+) -> None:
     """Write the engine's native files and options of a single-engine ARTIFACT into DIR.
 
     Of an artifact that was compiled for the executor aot it is a project of C, whatever engines take part.
+    With --runtime cpp it is a project of C++ with CMake: the library that runs artifacts, this one, and an example.
     Without DIR they go into a folder of the artifact's name, in the working directory.
     """
     folder = folder or Path(artifact.stem)
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"cannot write into {folder}: it is a file; name a folder behind the artifact")
+    if runtime is not None and has_test:
+        raise click.UsageError("--with-test writes a test of C for the executor aot, and --runtime cpp has none")
     from intarsia.runtime import Artifact, CompiledModel
     from intarsia.runtime import export as write
+    from intarsia.runtime.cpp.exporting import export_project
 
     with CompiledModel(Artifact(artifact, trust)) as model:
-        files = [str(path) for path in write(model, folder, has_test=has_test)]
+        written = export_project(model.artifact, folder) if runtime else write(model, folder, has_test=has_test)
+        files = [str(path) for path in written]
         report = {"artifact": str(artifact), "target": str(model.plan.partitions[0].target), "files": files}
     print_answer(report, lambda report: echo("\n".join(report["files"])), as_json=as_json)

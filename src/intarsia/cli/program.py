@@ -30,16 +30,22 @@ def print_program(report: Json, *, verbose: bool = False) -> None:
 def _print_values(program: Json) -> None:
     for arena in program["arenas"]:
         rows = [
-            (each["name"], f"{each['offset']:,}", f"{each['bytes']:,}", f"{each['first_call']}-{each['last_call']}")
+            (
+                each["name"],
+                each["layer"],
+                f"{each['offset']:,}",
+                f"{each['bytes']:,}",
+                f"{each['first_call']}-{each['last_call']}",
+            )
             for each in arena["values"]
         ]
         click.echo()
-        print_table(("value", "offset", "bytes", "calls"), rows, numbers=("offset", "bytes"))
-    rows = [
+        print_table(("value", "of", "offset", "bytes", "calls"), rows, numbers=("offset", "bytes"))
+    calls = [
         (str(place), each["engine"], each["function"], each["layer"]) for place, each in enumerate(program["calls"])
     ]
     click.echo()
-    print_table(("call", "engine", "function", "computes"), rows)
+    print_table(("call", "engine", "function", "computes"), calls)
     if program.get("instructions"):
         click.echo()
         _print_kernels(program["instructions"])

@@ -13,8 +13,15 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     _fill_descriptors()
-    from intarsia.cli.main import main as run
+    from intarsia.errors import BackendUnavailableError
+    from intarsia.extras import compiling
 
+    try:
+        with compiling("the command intarsia"):
+            from intarsia.cli.main import main as run
+    except BackendUnavailableError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     run()
 
 

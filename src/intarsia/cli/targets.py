@@ -100,7 +100,9 @@ def _other(kind: Mapping[str, Any]) -> str:
 
 def _runs(kind: Mapping[str, Any]) -> str:
     """What of a kind has a backend."""
-    return ", ".join(kind["runs_here"]) or ("as its targets" if kind["level"] == "syntax" else "no")
+    from intarsia.target.describe import runs
+
+    return "as its targets" if kind["level"] == "syntax" else runs(kind["runs_here"], kind["as_c"])
 
 
 def _print_kind(data: Mapping[str, Any]) -> None:

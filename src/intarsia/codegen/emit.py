@@ -25,8 +25,25 @@ def functions_text(module: SourceModule) -> str:
     for call in module.calls:
         _visit(call.function, module, order)
     headers = ["<stdint.h>", "<stddef.h>", *(header for function in order.values() for header in function.headers)]
-    includes = "\n".join(f"#include {header}" for header in dict.fromkeys(headers))
+    includes = "\n".join(_included(header) for header in dict.fromkeys(headers))
     return "\n\n".join([includes, *(function.text.strip() for function in order.values() if function.text)]) + "\n"
+
+
+_WANTED = {
+    "<arm_acle.h>": ("__ARM_FEATURE_DSP", "Arm's DSP instructions, as -mcpu=cortex-m4"),
+    "<arm_mve.h>": ("__ARM_FEATURE_MVE", "Arm's M-profile vector extension, as -mcpu=cortex-m55"),
+}
+"""For headers that some processors alone have: the macro of their compilers, and what the processor needs."""
+
+
+def _included(header: str) -> str:
+    if header not in _WANTED:
+        return f"#include {header}"
+    macro, needs = _WANTED[header]
+    return f"""#ifndef {macro}
+#error "this network is written for a processor with {needs} has: compile it for that one"
+#endif
+#include {header}"""
 
 
 def _visit(name: str, module: SourceModule, order: dict[str, Function]) -> None:

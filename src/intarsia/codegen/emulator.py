@@ -19,7 +19,7 @@ from pathlib import Path
 from intarsia.codegen import processes, toolchain
 from intarsia.codegen.boards.board import Board
 from intarsia.codegen.toolchain import FAMILIES, Toolchain, install
-from intarsia.errors import BackendUnavailableError, CompileError, ExecutionError
+from intarsia.errors import BackendTimeoutError, BackendUnavailableError, CompileError, ExecutionError
 from intarsia.files import cache_folder, replacing, scratch
 
 TIMEOUT_S = 300.0
@@ -116,7 +116,13 @@ def _run(command: Sequence[str], program: Path, tools: Toolchain, name: str, *, 
         options = f"{counter(command[0])},mark={address_of(program, MARKER, tools):#x},out={_COUNTS}"
         command = [command[0], "-plugin", options, *command[1:]]
         (folder / _COUNTS).unlink(missing_ok=True)
-    done = processes.run(command, name=name, timeout_s=timeout_s, folder=folder)
+    try:
+        done = processes.run(command, name=name, timeout_s=timeout_s, folder=folder)
+    except BackendTimeoutError as error:
+        told = (
+            f"the program did not end within {timeout_s:,.0f} s, and was ended; an emulator is many times slower than"
+        )
+        raise BackendTimeoutError(name, f"{told} a processor, and more so on a busy machine") from error
     text = f"{done.stdout}{done.stderr}".strip()
     if done.returncode != 0:
         if _LOCKUP.search(text):
@@ -174,6 +180,11 @@ def _plugin_version(emulator: str) -> int:
 def board_sources() -> Mapping[str, str]:
     """The files that every program for a board is built with."""
     return _texts("io.h", "board.c")
+
+
+def printing_source() -> str:
+    """What the C library needs beside them for ``printf`` and files."""
+    return _texts("printing.c")["printing.c"]
 
 
 def hosted_sources() -> Mapping[str, str]:

@@ -12,10 +12,11 @@ import numpy as np
 
 from intarsia.codegen.emit import array_text
 from intarsia.codegen.interface import Interface
+from intarsia.codegen.makefile import FOLDER, Machine, board_files, make_text, units
 from intarsia.codegen.project import Project
-from intarsia.codegen.registration import MODELS_C
 from intarsia.codegen.source_text import aligned_macro, weights_text
 
+HOST = Machine()
 APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
 
 
@@ -35,7 +36,12 @@ class Recorded:
 
 
 def write(
-    project: Project, folder: Path, facts: Mapping[str, Any], licences: Mapping[str, str], test: Recorded | None = None
+    project: Project,
+    folder: Path,
+    facts: Mapping[str, Any],
+    licences: Mapping[str, str],
+    test: Recorded | None = None,
+    machine: Machine = HOST,
 ) -> tuple[Path, ...]:
     """Write the whole folder, which is there already, and answer its files.
 
@@ -45,12 +51,14 @@ def write(
         facts: Of ``memory.json``.
         licences: Of the engines whose code it holds, by kind.
         test: What a test checks, if there is to be one.
+        machine: What the code is written for.
     """
-    texts = dict(_texts(project, facts, licences, has_test=test is not None))
+    texts = dict(_texts(project, facts, licences, machine, has_test=test is not None))
     if test is not None:
         texts[f"{project.name}_test.c"] = check_text(project.interface, test)
     written = []
     for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
         written.append(folder / name)
     if project.interface.options.link_weights:
@@ -64,27 +72,22 @@ def write(
 
 
 def _texts(
-    project: Project, facts: Mapping[str, Any], licences: Mapping[str, str], *, has_test: bool
+    project: Project, facts: Mapping[str, Any], licences: Mapping[str, str], machine: Machine, *, has_test: bool
 ) -> Iterator[tuple[str, str]]:
     yield from project.own_sources().items()
     yield "main.c", example_text(project.interface)
     yield "CMakeLists.txt", cmake_text(project, has_test=has_test)
-    yield "Makefile", make_text(project, has_test=has_test)
+    yield "Makefile", make_text(project, machine, has_test=has_test)
+    yield "README.md", readme_text(project, machine, has_test=has_test)
+    yield from board_files(machine).items()
     yield "LICENSE", licence_text(project, licences)
     yield "memory.json", json.dumps(facts, indent=1) + "\n"
-
-
-def _units(project: Project) -> list[str]:
-    """The files of C that are compiled into the library."""
-    name, options = project.name, project.interface.options
-    files = [f"{name}.c", *([f"{name}_weights.c"] if options.link_weights else [])]
-    return [*files, *([MODELS_C] if options.registered else [])]
 
 
 def cmake_text(project: Project, *, has_test: bool) -> str:
     """``CMakeLists.txt``: a library of the network's name, and programs where it is the top of the build."""
     name = project.name
-    files = "\n    ".join([*_units(project), *(f"${{INTARSIA_LIBRARY}}/{each}" for each in project.sources)])
+    files = "\n    ".join([*units(project), *(f"${{INTARSIA_LIBRARY}}/{each}" for each in project.sources)])
     folders = " ".join(
         ["${CMAKE_CURRENT_SOURCE_DIR}", *(f"${{INTARSIA_LIBRARY}}/{e}" for e in project.include_folders)]
     )
@@ -113,32 +116,34 @@ def cmake_text(project: Project, *, has_test: bool) -> str:
     return "\n".join([*lines, "endif()", ""])
 
 
-def make_text(project: Project, *, has_test: bool) -> str:
-    """``Makefile``: ``make``, ``make example``, ``make test``."""
-    name = project.name
-    objects = [each.removesuffix(".c") + ".o" for each in _units(project)]
-    math = " -lm" if project.needs_math else ""
-    lines = ["CC ?= cc", "AR ?= ar", "CFLAGS ?= -O3", "CFLAGS += -std=c99"]
-    if project.sources:
-        folders = " ".join(
-            [*(f"-I$(INTARSIA_LIBRARY)/{e}" for e in project.include_folders), *(f"-D{e}" for e in project.defines)]
-        )
-        lines += ["ifndef INTARSIA_LIBRARY", "$(error say where the library lies: make INTARSIA_LIBRARY=/path)"]
-        lines += ["endif", f"CFLAGS += {folders}", f"LIBRARY = {' '.join(project.sources)}"]
-        lines += ["LIBRARY_OBJECTS = $(notdir $(LIBRARY:.c=.o))"]
-        lines += ["vpath %.c $(sort $(dir $(addprefix $(INTARSIA_LIBRARY)/,$(LIBRARY))))"]
-        objects.append("$(LIBRARY_OBJECTS)")
-    lines += [f"OBJECTS = {' '.join(objects)}", ""]
-    lines += [f"lib{name}.a: $(OBJECTS)", "\t$(AR) rcs $@ $(OBJECTS)", "", f"$(OBJECTS): {name}.h", ""]
-    programs = [("example", "main.c"), *([("test", f"{name}_test.c")] if has_test else [])]
-    for what, file in programs:
-        lines += [f"{name}_{what}: {file} lib{name}.a", f"\t$(CC) $(CFLAGS) -o $@ {file} lib{name}.a{math}", ""]
-    lines += [f"example: {name}_example", f"\t./{name}_example", ""]
+def readme_text(project: Project, machine: Machine, *, has_test: bool) -> str:
+    """``README.md``: what each file is, and how it is built."""
+    name, prefix = project.name, project.interface.prefix
+    own = ", ".join(f"`{each}`" for each in [f"{name}.h", *units(project)])
+    compiler = f"{machine.triple or 'the compiler of this machine'}{'-gcc' if machine.triple else ''}"
+    flags = f" with `{' '.join(machine.flags)}`" if machine.flags else ""
+    files = [f"- {own}: the network; these belong into your program"]
+    if not project.interface.options.link_weights:
+        files.append(f"- `{name}_weights.bin`: its weights, which you hand over")
+    files.append("- `main.c`: an example that calls it once (`make example`)")
     if has_test:
-        lines += [f"test: {name}_test", f"\t./{name}_test", ""]
-    made = " ".join(f"{name}_{what}" for what, _ in programs)
-    lines += ["clean:", f"\trm -f $(OBJECTS) lib{name}.a {made}", "", ".PHONY: example test clean", ""]
-    return "\n".join(lines)
+        files.append(f"- `{name}_test.c`: a test with recorded inputs and outputs (`make test`)")
+    if machine.board is not None:
+        files.append(
+            f"- `{FOLDER}/`: what example and test need to run on QEMU's {machine.board.name}; no other needs it"
+        )
+    files += ["- `Makefile`, `CMakeLists.txt`: how it is built", "- `memory.json`: which value lies where, and when"]
+    files += ["- `LICENSE`: what is whose"]
+    body = "\n".join(files)
+    return f"""# {name}
+
+{project.about}.
+
+{body}
+
+Call `{name}_run`, which `{name}.h` declares; it answers `{prefix}_OK`, or `{prefix}_BAD_MEMORY`. It allocates nothing.
+The code is written for {compiler}{flags}. `make` builds `lib{name}.a`; `make CC=...` takes another compiler.
+"""
 
 
 def licence_text(project: Project, licences: Mapping[str, str]) -> str:

@@ -100,6 +100,10 @@ class Project:
             found |= {MODELS_H: models_header(), MODELS_C: models_code(self.name)}
         return found
 
+    def weight_sources(self) -> tuple[str, ...]:
+        """Names of the files of C that hold weights."""
+        return (f"{self.name}_weights.c",) if self.interface.options.link_weights else ()
+
     def files(self) -> dict[str, bytes]:
         """As `of_files` reads it."""
         facts = {
@@ -240,6 +244,7 @@ def memory_facts(layout: Layout, interface: Interface) -> dict[str, Any]:
                 "values": [
                     {
                         "name": key if isinstance(key, str) else f"scratch of call {key}",
+                        "layer": layer(module.calls[min(max(spans[key].first, 0), len(module.calls) - 1)]),
                         "offset": offset,
                         "bytes": spans[key].size,
                         "first_call": spans[key].first,

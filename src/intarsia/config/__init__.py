@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from intarsia.config.compilation import CompilationConfig
-from intarsia.config.deployment import Deployment, Link
-from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
-from intarsia.config.metadata import from_metadata, one_config, to_metadata
-from intarsia.config.serving import NestedEngine, engines
-from intarsia.config.settings import Pipeline, RunSettings, SearchSettings, Spin
+from typing import TYPE_CHECKING
+
+from intarsia.lazy import attributes_of
+
+if TYPE_CHECKING:
+    from intarsia.config.compilation import CompilationConfig
+    from intarsia.config.deployment import Deployment, Link
+    from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
+    from intarsia.config.metadata import from_metadata, one_config, to_metadata
+    from intarsia.config.serving import NestedEngine, engines
+    from intarsia.config.settings import Pipeline, RunSettings, SearchSettings, Spin
 
 __all__ = [
     "EXECUTORS",
@@ -27,3 +32,35 @@ __all__ = [
     "one_config",
     "to_metadata",
 ]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "intarsia.config.compilation": ("CompilationConfig",),
+        "intarsia.config.deployment": (
+            "Deployment",
+            "Link",
+        ),
+        "intarsia.config.drives": (
+            "EXECUTORS",
+            "RUNTIMES",
+            "Executor",
+            "Runtime",
+        ),
+        "intarsia.config.metadata": (
+            "from_metadata",
+            "one_config",
+            "to_metadata",
+        ),
+        "intarsia.config.serving": (
+            "NestedEngine",
+            "engines",
+        ),
+        "intarsia.config.settings": (
+            "Pipeline",
+            "RunSettings",
+            "SearchSettings",
+            "Spin",
+        ),
+    },
+)

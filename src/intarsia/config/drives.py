@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 
 from intarsia.errors import SpecError
 from intarsia.spec import Kind, Level, Option, Registry, Spec, read, schema
-from intarsia.spec.schema import choice, flag, text, whole
+from intarsia.spec.schema import choice, flag, power_of_two, text, whole
 from intarsia.spec.types import Value
 from intarsia.target import LEVELS, TAGS
 from intarsia.target.aliases import ELSEWHERE
@@ -21,8 +21,8 @@ _AOT = (
     flag("unpacked-api", "pass each argument by itself, not in one array"),
     choice("interface-api", "how the entry point takes its arguments", "packed", "c"),
     flag("static-workspace", "have the memory between layers in the code, not from the caller"),
-    whole("workspace-byte-alignment", "alignment of what lies between layers", minimum=1, unit="bytes"),
-    whole("constant-byte-alignment", "alignment of weights", minimum=1, unit="bytes"),
+    power_of_two("workspace-byte-alignment", "alignment of what lies between layers", unit="bytes"),
+    power_of_two("constant-byte-alignment", "alignment of weights", unit="bytes"),
 )
 _GRAPH = (flag("link-params", "put the weights into the generated code", default=False),)
 _PIPELINE = (whole("depth", "requests in flight at one time, at most", minimum=1, unit="requests"),)

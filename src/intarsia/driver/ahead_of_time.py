@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from intarsia.report.program import program_report
 from intarsia.runtime import Artifact, Build, CompiledModel, attach_report, plan_of, write_artifact
 from intarsia.runtime.aot.figures import build_facts, unrun_facts
 from intarsia.runtime.aot.loading import whole
+from intarsia.runtime.aot.patience import RUN_S, first_run_s
 from intarsia.runtime.aot.place import Place, place_of, runs_nowhere
 from intarsia.runtime.aot.program import executable_of
 from intarsia.runtime.aot.recording import RECORDED, recorded_bytes
@@ -34,6 +36,7 @@ from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.plan import Plan
 from intarsia.runtime.tolerance import remark
 from intarsia.runtime.verify import Deviation, deviations
+from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.plan import BoardPlan
 from intarsia.target import Target
 
@@ -48,6 +51,8 @@ class _Checked:
     found: tuple[Deviation, ...]
     recorded: Recorded
     remarks: tuple[str, ...]
+    run_s: float | None = None
+    """Seconds that the run took."""
 
     @property
     def worst(self) -> Deviation | None:
@@ -83,8 +88,10 @@ def run_ahead_of_time(job: Compilation, work: Workspace, progress: Watcher, dead
     project, _ = write_project(written)
     progress(Progress(stage="reference"))
     work.compute_reference(job.graph, (), job.problem.settings.seed, job.type_oracle, progress)
-    feeds = recorded_values(work.folder / VALUES, job.graph.inputs)
-    counted = None if unrun else plan_by_counting(job, written, feeds, work.store, progress)
+    values = work.folder / VALUES
+    feeds = recorded_values(values, job.graph.inputs)
+    answers = Answers(values=recorded_values(values, job.graph.outputs), tolerances=recorded_tolerances(values))
+    counted = None if unrun else plan_by_counting(job, written, feeds, answers, work.store, progress)
     if counted is not None:
         written = replace(written, partitioning=counted.partitioning)
         project, _ = write_project(written, lambda *_: counted.placement.module)
@@ -94,10 +101,9 @@ def run_ahead_of_time(job: Compilation, work: Workspace, progress: Watcher, dead
     facts = {**project.memory, **built, "link_weights": project.interface.options.link_weights}
     facts["instructions"] = None if counted is None else counted.facts()
     progress(Progress(stage="verify", note=place.name))
-    values = work.folder / VALUES
     checked = _unchecked(job.graph, values, unrun) if unrun else _check(project, place, plan, job.graph, values)
     artifact = work.folder / ARTIFACT
-    write_artifact(artifact, job.graph, _build(project, plan, config.host, checked.recorded))
+    write_artifact(artifact, job.graph, _build(project, plan, config.host, checked))
     worst = checked.worst
     attach_report(
         artifact,
@@ -133,9 +139,11 @@ def _check(project: Project, place: Place, plan: Plan, graph: Graph, values: Pat
     """
     feeds = recorded_values(values, graph.inputs)
     expected = recorded_values(values, graph.outputs)
-    executor = Executor(whole(plan), [executable_of(project, place)], [_ANY])
+    executor = Executor(whole(plan), [executable_of(project, place, first_run_s(graph))], [_ANY])
     try:
+        start = time.monotonic()
         found = executor.run({name: np.array(array) for name, array in feeds.items()})
+        run_s = time.monotonic() - start
     finally:
         executor.close()
     compared = deviations(found, expected, recorded_tolerances(values))
@@ -155,7 +163,7 @@ def _check(project: Project, place: Place, plan: Plan, graph: Graph, values: Pat
         outputs=outputs,
         allowed={name: allowed.get(name, 0.0) for name in outputs},
     )
-    return _Checked(found=compared, recorded=recorded, remarks=tuple(remarks))
+    return _Checked(found=compared, recorded=recorded, remarks=tuple(remarks), run_s=run_s)
 
 
 def _unchecked(graph: Graph, values: Path, reason: str) -> _Checked:
@@ -168,10 +176,12 @@ def _unchecked(graph: Graph, values: Path, reason: str) -> _Checked:
     return _Checked(found=(), recorded=recorded, remarks=(reason,))
 
 
-def _build(project: Project, plan: Plan, host: Target, recorded: Recorded) -> Build:
+def _build(project: Project, plan: Plan, host: Target, checked: _Checked) -> Build:
     """The artifact's parts: the first step holds the program."""
-    meta = {"host": str(host), "inputs": _rows(plan.inputs), "outputs": _rows(plan.outputs)}
-    first = EngineArtifact(files={**project.files(), RECORDED: recorded_bytes(recorded)}, meta=meta)
+    meta: dict[str, Any] = {"host": str(host), "inputs": _rows(plan.inputs), "outputs": _rows(plan.outputs)}
+    if checked.run_s is not None:
+        meta[RUN_S] = round(checked.run_s, 3)
+    first = EngineArtifact(files={**project.files(), RECORDED: recorded_bytes(checked.recorded)}, meta=meta)
     others = [EngineArtifact(files={}) for _ in plan.steps[1:]]
     return Build(plan=plan, artifacts=(first, *others))
 

@@ -12,6 +12,7 @@ from intarsia.backends.c.site import NoKernelError
 from intarsia.cost.worker.progress import Progress, Watcher
 from intarsia.errors import ModelError
 from intarsia.runtime.aot.writing import STACK_AND_REST, Written, offered, prepared_graph
+from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.plan import BoardPlan, measured_plan
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ _FREE = "collage"
 
 
 def plan_by_counting(
-    job: Compilation, written: Written, feeds: Mapping[str, np.ndarray], store: Store, progress: Watcher
+    job: Compilation,
+    written: Written,
+    feeds: Mapping[str, np.ndarray],
+    answers: Answers,
+    store: Store,
+    progress: Watcher,
 ) -> BoardPlan | None:
     """The plan that executes the fewest instructions; ``None`` where nothing counts them.
 
@@ -32,14 +38,16 @@ def plan_by_counting(
         job: What is compiled, with the plan by priority or of a file.
         written: What is written, by that plan.
         feeds: Inputs by name.
+        answers: What the reference answers to them.
         store: Where counts are kept and looked up.
         progress: Told what is done.
 
     Raises:
         ModelError: There is no C for a part of the model.
         BackendUnavailableError: A compiler or the emulator is not installed.
-        BackendError: The first kernels of all instructions do not run.
+        BackendError: No engine's kernels make a program that runs.
         ConfigError: They do not fit into the board.
+        MismatchError: Nothing that they make answers rightly.
     """
     place = written.place
     if place.board is None:
@@ -58,6 +66,7 @@ def plan_by_counting(
             offered,
             place.board,
             feeds,
+            answers,
             limit_bytes=sum(values) - STACK_AND_REST if values else None,
             library=place.library,
             store=store,

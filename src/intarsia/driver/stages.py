@@ -19,11 +19,12 @@ from intarsia.errors import Interrupted, MissingStageError
 from intarsia.graph import save_graph
 from intarsia.graph.sizes import check_fits, estimated
 from intarsia.partitioning import boundaries
-from intarsia.planning.availability import is_ahead_of_time
+from intarsia.planning.availability import is_ahead_of_time, is_native
 from intarsia.planning.request import Compilation, Request, plan_compilation
 from intarsia.report.record import compile_report
 from intarsia.runtime import Artifact, CompiledModel, attach_report
 from intarsia.runtime.artifact.trust import OWN
+from intarsia.runtime.cpp.preparing import prepare
 from intarsia.runtime.tolerance import remark
 from intarsia.search.search import Found, search
 from intarsia.search.single.footprints import held_against, measure_footprints
@@ -59,6 +60,8 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
             found = search(job, measurer, deadline, progress)
             report = _report(job, found, measurer, work, progress)
         artifact = found.decision.artifact
+        if is_native(job.engine_set.config):
+            prepare(artifact)
         attach_report(artifact, report)
         work.keep_only(artifact)
         compiled = CompiledModel(Artifact(artifact, OWN), on_close=work.remove)

@@ -26,7 +26,8 @@ from intarsia.partitioning.capability import refusal_text
 from intarsia.runtime import Artifact, plan_of
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.environment import load_environment
-from intarsia.runtime.executors.feeds import describe, graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
+from intarsia.runtime.executors.feeds import describe
 from intarsia.search.decision.prediction import failure_error
 from intarsia.target import Target
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from intarsia.codegen.project import Project
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import ConfigError
 from intarsia.runtime import Artifact
-from intarsia.runtime.aot.place import place_of
-from intarsia.runtime.aot.program import instructions
-from intarsia.runtime.executors.feeds import graph_feeds
-from intarsia.target import Target
+from intarsia.runtime.aot.loading import instructions_of, place_of_program
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 
 
 def is_emulated(report: Mapping[str, Any]) -> bool:
@@ -42,21 +39,18 @@ def count(artifacts: Sequence[Artifact], seed: int, watch: Watcher = unwatched) 
     Raises:
         BackendUnavailableError: A compiler or the emulator is not installed.
         ExecutionError: A program ended badly.
+        BackendTimeoutError: One did not end in time.
     """
     rows: list[Mapping[str, Any]] = []
     for number, artifact in enumerate(artifacts):
         watch(Progress(stage="measure", done=number, total=len(artifacts), note=artifact.path.name))
-        stored = artifact.build().artifacts[0]
-        targets = [step.target for step in artifact.plan.steps]
-        place = place_of(Target(stored.meta["host"]), targets)
-        feeds = graph_feeds(artifact.graph(), seed)
-        project = Project.of_files(stored.files)
-        executed = instructions(project, place, [feeds[each.name] for each in project.interface.inputs])
+        stored, plan = artifact.build().artifacts[0], artifact.plan
+        executed = instructions_of(plan, stored, graph_feeds(artifact.graph(), seed))
         rows.append(
             {
                 "name": artifact.path.name,
-                "targets": " + ".join(dict.fromkeys(str(target) for target in targets)),
-                "place": place.name,
+                "targets": " + ".join(dict.fromkeys(str(step.target) for step in plan.steps)),
+                "place": place_of_program(plan, stored).name,
                 "instructions": executed,
             }
         )

@@ -25,16 +25,21 @@ from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Evaluated, Failed, Open, Opened, Respond
 from intarsia.errors import ModelError
+from intarsia.evaluation.instructions import is_emulated
 from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.reference.contrib_ops import unknown_values
 from intarsia.graph.reference.reference import evaluate
 from intarsia.planning.engine_set import tells
 from intarsia.runtime import Artifact, check_feeds
+from intarsia.runtime.aot.patience import later_run_s
 from intarsia.runtime.environment import load_environment
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.verify import Deviation, deviations, distances
 from intarsia.search.decision.prediction import failure_error
+
+_RUNS = 3
+"""How often a worker runs what it opens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +145,12 @@ def _values(artifact: Artifact, case: _Case, records: Store, folder: Path) -> Pa
 
 
 def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path, results: Path) -> Check:
-    opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), PATIENCE.artifact_s)
+    patience_s = _patience_s(artifact)
+    opened = ask_twice(worker, Open(path=str(artifact.path), trust=artifact.trust), patience_s)
     is_wrong = isinstance(opened, Failed) and opened.stage == "verify"
     if not isinstance(opened, Opened) and not is_wrong:
         raise failure_error(artifact.plan.partitions[0], failure_of(opened, "open"))
-    answer = worker.ask(Respond(folder=str(results)), PATIENCE.artifact_s)
+    answer = worker.ask(Respond(folder=str(results)), patience_s)
     if not isinstance(answer, Evaluated):
         raise failure_error(artifact.plan.partitions[0], failure_of(answer, "respond"))
     names = [value.name for value in artifact.plan.outputs]
@@ -159,3 +165,10 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
         unchecked=tuple(name for name in names if name not in expected),
         guilty=opened.reason if isinstance(opened, Failed) else None,
     )
+
+
+def _patience_s(artifact: Artifact) -> float:
+    """Seconds for an artifact to be opened, which runs it; for each run more where it runs in an emulator."""
+    if not is_emulated(artifact.report()):
+        return PATIENCE.artifact_s
+    return PATIENCE.artifact_s + _RUNS * later_run_s(artifact.build().artifacts[0].meta)

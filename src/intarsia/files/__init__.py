@@ -1,18 +1,25 @@
 """The only way in which files are written, folders for a while, and folders for what can be made again."""
 
-from intarsia.files.arrays import save_array
-from intarsia.files.caches import cache_folder, own_cache, temporary_cache
-from intarsia.files.failures import disk_errors, is_of_disk, output_error
-from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
-from intarsia.files.scratch import Scratch, remove_folder, scratch, temporary_root
-from intarsia.files.writing import (
-    check_place,
-    make_folder,
-    place_file,
-    place_folder,
-    replace_file,
-    replacing,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from intarsia.lazy import attributes_of
+
+if TYPE_CHECKING:
+    from intarsia.files.arrays import save_array
+    from intarsia.files.caches import cache_folder, own_cache, temporary_cache
+    from intarsia.files.failures import disk_errors, is_of_disk, output_error
+    from intarsia.files.leftovers import DRAFT, SCRATCH, WORK, sweep
+    from intarsia.files.temporary import Scratch, remove_folder, scratch, temporary_root, uninterrupted
+    from intarsia.files.writing import (
+        check_place,
+        make_folder,
+        place_file,
+        place_folder,
+        replace_file,
+        replacing,
+    )
 
 __all__ = [
     "DRAFT",
@@ -36,4 +43,43 @@ __all__ = [
     "sweep",
     "temporary_cache",
     "temporary_root",
+    "uninterrupted",
 ]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "intarsia.files.arrays": ("save_array",),
+        "intarsia.files.caches": (
+            "cache_folder",
+            "own_cache",
+            "temporary_cache",
+        ),
+        "intarsia.files.failures": (
+            "disk_errors",
+            "is_of_disk",
+            "output_error",
+        ),
+        "intarsia.files.leftovers": (
+            "DRAFT",
+            "SCRATCH",
+            "WORK",
+            "sweep",
+        ),
+        "intarsia.files.temporary": (
+            "Scratch",
+            "remove_folder",
+            "scratch",
+            "temporary_root",
+            "uninterrupted",
+        ),
+        "intarsia.files.writing": (
+            "check_place",
+            "make_folder",
+            "place_file",
+            "place_folder",
+            "replace_file",
+            "replacing",
+        ),
+    },
+)

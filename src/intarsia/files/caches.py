@@ -6,8 +6,10 @@ import os
 import stat
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from intarsia.files.scratch import PRIVATE, Scratch, temporary_root
+if TYPE_CHECKING:
+    from intarsia.files.temporary import Scratch
 
 
 def own_cache() -> Path:
@@ -23,9 +25,14 @@ def cache_folder() -> Path:
     return own if _can_hold(own) else temporary_cache()
 
 
-def temporary_cache() -> Path:
-    """A folder among temporary files that only this user writes to: the same for all processes, if that can be."""
-    folder = temporary_root() / f"intarsia-{os.getuid()}"
+def temporary_cache(root: Path | None = None) -> Path:
+    """A folder among temporary files that only this user writes to: the same for all processes, if that can be.
+
+    ``root`` is where all processes look for it, if this one has a folder of its own for temporary files.
+    """
+    from intarsia.files.temporary import PRIVATE, temporary_root
+
+    folder = (root or temporary_root()) / f"intarsia-{os.getuid()}"
     try:
         folder.mkdir(mode=PRIVATE, exist_ok=True)
         facts = folder.lstat()
@@ -37,6 +44,8 @@ def temporary_cache() -> Path:
 
 @cache
 def _of_this_process() -> Scratch:
+    from intarsia.files.temporary import Scratch
+
     return Scratch()
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from intarsia.errors import IntarsiaError, OutputError
 from intarsia.files.failures import is_of_disk, output_error
 from intarsia.files.leftovers import claim, own_name, sweep
-from intarsia.files.scratch import Scratch, scratch
+from intarsia.files.temporary import Scratch, scratch
 
 _MOST_LINKS = 40
 _NEW_FILE = 0o666

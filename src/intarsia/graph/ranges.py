@@ -77,6 +77,13 @@ class SizeRange:
 
 Ranges = Mapping[str, SizeRange]
 """The range of each open dimension, by the dimension's name."""
+Dims = tuple[int | str, ...]
+"""A shape with the names of open dimensions in it."""
+
+
+def shape_at(dims: Dims, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """A shape with these sizes for its open dimensions."""
+    return tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims)
 
 
 def all_buckets(ranges: Ranges) -> tuple[Ranges, ...]:

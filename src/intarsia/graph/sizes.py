@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from types import MappingProxyType
@@ -15,10 +14,8 @@ from intarsia.graph.dtypes import element_bytes
 from intarsia.graph.graph import Graph
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.parts import Value
+from intarsia.graph.ranges import Dims
 from intarsia.graph.store import structure
-
-Dims = tuple[int | str, ...]
-"""A shape with the names of open dimensions in it."""
 
 _PASSING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 """Operators behind which a number is still the same."""
@@ -33,11 +30,6 @@ def input_dims(graph: Graph) -> dict[str, Dims]:
             dims = type_proto.tensor_type.shape.dim
             found[name] = tuple(dim.dim_param or dim.dim_value for dim in dims)
     return found
-
-
-def shape_at(dims: Dims, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """A shape with these sizes for its open dimensions."""
-    return tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims)
 
 
 def estimated(graph: Graph) -> Graph:

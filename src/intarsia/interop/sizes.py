@@ -41,7 +41,6 @@ class SizedModels(Forkable):
     """
 
     def __init__(self, make: Callable[[Shapes], CompiledModel], open_inputs: Mapping[str, Dims]) -> None:
-        super().__init__()
         self._make = make
         self._lock = threading.Lock()
         self._open = open_inputs

@@ -94,7 +94,6 @@ class CompiledGraph(Forkable):
     """A graph of PyTorch's that runs compiled where it can. Calls from several threads take turns to compile."""
 
     def __init__(self, graph: torch.fx.GraphModule, compile: Callable[[Path], CompiledModel]) -> None:
-        super().__init__()
         self._graph = graph
         self._compile = compile
         self._lock = threading.Lock()

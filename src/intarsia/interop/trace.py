@@ -23,7 +23,6 @@ class Trace(Forkable):
     """Times of runs, one after the other, from the moment it is made. Partitions run in order, none at one time."""
 
     def __init__(self, prefix: str) -> None:
-        super().__init__()
         self.start_ns = time.perf_counter_ns()
         self._prefix = prefix
         self._events: list[dict[str, Any]] = []

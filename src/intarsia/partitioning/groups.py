@@ -30,6 +30,15 @@ def fused_groups(graph: Graph) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(graph.nodes[index].id for index in part) for part in groups)
 
 
+def computing_first(graph: Graph, nodes: Iterable[str]) -> tuple[str, ...]:
+    """Ids of nodes in their order, but those last that only convert between integers and floats: they tell least."""
+    return tuple(sorted(nodes, key=lambda id_: _converts(graph.nodes[graph.position[id_]])))
+
+
+def _converts(node: Node) -> bool:
+    return node.op_type in QUANTIZE or node.op_type in DEQUANTIZE
+
+
 def indivisible(graph: Graph, crossing_ok: CrossingOk | None = None, fixed: Iterable[Iterable[str]] = ()) -> list[int]:
     """For each node, by index, the label of the smallest group that must stay whole; the groups' graph is acyclic.
 

@@ -8,12 +8,15 @@ from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import PlanFile
 from intarsia.planning.engine_set import Absence, Engine, absence, leaves
+from intarsia.target import Target
 
 EXECUTORS = ("graph", "pipeline", "vm")
 """Those that drive a model in this package; the others but `AHEAD` can only be described."""
 AHEAD = "aot"
 """The executor of networks that are written as C."""
-RUNTIMES = ("python",)
+NATIVE = "cpp"
+"""The runtime without Python, which drives a model by the first of `EXECUTORS` alone."""
+RUNTIMES = ("python", NATIVE)
 """Those that are built for here, beside `BARE`."""
 BARE = "crt"
 """The runtime of what that executor writes."""
@@ -21,6 +24,10 @@ RUNNING = (*EXECUTORS, AHEAD, *RUNTIMES, BARE)
 """Every executor and runtime that there is a stage for."""
 _LINKED = "link-params"
 """The option of executors that only code obeys."""
+_LAID_OUT = ("board", "ram", "flash", "stack")
+"""Options of targets that only a program whose memory is planned as a whole obeys."""
+_ONE_LIBRARY = "system-lib"
+"""The option of runtimes that asks for all operators in one library."""
 
 
 def missing_stages(config: CompilationConfig) -> Iterator[str]:
@@ -34,7 +41,9 @@ def missing_stages(config: CompilationConfig) -> Iterator[str]:
     for member in config.targets:
         if not isinstance(member, CompilationConfig):
             continue
-        if is_ahead_of_time(config) or is_ahead_of_time(member):
+        if is_native(member) and not is_native(config):
+            yield f"no stage drives a part of a model by the runtime {str(member.runtime)!r}; state it for the whole"
+        elif is_ahead_of_time(config) or is_ahead_of_time(member):
             yield f"a network is written as C as a whole, so that {AHEAD} takes no nested configuration, and is none"
         else:
             yield from missing_stages(member)
@@ -50,16 +59,35 @@ def is_ahead_of_time(config: CompilationConfig) -> bool:
     return config.executor.kind.name == AHEAD
 
 
+def is_native(config: CompilationConfig) -> bool:
+    """Whether the model is to run without Python."""
+    return config.runtime.kind.name == NATIVE
+
+
 def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
     executor, runtime = config.executor, config.runtime
     if executor.kind.name not in EXECUTORS:
         yield f"no stage drives a model by the executor {str(executor)!r} yet; {', '.join((*EXECUTORS, AHEAD))} run"
     elif not obeys(executor.kind.name, _LINKED) and executor.options.get(_LINKED):
         yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
+    if is_native(config) and executor.kind.name != EXECUTORS[0]:
+        yield (
+            f"the runtime {NATIVE} drives a model by the executor {EXECUTORS[0]}, of fixed sizes and one request after "
+            f"another, and {str(executor)!r} is asked for"
+        )
+    if is_native(config) and runtime.options.get(_ONE_LIBRARY):
+        yield f"no stage links operators into one library, as the runtime {str(runtime)!r} asks"
     if runtime.kind.name == BARE:
         yield f"only the executor {AHEAD} builds for the runtime {str(runtime)!r}; state it"
     elif runtime.kind.name not in RUNTIMES:
         yield f"no stage builds for the runtime {str(runtime)!r} yet; {', '.join((*RUNTIMES, BARE))} run"
+    for target in config.targets:
+        stated = [f"-{name}" for name in _LAID_OUT if isinstance(target, Target) and name in target.options]
+        if stated:
+            yield (
+                f"{target}: {', '.join(stated)} is of programs that are written as C; state --executor {AHEAD} and "
+                f"--runtime {BARE}, or leave it out"
+            )
 
 
 def missing_engines(

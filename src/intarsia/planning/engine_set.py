@@ -161,6 +161,30 @@ def source_absence(target: Target) -> str | None:
     return backend.source_lack(target)
 
 
+def native_absence(target: Target) -> str | None:
+    """Why a target cannot take part in what runs without Python; ``None`` if it can."""
+    name = registry.engine_of(target)
+    if target.kind.name in registry.names():
+        lack = registry.get(target.kind.name).native_lack
+        if registry.AWAY in name:
+            lack = "it is in another interpreter, which only Python reaches"
+        if lack is not None:
+            return f"{target.kind.name} does not run without Python: {lack}"
+    return absence(target)
+
+
+def check_native(config: CompilationConfig) -> None:
+    """Raise a `ConfigError` for an engine that is named and does not run without Python."""
+    for target in leaves(engines(config, (), stand_ins=True)):
+        if target.kind.is_engine and target.kind.name in registry.names():
+            lack = registry.get(target.kind.name).native_lack
+            if lack is not None:
+                raise ConfigError(
+                    f"{target.kind.name} does not run without Python, as the runtime cpp asks: {lack}; leave it out, or "
+                    "choose the runtime python"
+                )
+
+
 def source_engines(config: CompilationConfig) -> tuple[Engine, ...]:
     """The engines of a configuration whose model is written as C: for a processor that is named alone, our own.
 

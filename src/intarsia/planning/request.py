@@ -7,7 +7,7 @@ Nothing is measured here, and no process starts unless the model has custom oper
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -47,14 +47,16 @@ from intarsia.partitioning import (
     split_at_places,
     with_precision,
 )
-from intarsia.planning.availability import is_ahead_of_time, missing_engines, missing_stages
+from intarsia.planning.availability import is_ahead_of_time, is_native, missing_engines, missing_stages
 from intarsia.planning.custom_op_types import ask_types
 from intarsia.planning.engine_set import (
     Absence,
     Engine,
     EngineSet,
     absence,
+    check_native,
     leaves,
+    native_absence,
     present,
     source_absence,
     source_engines,
@@ -63,6 +65,7 @@ from intarsia.planning.engine_set import (
 )
 from intarsia.planning.problem import Problem
 from intarsia.runtime import thread_budget
+from intarsia.runtime.cpp.preparing import value_fault
 from intarsia.target import Target, VirtualDevice
 
 MAX_SEGMENTS = 64
@@ -165,7 +168,10 @@ def plan_compilation(request: Request) -> Compilation:
     config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
     ahead = is_ahead_of_time(config)
     listed = source_engines(config) if ahead else engines(config, registry.usable(), stand_ins=True)
-    lacks = source_absence if ahead else absence
+    native = is_native(config) and not ahead
+    if native:
+        check_native(config)
+    lacks = source_absence if ahead else native_absence if native else absence
     stated = with_custom_ops(listed, request.custom_ops)
     described = without(stated, request.barred)
     graph, type_oracle = ask_types(graph, described, partial(load_model, request.model, request.shapes))
@@ -175,7 +181,7 @@ def plan_compilation(request: Request) -> Compilation:
     absent = missing_engines(described, request.plan, devices, lacks)
     if ahead and request.plan is None:  # what is named is a part of the program, and nothing else stands in for it
         absent = filter(None, map(lacks, leaves(described)))
-    missing = (*missing_stages(config), *absent)
+    missing = (*missing_stages(config), *(_without_arrays(graph) if native else ()), *absent)
     try:
         engine_set, given, missing = _divided(graph, config, described, missing, request, devices, lacks)
     except NoCoverError as error:
@@ -196,6 +202,14 @@ def plan_compilation(request: Request) -> Compilation:
         missing=tuple(dict.fromkeys(missing)),
         type_oracle=type_oracle,
     )
+
+
+def _without_arrays(graph: Graph) -> Iterator[str]:
+    """The first value of a graph that the runtime `cpp` has no arrays for, in a sentence."""
+    faults = (value_fault(name, each.dtype, each.shape) for name, each in graph.values.items() if not each.is_weight)
+    found = next(filter(None, faults), None)
+    if found is not None:
+        yield f"the runtime cpp takes values of fixed shapes and plain types: {found}"
 
 
 def _absence(target: Target, request: Request, lacks: Absence) -> str | None:

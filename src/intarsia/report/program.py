@@ -1,6 +1,7 @@
 """The report of a network that was written as C: what a compile's report has, and what the program takes in memory.
 
-Nothing was timed, so figures of time are absent: instructions are what placement on a board counts.
+Nothing was timed. Figures of time that every report has are null, and what belongs to a search by time is absent:
+instructions are what placement on a board counts.
 """
 
 from __future__ import annotations
@@ -45,43 +46,29 @@ def program_report(
         remarks: What is to be known of the comparison.
     """
     kinds = dict.fromkeys(str(partition.target) for partition in partitions)
-    weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     return {
         **request_json(job),
         "program": program,
         "latency_ms": None,
         "figures": {"max_rel_error": error, "allowed_error": allowed},
-        "needs": {"memory": None, "alternative": None, "alternative_memory": None, "artifact": None, "model": weights},
         "singles": [],
         "best_single": None,
         "speedup_vs_best_single": None,
         "chosen": " + ".join(kinds),
-        "shown_vs_best_single": None,
         "reason": reason,
         "verified": error is not None,
         "remarks": list(remarks),
-        "left_out": [],
         "conclusion": "single" if len(kinds) == 1 else "mix",
         "predicted_ms": None,
-        "prediction": None,
         "partitions": [_partition(job, partition) for partition in partitions],
-        "transfers": [],
         "opportunities": [],
         "transitions": transitions(partitions),
         "spin": job.run.spin.value,
-        "embed": False,
-        "parallel": False,
         "max_rel_error": error if error is None or isfinite(error) else None,
         "allowed_error": allowed,
         "allowed_reason": "the model's own rounding" if allowed and rounds(job.problem.graph) else None,
-        "accuracy": None,
-        "reduced_precision": [],
-        "reduced_precision_dropped": [],
-        "mixes": [],
-        "segments": [],
-        "search": _no_search(seconds),
+        "search": _search(program, seconds),
         "threads": 1,
-        "max_memory": None,
         "engines": {
             name: {"version": registry.get(name).probe_loading().version}
             for name in sorted({registry.engine_of(partition.target) for partition in partitions})
@@ -96,31 +83,21 @@ def _partition(job: Compilation, partition: Partition) -> dict[str, Any]:
         "device": job.device_of(partition) or partition.target.device_type,
         "config": str(job.config_of(partition)),
         "nodes": list(partition.nodes),
-        "precision": None,
         "predicted_ms": None,
         "measured_ms": None,
         "share": None,
-        "transition_ms": None,
-        "runners_up": [],
-        "not_chosen": [],
     }
 
 
-def _no_search(seconds: float) -> dict[str, Any]:
+def _search(program: Json, seconds: float) -> dict[str, Any]:
+    """What was counted, where something was: programs that ran, instructions, and the kernels for them."""
+    counted = program["instructions"] or {"programs_run": 0, "kernels": ()}
     return {
         "seconds": round(seconds, 3),
-        "announced_s": None,
-        "announced_because": None,
-        "measured": 0,
-        "cached": 0,
-        "segments": 0,
-        "candidates": 0,
+        "measured": counted["programs_run"],
+        "segments": len(counted["kernels"]),
+        "candidates": sum(1 + len(each["others"]) for each in counted["kernels"]),
         "finished": True,
         "interrupted": False,
-        "replayed": False,
         "unmeasured": [],
-        "control_void": False,
-        "void_reason": None,
-        "control": None,
-        "benchmark_replayed": False,
     }

@@ -101,7 +101,8 @@ def figures(report: Json) -> Iterator[str]:
     control = _control(search)
     if control:
         yield control
-    yield f"search took {search['seconds']:.1f} s: {search['measured']} measured, {search['cached']} from the store"
+    cached = f", {search['cached']} from the store" if "cached" in search else ""
+    yield f"search took {search['seconds']:.1f} s: {search['measured']} measured{cached}"
     yield from unmeasured(search, report.get("budget_s"))
 
 
@@ -242,7 +243,7 @@ def megabytes(count: float) -> str:
 def _control(search: Json) -> str:
     control = search.get("control")
     why = search.get("void_reason") or "it left 2 %"
-    void = f"; the benchmark is void: {why}" if search["control_void"] else ""
+    void = f"; the benchmark is void: {why}" if search.get("control_void") else ""
     kept = "; the benchmark is of an earlier compile, from the store" if search.get("benchmark_replayed") else ""
     if control is None:
         return f"control:{void.removeprefix(';')}" if void else ""

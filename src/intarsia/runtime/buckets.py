@@ -9,8 +9,7 @@ import numpy as np
 
 from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
-from intarsia.graph.ranges import Ranges, SizeRange
-from intarsia.graph.sizes import Dims
+from intarsia.graph.ranges import Dims, Ranges, SizeRange
 from intarsia.runtime.executors.feeds import check_feeds, sized
 from intarsia.runtime.plan import Plan
 

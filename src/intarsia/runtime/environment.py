@@ -20,7 +20,7 @@ def load_environment(engines: Iterable[str], settings: RunSettings) -> dict[str,
     wanted: dict[str, str | None] = {}
     owner: dict[str, str] = {}
     for engine in sorted(set(engines)):
-        for name, value in registry.get(engine).environment(settings).items():
+        for name, value in registry.get(engine, loading=True).environment(settings).items():
             if wanted.setdefault(name, value) != value:
                 raise ConfigError(
                     f"{owner[name]} needs {name}={wanted[name]!r} and {engine} needs {name}={value!r}: "

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.errors import ArtifactError, ClosedError, ConfigError, FeedError, IntarsiaError
-from intarsia.files import make_folder, place_file
+from intarsia.extras import compiling
 from intarsia.forks import Forkable, left_behind
-from intarsia.numbers import shown, whole
-from intarsia.runtime import summary
 from intarsia.runtime.artifact.artifact import Artifact
-from intarsia.runtime.artifact.known import known_digest, remember
 from intarsia.runtime.artifact.trust import AnyPath, Trust
-from intarsia.runtime.buckets import Bucket
-from intarsia.runtime.build import build, load_steps, weights_of
 from intarsia.runtime.executors.arrays import handed_back, library_of
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds, named_feeds
-from intarsia.runtime.executors.pipeline import PipelineExecutor, load_pipeline
-from intarsia.runtime.executors.stream import Stream
 from intarsia.runtime.executors.turns import Turns
-from intarsia.runtime.executors.vm import VmExecutor
+from intarsia.runtime.loading import load_steps
 from intarsia.runtime.plan import Plan
-from intarsia.runtime.rehearsal import rehearse
 
-log = logging.getLogger(__name__)
-Loaded = TypeVar("Loaded", Executor, PipelineExecutor)
+if TYPE_CHECKING:
+    from intarsia.runtime.buckets import Bucket
+    from intarsia.runtime.executors.pipeline import PipelineExecutor
+    from intarsia.runtime.executors.stream import Stream
+
+Loaded = TypeVar("Loaded", "Executor", "PipelineExecutor")
 
 
 class CompiledModel(Forkable):
@@ -51,7 +46,6 @@ class CompiledModel(Forkable):
     """
 
     def __init__(self, artifact: Artifact, on_close: Callable[[], None] | None = None) -> None:
-        super().__init__()
         self._artifact = artifact
         self._on_close = on_close
         self._is_rehearsed = artifact.trust.is_settled
@@ -183,11 +177,18 @@ class CompiledModel(Forkable):
         if self._executor is None:  # no other thread was first
             self._rehearse()
             load = partial(self._loaded, self._differs())
-            self._executor = VmExecutor(self._artifact.input_spec, load) if self.buckets else load(self.plan)
+            self._executor = self._by_size(load) if self.buckets else load(self.plan)
+
+    def _by_size(self, load: Callable[[Plan], Executor]) -> Executor:
+        from intarsia.runtime.executors.vm import VmExecutor
+
+        return VmExecutor(self._artifact.input_spec, load)
 
     def _load_pipeline(self) -> None:
         if self._pipeline is None:
             self._rehearse()
+            from intarsia.runtime.executors.pipeline import load_pipeline
+
             self._pipeline = load_pipeline(*self._parts(self._differs(), self.plan))
 
     def _open(self, loaded: Loaded | None) -> Loaded:
@@ -201,20 +202,26 @@ class CompiledModel(Forkable):
     def _rehearse(self) -> None:
         """Before the first load of what is not trusted: once for each file (`intarsia.runtime.rehearsal`)."""
         if not self._is_rehearsed:
-            rehearse(self._artifact)
+            from intarsia.runtime.artifact.known import known_digest
+
+            self._artifact.check_code()
+            if known_digest(self._artifact.path, self._artifact.content) is None:
+                from intarsia.runtime.rehearsal import rehearse
+
+                rehearse(self._artifact)
             self._is_rehearsed = True
 
     def _differs(self) -> bool:
         """Tell what differs from where it was built; whether the engines' parts are therefore to be built anew."""
         fault = self._artifact.machine_fault()
         for remark in self._artifact.check_machine() if fault is None else ():
-            log.warning("%s: %s", self._artifact.path, remark)
+            _warn(f"{self._artifact.path}: {remark}")
         with self._named_fault():
             changed = self._artifact.changed_engines()
         if fault is not None:
-            log.warning("%s: rebuilt in memory, since it was %s; recompile here", self._artifact.path, fault)
+            _warn(f"{self._artifact.path}: rebuilt in memory, since it was {fault}; recompile here")
         elif changed:
-            log.warning("%s: rebuilt in memory, since %s", self._artifact.path, ", ".join(changed))
+            _warn(f"{self._artifact.path}: rebuilt in memory, since {', '.join(changed)}")
         return fault is not None or bool(changed)
 
     def _loaded(self, anew: bool, plan: Plan) -> Executor:
@@ -224,8 +231,10 @@ class CompiledModel(Forkable):
         """The engines' parts of a plan with their weights, as they were built or built anew."""
         if not anew:
             return plan, self._artifact.build(plan).artifacts, self._artifact.weights()
-        graph = self._artifact.graph()
-        with self._named_fault():
+        with self._named_fault(), compiling(f"{self._artifact.path}: building its partitions anew"):
+            from intarsia.runtime.building import build, weights_of
+
+            graph = self._artifact.graph()
             built = build(graph, plan)
         return plan, built.artifacts, weights_of(graph, built)
 
@@ -257,6 +266,8 @@ class CompiledModel(Forkable):
             ConfigError: ``runs`` is less than 1.
             FeedError: As a call.
         """
+        from intarsia.numbers import shown, whole
+
         if (whole(runs) or 0) < 1:
             raise ConfigError(f"cannot profile {shown(runs)} runs: give at least 1")
         executor, arrays = self.load(), self.checked(feeds)
@@ -274,6 +285,9 @@ class CompiledModel(Forkable):
             DiskError: The disk is full. Both are an ``OSError`` too.
             ClosedError: It was only kept until the model was closed.
         """
+        from intarsia.files import make_folder, place_file
+        from intarsia.runtime.artifact.known import known_digest, remember
+
         if self._turns.is_closed and not self._artifact.path.exists():
             raise ClosedError("the model was closed, and it was not saved before; save it, then close it")
         destination = Path(path)
@@ -318,10 +332,14 @@ class CompiledModel(Forkable):
         self.close()
 
     def __repr__(self) -> str:
+        from intarsia.runtime import summary
+
         return summary.as_text(self._artifact)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
+        from intarsia.runtime import summary
+
         return summary.as_html(self._artifact)
 
 
@@ -364,3 +382,10 @@ def load(
     model = CompiledModel(Artifact(Path(path), trust))
     model.load()
     return model
+
+
+def _warn(what: str) -> None:
+    """Tell by the logger of this module."""
+    import logging  # a run with nothing to tell does not need it
+
+    logging.getLogger(__name__).warning("%s", what)

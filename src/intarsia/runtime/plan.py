@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
-from intarsia.backends.contract import Signature
-from intarsia.config.precision import Precision
+from intarsia.backends.contract import EngineArtifact, Signature
 from intarsia.config.settings import RunSettings
-from intarsia.graph import Graph, Value, extract
-from intarsia.partitioning import Partition
-from intarsia.target import Target
-from intarsia.target.reduced_precision import reduced_type
+
+if TYPE_CHECKING:
+    from intarsia.config.precision import Precision
+    from intarsia.partitioning import Partition
+    from intarsia.target import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +30,8 @@ class Step:
     @property
     def is_reduced(self) -> bool:
         """Whether any of it computes in less than fp32."""
+        from intarsia.target.reduced_precision import reduced_type
+
         return self.precision is not None or reduced_type(self.target) is not None
 
 
@@ -49,6 +50,8 @@ class Plan:
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """The steps as partitions: what a plan file holds."""
+        from intarsia.partitioning import Partition
+
         return tuple(Partition(target=step.target, nodes=step.nodes, precision=step.precision) for step in self.steps)
 
     @property
@@ -59,11 +62,14 @@ class Plan:
     @property
     def transitions(self) -> int:
         """How often one engine hands over to another during one run."""
-        return transitions(self.partitions)
+        return transitions(self.steps)
 
     @property
     def fingerprint(self) -> str:
         """Stable name of what is run where and how."""
+        import hashlib
+        import json
+
         facts = {
             "steps": [
                 [str(step.target), step.nodes, *([step.precision.facts()] if step.precision else ())]
@@ -74,45 +80,16 @@ class Plan:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings) -> Plan:
-    """Work out the borders of partitions that are already in a runnable order."""
-    steps = []
-    for partition in partitions:
-        extracted = extract(graph, partition.nodes)
-        steps.append(
-            Step(
-                target=partition.target,
-                nodes=tuple(node.id for node in extracted.nodes),
-                inputs=tuple(map(signature, extracted.inputs)),
-                outputs=tuple(map(signature, extracted.outputs)),
-                precision=partition.precision,
-            )
-        )
-    made = {value.name for step in steps for value in step.outputs}
-    covered = {node for step in steps for node in step.nodes}
-    if len(covered) == len(graph.nodes):
-        inputs = tuple(signature(graph.values[name]) for name in graph.inputs)
-        outputs = tuple(signature(graph.values[name]) for name in graph.outputs)
-    else:
-        inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
-        outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
-    return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """A plan with one engine artifact for each of its steps; of an embedding engine's steps the first has all."""
+
+    plan: Plan
+    artifacts: tuple[EngineArtifact, ...]
+    compile_s: float = 0.0
+    """Seconds that compiling the steps took, whenever that was."""
 
 
-def transitions(partitions: Iterable[Partition]) -> int:
+def transitions(partitions: Iterable[Partition | Step]) -> int:
     """How often one engine hands over to another."""
     return sum(a != b for a, b in pairwise(partition.target.kind.name for partition in partitions))
-
-
-def signature(value: Value) -> Signature:
-    """A graph value as engines see it at their border."""
-    return Signature(name=value.name, dtype=value.dtype or "unknown", shape=value.shape)
-
-
-def _leaves(graph: Graph, name: str, covered: set[str]) -> bool:
-    value = graph.values[name]
-    return value.is_output or any(graph.nodes[index].id not in covered for index in value.consumers)
-
-
-def _unique(values: Iterable[Signature]) -> tuple[Signature, ...]:
-    return tuple({value.name: value for value in values}.values())

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 from intarsia import errors
-from intarsia.errors import ArtifactError, BackendError, IntarsiaError
+from intarsia.errors import ArtifactError, BackendError, BackendUnavailableError, IntarsiaError
+from intarsia.extras import compiling
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.known import digest_of, known_digest, remember
 from intarsia.runtime.artifact.trust import Trust
@@ -42,7 +43,7 @@ def rehearse(artifact: Artifact) -> None:
     path, content = artifact.path, artifact.content
     if known_digest(path, content) is not None:
         return
-    artifact.check_graph()
+    _check_graph(artifact)
     process = _played(path, artifact.trust, LIMIT_S + len(content) / BYTES_PER_S)
     if process is None:
         raise ArtifactError(f"{path}: engines do not finish loading it; it is damaged, or was made to break them")
@@ -55,6 +56,19 @@ def rehearse(artifact: Artifact) -> None:
     if answer != digest:
         raise ArtifactError(f"{path}: it was changed while it was looked at; load it again")
     remember(path, digest)
+
+
+def _check_graph(artifact: Artifact) -> None:
+    """Hold it against its graph, which takes what reads graphs."""
+    what = f"{artifact.path}: it was not made here, and looking at it before it is loaded"
+    try:
+        with compiling(what):
+            artifact.check_graph()
+    except BackendUnavailableError as error:
+        raise ArtifactError(
+            f"{error}; or have it signed and say by whom (signed_by), or load it with trusted=True if you trust who "
+            "made it"
+        ) from None
 
 
 def _error(path: Path, kind: str, engine: str | None, detail: str) -> IntarsiaError:

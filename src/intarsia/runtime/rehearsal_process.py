@@ -15,7 +15,7 @@ from intarsia.errors import BackendError
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.artifact.known import digest_of
 from intarsia.runtime.artifact.trust import Trust
-from intarsia.runtime.executors.feeds import random_feeds
+from intarsia.runtime.executors.drawn_feeds import random_feeds
 from intarsia.runtime.model import CompiledModel
 from intarsia.runtime.rehearsal import FAILED, MARK
 

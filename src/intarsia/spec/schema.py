@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from intarsia.spec.types import Bool, Enum, Int, OptionType, Str, Value
+from intarsia.spec.types import Bool, Enum, Int, OptionType, PowerOfTwo, Str, Value
 
 Options = Mapping[str, Value]
 
@@ -39,6 +39,11 @@ def flag(name: str, meaning: str, *, default: bool | None = None) -> Option:
 def whole(name: str, meaning: str, default: int | None = None, *, minimum: int | None = 0, unit: str = "") -> Option:
     """An option that is a whole number."""
     return Option(name=name, type=Int(minimum=minimum), default=default, meaning=meaning, unit=unit)
+
+
+def power_of_two(name: str, meaning: str, *, unit: str = "") -> Option:
+    """An option that is a power of two, with nothing as its default."""
+    return Option(name=name, type=PowerOfTwo(), meaning=meaning, unit=unit)
 
 
 def choice(name: str, meaning: str, *choices: str, default: str | None = None) -> Option:

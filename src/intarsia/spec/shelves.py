@@ -14,13 +14,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
-from intarsia.spec.data_files import SUFFIXES
 from intarsia.spec.problems import closest
-from intarsia.spec.tag_files import Row, read_tag_file
 from intarsia.spec.tags import Shelf, Tag
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from intarsia.spec.tag_files import Row
 
 
 class _ByVendor(Shelf):
@@ -92,6 +92,8 @@ class VendorFolder(_ByVendor):
         return products
 
     def _read(self, vendor: str) -> Mapping[str, Tag]:
+        from intarsia.spec.tag_files import read_tag_file  # a target without a tag needs no reader of files
+
         rows = read_tag_file(self._folder / f"{vendor}.json")
         return {name: row.tag for name, row in rows.items()}
 
@@ -166,6 +168,9 @@ class UserFolder(Shelf):
 
 def read_tag_folder(folder: Path) -> Mapping[str, Row]:
     """The tags of every tag file in a folder, by name; a `SpecError` where one is at fault, or two define one tag."""
+    from intarsia.spec.data_files import SUFFIXES
+    from intarsia.spec.tag_files import read_tag_file
+
     rows: dict[str, Row] = {}
     origins: dict[str, Path] = {}
     for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):

@@ -146,6 +146,28 @@ class Int(OptionType):
 
 
 @dataclass(frozen=True, slots=True)
+class PowerOfTwo(Int):
+    """1, 2, 4 and so on: an alignment."""
+
+    minimum: int | None = 1
+    maximum: int = 1 << 16
+
+    @property
+    def label(self) -> str:
+        return "power of 2"
+
+    def _bounded(self, value: int, where: Where, reader: Reader) -> int | None:
+        if value > self.maximum:
+            reader.problems.add(where, f"{shown(value)} is too large; the greatest value is {self.maximum}")
+            return None
+        if value > 0 and value & (value - 1):
+            below = 1 << (value.bit_length() - 1)
+            reader.problems.add(where, f"{shown(value)} is no power of two; {below} and {2 * below} are")
+            return None
+        return Int._bounded(self, value, where, reader)
+
+
+@dataclass(frozen=True, slots=True)
 class Float(OptionType):
     """A finite number."""
 

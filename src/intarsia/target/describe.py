@@ -57,6 +57,7 @@ class KindDescription:
 
     Attributes:
         runs_here: What of that Intarsia runs: for a device, the engines with a backend; for an engine, device types.
+        as_c: What there is of it in networks that are written as C, see `TargetKind.as_c`.
         options: Its own first, then those it shares.
     """
 
@@ -67,6 +68,7 @@ class KindDescription:
     engines: tuple[str, ...]
     serves: tuple[str, ...]
     runs_here: tuple[str, ...]
+    as_c: str
     is_partial: bool
     meaning: str
     options: tuple[OptionDescription, ...]
@@ -79,7 +81,12 @@ class KindDescription:
     @property
     def runs(self) -> str:
         """What of it runs here, for a table."""
-        return "as its targets" if self.level == "syntax" else ", ".join(self.runs_here) or "no"
+        return "as its targets" if self.level == "syntax" else runs(self.runs_here, self.as_c)
+
+
+def runs(here: Iterable[str], as_c: str) -> str:
+    """What of a kind runs here, in words."""
+    return "; ".join(filter(None, (", ".join(here), as_c and f"as C: {as_c}"))) or "no"
 
 
 def describe_kind(kind: TargetKind) -> KindDescription:
@@ -92,6 +99,7 @@ def describe_kind(kind: TargetKind) -> KindDescription:
         engines=kind.engines,
         serves=kind.serves,
         runs_here=kind.runs_on if kind.is_external else kind.runs_here,
+        as_c=kind.as_c,
         is_partial=kind.partial,
         meaning=kind.meaning,
         options=tuple(describe_option(kind.name, option) for option in kind.options.values()),
@@ -126,8 +134,9 @@ def _section() -> Iterator[str]:
     kinds = describe_kinds()
     yield (
         "\nThe fourth column names, for a device, the engines that are made for it, and for an engine, its devices. "
-        "*Runs here* names\nwhat Intarsia has a backend for. A *no* means: you can describe it and plan for it, but "
-        "Intarsia cannot run it.\n"
+        "*Runs here* names\nwhat Intarsia has a backend for; behind *as C* stands what takes part in networks that the "
+        "executor `aot` writes as\n[C without Python](microcontrollers.md). A *no* means: you can describe it and "
+        "plan for it, but Intarsia cannot run it.\n"
     )
     yield "| kind | level | device | engines, or devices | runs here | meaning |\n| --- | --- | --- | --- | --- | --- |"
     for kind in kinds.values():

@@ -1,11 +1,10 @@
-"""The sizes on the page are the committed ones, and the list of what a run needs is one list."""
+"""The sizes on the page are the committed ones."""
 
 from __future__ import annotations
 
 import json
-import re
 
-from benchmarks.install_sizes import END, PACKAGES_START, PAGE, RESULTS, RUN, START, WAYS, render, tables
+from benchmarks.install_sizes import END, PACKAGES_START, PAGE, RESULTS, START, WAYS, render, tables
 
 
 def test_the_page_holds_the_committed_sizes() -> None:
@@ -13,13 +12,6 @@ def test_the_page_holds_the_committed_sizes() -> None:
     assert set(results) == set(WAYS)
     assert render(text, tables(results)) == text
     assert text.count(START) == text.count(PACKAGES_START) == 1
-
-
-def test_the_page_names_what_a_run_imports() -> None:
-    blocks = re.findall(r"^```text\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    lists = [block.split() for block in blocks if "annotated-types" in block]
-    assert lists[0] == list(RUN)
-    assert set(RUN) < set(lists[1])
 
 
 def test_a_table_takes_the_place_of_the_one_before() -> None:

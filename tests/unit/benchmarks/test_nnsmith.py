@@ -20,7 +20,7 @@ from intarsia.cost.worker.protocol import Failed
 from intarsia.graph import Graph, load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import Partition
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.target import Target
 from tests.unit.graph.models import info, model
 

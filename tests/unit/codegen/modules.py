@@ -66,18 +66,28 @@ class Drawing:
 
 
 def drawn(seed: int, count: int) -> SourceModule:
-    """A random module of so many calls: reads that end early and late, in place or not, parts, and scratch memory."""
+    """A random module of so many calls: reads that end early and late, in place or not, parts, and scratch memory.
+
+    What is read is most often young; a fifth of the calls read any value, or the caller's input. Some of what nothing
+    else reads is the caller's.
+    """
     chance, drawing = random.Random(seed), Drawing()
-    names = [drawing.call(chance.choice((1, 16, 40, 200)))]
+    given = drawing.input(48)
+    names = [drawing.call(chance.choice((1, 16, 40, 200)), given)]
     while len(drawing.calls) < count:
         parts = [name for name in dict.fromkeys(chance.choices(names[-4:], k=2)) if name in drawing.buffers]
         if len(parts) == 2 and chance.random() < 0.2:
             names.append(drawing.concat(*parts))
             continue
-        reads = chance.sample(names[-5:], min(len(names), 5, chance.choice((1, 1, 1, 2, 2, 3))))
+        young = [given, *names] if chance.random() < 0.2 else names[-5:]
+        reads = chance.sample(young, min(len(young), chance.choice((1, 1, 1, 2, 2, 3))))
         ahead = {read: chance.choice((0, 0, 16, 40, -8)) for read in reads if chance.random() < 0.6}
         scratch = (chance.choice((8, 64)),) if chance.random() < 0.2 else ()
         names.append(drawing.call(chance.choice((1, 7, 16, 32, 48, 100, 200)), *reads, ahead=ahead, scratch=scratch))
+    read = {name for call in drawing.calls for name in call.reads}
+    for name in [each for each in drawing.buffers if each not in read]:
+        if chance.random() < 0.5 and not any(view.of == name for view in drawing.views.values()):
+            drawing.output(name)
     return drawing.module()
 
 

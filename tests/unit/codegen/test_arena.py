@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from intarsia.codegen.arena import laid_out, plan
@@ -15,12 +15,13 @@ from intarsia.codegen.memory.order import in_best_order
 from intarsia.codegen.memory.placing import height
 from intarsia.codegen.module import SourceModule
 from tests.unit.codegen.modules import Drawing, drawn, run_at_worst
+from tests.unit.codegen.smallest import smallest
 
 ALIGNMENTS = st.sampled_from((1, 4, 16))
 
 
 @given(st.integers(0, 100_000), st.integers(1, 24), ALIGNMENTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_nothing_that_is_alive_is_overwritten(seed: int, count: int, alignment: int) -> None:
     module = drawn(seed, count)
     for each, arena in ((module, plan(module, alignment)), laid_out(module, alignment, tries=30)):
@@ -29,16 +30,30 @@ def test_nothing_that_is_alive_is_overwritten(seed: int, count: int, alignment: 
         assert arena.floor <= arena.size
 
 
-@given(st.integers(0, 100_000), st.integers(1, 8), ALIGNMENTS)
-@settings(max_examples=25, deadline=None)
+def test_a_plan_that_forgets_what_is_alive_is_noticed() -> None:
+    """The memory that the plans above run on sees bytes that were overwritten."""
+    module = drawn(seed=3, count=12)
+    arena = plan(module)
+    with pytest.raises(AssertionError):
+        run_at_worst(module, replace(arena, offsets=dict.fromkeys(arena.offsets, 0)))
+
+
+@given(st.integers(0, 100_000), st.integers(1, 10), ALIGNMENTS)
+@settings(max_examples=100, deadline=None)
 def test_of_few_values_the_arena_is_the_smallest(seed: int, count: int, alignment: int) -> None:
     module = drawn(seed, count)
     live, arena = Liveness(module), plan(module, alignment)
-    if len(live.items) > FEW:
-        return
-    best, is_shown = exact(
-        live.items, live.conflicts, alignment, 0, dict([*arena.offsets.items(), *arena.scratch.items()])
-    )
+    assume(len(live.items) <= FEW)
+    assert arena.size == smallest(live.items, live.conflicts, alignment, arena.size)
+
+
+@given(st.integers(0, 100_000), st.integers(1, 8), ALIGNMENTS)
+@settings(max_examples=10, deadline=None)
+def test_the_exact_search_says_that_it_ended(seed: int, count: int, alignment: int) -> None:
+    module = drawn(seed, count)
+    live, arena = Liveness(module), plan(module, alignment)
+    assume(len(live.items) <= FEW)
+    best, is_shown = exact(live.items, live.conflicts, alignment, 0, arena.places)
     assert is_shown
     assert arena.size == height(live.items, best)
 

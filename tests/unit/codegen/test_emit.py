@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intarsia.codegen.emit import array_text, literals
+from intarsia.codegen.emit import _included, array_text, literals
 
 
 @given(st.lists(st.floats(width=32), min_size=1))
@@ -51,3 +51,11 @@ def test_large_arrays_are_in_short_lines() -> None:
 
 def test_an_array_of_nothing_has_an_element_since_c_asks_for_one() -> None:
     assert array_text("n", np.zeros(0, np.float32)) == "const float n[1] = {\n    0\n};"
+
+
+def test_code_for_one_processor_says_so_to_the_compiler_of_another() -> None:
+    plain = _included("<string.h>")
+    assert plain == "#include <string.h>"
+    guarded = _included("<arm_mve.h>")
+    assert guarded.startswith("#ifndef __ARM_FEATURE_MVE\n#error")
+    assert guarded.endswith("#include <arm_mve.h>")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from intarsia.codegen import emulator, toolchain
 from intarsia.codegen.boards.board import EMULATED
 from intarsia.codegen.toolchain import Build, Toolchain
-from intarsia.errors import BackendUnavailableError, ExecutionError
+from intarsia.errors import BackendTimeoutError, BackendUnavailableError, ExecutionError
 from tests.unit.codegen.test_toolchain import pretend
 from tests.unit.codegen.tools import BOARDS, CC
 
@@ -29,6 +30,15 @@ def test_a_lockup_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ExecutionError, match="the processor locked up: the stack is too small"):
         emulator.run_on_board(tmp_path / "program", EMULATED["mps2-an386"], tools=NO_TOOLS)
+
+
+def test_a_program_that_takes_too_long_is_ended_and_the_error_says_that_emulation_is_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(tmp_path, "qemu-system-arm", f"exec {shutil.which('sleep')} 100")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BackendTimeoutError, match=r"did not end within 1 s, and was ended; an emulator is many times"):
+        emulator.run_on_board(tmp_path / "program", EMULATED["mps2-an386"], tools=NO_TOOLS, timeout_s=1)
 
 
 @pytest.mark.parametrize(("answer", "version"), [("QEMU emulator version 7.2.22", 1), ("qemu-arm version 10.0.2", 2)])

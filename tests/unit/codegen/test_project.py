@@ -199,7 +199,8 @@ def test_what_lies_where_is_told() -> None:
     facts = project().memory
     assert facts["workspace_bytes"] == facts["arenas"][0]["bytes"] == 96
     assert [each["layer"] for each in facts["calls"]] == ["'first'", "'second */ node'", "'third'", "'z'"]
-    assert {each["name"] for each in facts["arenas"][0]["values"]} == {"v1", "v2", "scratch of call 1"}
+    values = {each["name"]: each["layer"] for each in facts["arenas"][0]["values"]}
+    assert values == {"v1": "'first'", "v2": "'second */ node'", "scratch of call 1": "'second */ node'"}
 
 
 def test_a_name_ends_no_comment() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.codegen import toolchain
+from intarsia.codegen import emulator, toolchain
 from intarsia.codegen.toolchain import FAMILIES, Build, Toolchain
 from intarsia.errors import BackendUnavailableError, CompileError, ConfigError
 from tests.unit.codegen.tools import CC
@@ -98,3 +98,13 @@ def test_files_in_folders_are_compiled_and_those_of_one_name_do_not_collide(tmp_
     what = Build(sources=sources, strict=True, defines={"TWO": "2"}, flags=("-O1",))
     assert toolchain.build(toolchain.host(), what, tmp_path, "program").stat().st_size > 0
     assert sorted(path.name for path in tmp_path.glob("*.o")) == ["one.0.o", "one.1.o"]
+
+
+def test_make_boards_installs_every_compiler_and_emulator() -> None:
+    """What messages say to install is what the tests get."""
+    recipe = (Path(__file__).parents[3] / "Makefile").read_text(encoding="utf-8").partition("\nboards:")[2]
+    packages = recipe.partition("\n\n")[0].replace("'", " ").split()
+    for family in FAMILIES.values():
+        assert {*family.packages, *family.emulator_packages} <= {*packages}
+        assert any(each.startswith(f"{family.triple}-gcc") for each in packages)
+    assert {*toolchain.HOST_PACKAGES, *emulator.SYSTEM_PACKAGES} <= {*packages}

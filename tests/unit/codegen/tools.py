@@ -20,10 +20,10 @@ BOARDS = _wants(
     ("cc", "arm-none-eabi-gcc", "qemu-system-arm"),
     (*HOST_PACKAGES, *FAMILIES["arm-none-eabi"].packages, *SYSTEM_PACKAGES),
 )
-AARCH64, RISCV64 = (
+AARCH64, RISCV64, ARMHF = (
     _wants(
         ("cc", f"{triple}-gcc", FAMILIES[triple].emulator),
         (*HOST_PACKAGES, *FAMILIES[triple].packages, *FAMILIES[triple].emulator_packages),
     )
-    for triple in ("aarch64-linux-gnu", "riscv64-linux-gnu")
+    for triple in ("aarch64-linux-gnu", "riscv64-linux-gnu", "arm-linux-gnueabihf")
 )

@@ -31,6 +31,7 @@ def test_impossible_combinations_are_refused_with_the_reason(form: dict[str, Any
     [
         {"targets": ["c"], "host": "c", "executor": "aot -interface-api=c -unpacked-api", "runtime": "crt -system-lib"},
         {"targets": ["ethos-u", "cmsis-nn", "c"], "executor": "aot", "runtime": "crt"},
+        {"targets": ["c"], "executor": "aot -constant-byte-alignment=1 -workspace-byte-alignment=64", "runtime": "crt"},
         {"targets": ["llvm"], "executor": "vm", "runtime": "crt"},
         {"targets": ["cuda", "llvm"], "executor": "cuda-graph", "runtime": "cpp"},
         {"targets": [{"targets": ["cuda"], "executor": "cuda-graph"}, "llvm"], "executor": "vm"},

@@ -30,6 +30,9 @@ def test_stated_options_and_defaults() -> None:
         ("graph", {"system-lib": True}, "it belongs to the runtime"),
         ("graph", {"partition": "greedy"}, "setting of compile()"),
         ("pipeline -depth=0", None, "too small; the least value is 1"),
+        ("aot -workspace-byte-alignment=0", None, "too small; the least value is 1"),
+        ("aot -workspace-byte-alignment=12", None, "12 (int) is no power of two; 8 and 16 are"),
+        ("aot -constant-byte-alignment=131072", None, "too large; the greatest value is 65536"),
         (3, None, "found 3"),
     ],
 )

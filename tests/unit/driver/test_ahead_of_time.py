@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 
 import intarsia
 from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError, MissingStageError, ModelError
+from intarsia.report.page.page import render
 from intarsia.runtime import export
 from tests.unit.codegen.tools import AARCH64, BOARDS, CC
 from tests.unit.graph.models import info, model, two_layers
@@ -67,6 +68,14 @@ def test_an_artifact_is_loaded_and_answers(tmp_path: Path) -> None:
 
 
 @CC
+def test_a_cpu_that_no_engine_is_named_for_is_served_by_our_own_c(tmp_path: Path) -> None:
+    path = compiled(tmp_path / "net.intarsia", config("llvm"), two_layers())
+    with intarsia.load(path) as loaded:
+        assert [str(part.target) for part in loaded.plan.partitions] == ["c"]
+        assert loaded.report["program"]["place"] == "this machine"
+
+
+@CC
 def test_what_is_read_of_it_is_what_the_reference_says(tmp_path: Path) -> None:
     from intarsia.cost.records.store import open_store
     from intarsia.evaluation.verification import verify_artifact
@@ -86,12 +95,99 @@ def test_the_folder_needs_nothing_of_us(tmp_path: Path) -> None:
     names = {each.name for each in written}
     assert names == {
         *("model.h", "model.c", "model_weights.c", "main.c", "model_test.c"),
-        *("CMakeLists.txt", "Makefile", "LICENSE", "memory.json"),
+        *("CMakeLists.txt", "Makefile", "README.md", "LICENSE", "memory.json"),
     }
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=True)
     assert "right" in done.stdout
     memory = json.loads((tmp_path / "out" / "memory.json").read_text(encoding="utf-8"))
     assert memory["workspace_bytes"] == sum(arena["bytes"] for arena in memory["arenas"])
+
+
+OPTIONS: Mapping[str, tuple[str, str, str]] = {
+    "packed": ("aot -interface-api=packed", "crt", "model_run(void *const *arguments, void *workspace);"),
+    "unpacked": ("aot -unpacked-api", "crt", "model_run(const float *x, float *y, void *workspace);"),
+    "unpacked and packed": (
+        "aot -unpacked-api -interface-api=packed",
+        "crt",
+        "model_run(const float *x, float *y, void *workspace);",
+    ),
+    "structs": (
+        "aot -unpacked-api -interface-api=c",
+        "crt",
+        "model_run(const struct model_inputs *inputs, const struct model_outputs *outputs, void *workspace);",
+    ),
+    "weights elsewhere": (
+        "aot -link-params=false",
+        "crt",
+        "model_run(void *const *arguments, void *workspace, const void *weights);",
+    ),
+    "workspace inside": ("aot -static-workspace", "crt", "model_run(void *const *arguments);"),
+    "aligned": (
+        "aot -workspace-byte-alignment=128 -constant-byte-alignment=256",
+        "crt",
+        "#define MODEL_WORKSPACE_ALIGNMENT 128u",
+    ),
+    "least aligned": (
+        "aot -workspace-byte-alignment=1 -constant-byte-alignment=1",
+        "crt",
+        "#define MODEL_WORKSPACE_ALIGNMENT 4u",
+    ),
+    "found by name": ("aot -unpacked-api", "crt -system-lib", "model_run(const float *x, float *y, void *workspace);"),
+    "all": (
+        "aot -unpacked-api -interface-api=c -link-params=false -static-workspace -constant-byte-alignment=64",
+        "crt -system-lib",
+        "model_run(const struct model_inputs *inputs, const struct model_outputs *outputs, const void *weights);",
+    ),
+}
+"""An executor, a runtime, and what the exported header then says."""
+
+
+@CC
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_option_does_what_it_says_in_the_folder_that_is_exported(tmp_path: Path, name: str) -> None:
+    executor, runtime, said = OPTIONS[name]
+    path = compiled(tmp_path / "net.intarsia", config(executor=executor, runtime=runtime), two_layers())
+    with intarsia.load(path) as loaded:
+        export(loaded, out := tmp_path / "out", has_test=True)
+        interface = loaded.report["program"]
+    assert said in (out / "model.h").read_text(encoding="utf-8")
+    for goal in ("test", "example"):
+        done = subprocess.run(["make", goal], cwd=out, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "right" in done.stdout or goal == "example"
+    symbols = subprocess.run(["nm", "libmodel.a"], cwd=out, capture_output=True, text=True, check=True).stdout
+    assert (" b workspace" in symbols) is ("-static-workspace" in executor)
+    assert ("model_model" in symbols) is ("-system-lib" in runtime)
+    assert (out / "intarsia_models.h").exists() is ("-system-lib" in runtime)
+    assert ("model_k" in (out / "model.h").read_text(encoding="utf-8")) is False
+    assert interface["link_weights"] is ("-link-params=false" not in executor)
+
+
+@CC
+def test_its_page_shows_what_is_known_and_no_time(tmp_path: Path) -> None:
+    path = compiled(tmp_path / "net.intarsia", config())
+    with intarsia.load(path) as loaded:
+        report = loaded.report
+        page = render(report, loaded.artifact.graph())
+    assert "workspace" in page
+    assert report["latency_ms"] is None
+    assert report["search"]["measured"] == 0
+    assert not {"mixes", "segments", "transfers", "accuracy"} & report.keys()
+
+
+@BOARDS
+def test_the_folder_of_a_board_tests_itself_in_the_emulator(tmp_path: Path) -> None:
+    path = compiled(tmp_path / "net.intarsia", config(M4))
+    with intarsia.load(path) as loaded:
+        written = export(loaded, tmp_path / "out", has_test=True)
+        search = loaded.report["search"]
+    assert search["measured"] > 0
+    assert search["candidates"] >= search["segments"] > 0
+    assert {each.relative_to(tmp_path / "out").parts[0] for each in written} > {"board", "README.md"}
+    done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("right\n")
+    plain = subprocess.run(["cc", "-c", "model.c"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert plain.returncode == 0 or "this network is written for a processor with" in plain.stderr
 
 
 @CC

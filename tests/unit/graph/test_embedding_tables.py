@@ -7,7 +7,7 @@ from onnx import TensorProto, helper
 
 from intarsia.graph import load_model
 from intarsia.graph.sizes import table_rows
-from intarsia.runtime.executors.feeds import varied_feeds
+from intarsia.runtime.executors.drawn_feeds import varied_feeds
 from tests.unit.graph.models import info, model
 
 

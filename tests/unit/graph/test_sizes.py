@@ -12,8 +12,9 @@ from onnx import helper
 from intarsia.errors import ConfigError, ModelError
 from intarsia.graph import Graph, SizeRange, load_model, open_graph, save_graph
 from intarsia.graph.fingerprint import content_hash, fingerprint_of
-from intarsia.graph.sizes import estimated, input_dims, shape_at
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.graph.ranges import shape_at
+from intarsia.graph.sizes import estimated, input_dims
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from tests.unit.graph.models import info, model
 
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from networks.quantised import plain
 from networks.quantised.faults import FAULTS, planted
 from networks.quantised.halves import in_half

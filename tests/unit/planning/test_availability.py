@@ -39,6 +39,16 @@ def test_code_is_written_for_bare_metal_alone() -> None:
     assert "nested" in told
 
 
+@pytest.mark.parametrize("option", ["board=mps2-an386", "ram=sram:1000", "flash=1000", "stack=100"])
+def test_where_a_program_lies_is_said_of_programs_alone(option: str) -> None:
+    target = f"c -{option}"
+    (told,) = missing_stages(CompilationConfig.of(target))
+    assert "state --executor aot and --runtime crt" in told
+    assert f"-{option.partition('=')[0]} is of programs" in told
+    ahead = {"targets": [target], "executor": "aot", "runtime": "crt"}
+    assert not list(missing_stages(CompilationConfig.of(ahead)))
+
+
 def test_the_executor_of_a_nested_configuration_counts() -> None:
     nested = {"targets": ["reference"], "executor": "aot"}
     config = CompilationConfig.of({"targets": [nested], "executor": "pipeline"})

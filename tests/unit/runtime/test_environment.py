@@ -31,7 +31,7 @@ class Wanting:
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **engines: Mapping[str, str | None]) -> None:
-    monkeypatch.setattr(registry, "get", lambda name: Wanting(engines[name]))
+    monkeypatch.setattr(registry, "get", lambda name, *, loading: Wanting(engines[name]))
 
 
 def test_inside_and_after(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from intarsia.spec import Bool, Enum, Float, Int, ListOf, MapOf, Order, SpecOf, Str
 from intarsia.spec.containers import last_signs
+from intarsia.spec.types import PowerOfTwo
 
 MENTIONS = st.lists(st.from_regex("[+-]?[abc]", fullmatch=True), max_size=8)
 
@@ -31,6 +32,7 @@ def test_runs_of_one_sign_are_sorted_and_keep_their_place() -> None:
         (Bool(), "bool"),
         (Int(), "int"),
         (Int(minimum=1), "int ≥ 1"),
+        (PowerOfTwo(), "power of 2"),
         (Float(), "float"),
         (Enum(("a", "b")), "a | b"),
         (ListOf(Str(), Order.FREE), "list of str, unordered"),

@@ -6,36 +6,40 @@ the artifact beside the library; loading takes no compiler.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from intarsia.backends.c import choose, compiler
-from intarsia.backends.c.network import NATIVES, known_of, network, prepared
-from intarsia.backends.c.processor import Processor
-from intarsia.backends.c.site import NoKernelError
-from intarsia.backends.contract import Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
+from intarsia.backends.c import NATIVES, machine
+from intarsia.backends.contract import (
+    Availability,
+    EngineArtifact,
+    Executable,
+    Gap,
+    NativeRequest,
+    NativeStep,
+    Traits,
+    border_rows,
+    guard,
+)
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.source import WritesSource
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
-from intarsia.backends.lowering.integer.lower import lower_integers
-from intarsia.backends.lowering.lower import lower
-from intarsia.backends.lowering.program import Instruction, Program
 from intarsia.errors import CompileError, LoadError
 from intarsia.version import __version__
 
 if TYPE_CHECKING:
     import numpy as np
-    from pydantic import BaseModel
 
     from intarsia.backends.c.site import Site
     from intarsia.backends.c.source import Source
+    from intarsia.backends.lowering.program import Instruction, Program
     from intarsia.codegen.module import Kernel, SourceModule
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
+    from intarsia.json_types import JsonType
     from intarsia.target import Target
 
 _NAME = "c"
@@ -53,6 +57,7 @@ class CBackend(LoweredBackend, WritesSource):
     natives = NATIVES
     licence = "Apache-2.0"
     machine_code = (_LIBRARY,)
+    native_lack = None
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
@@ -62,6 +67,8 @@ class CBackend(LoweredBackend, WritesSource):
 
     def probe(self) -> Availability:
         """Whether there is a C compiler; the version is that of our kernels."""
+        from intarsia.backends.c import compiler
+
         lack = compiler.lack()
         if lack is not None:
             reason, _, fix = lack.partition("; ")
@@ -74,10 +81,14 @@ class CBackend(LoweredBackend, WritesSource):
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By the kernels that there are."""
+        from intarsia.backends.c import choose
+
         return choose.lack(each, reads)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Lower, rewrite, write, and have it compiled."""
+        from intarsia.backends.c import compiler
+
         with guard(CompileError, self.name):
             source = self._source(model, target)
             library = compiler.library(source.text, target)
@@ -87,19 +98,15 @@ class CBackend(LoweredBackend, WritesSource):
                 **border_rows(model),
                 "workspace": source.workspace,
                 "constants": list(source.offsets),
-                "library": {
-                    "system": platform.system(),
-                    "architecture": platform.machine(),
-                    "instruction_sets": list(compiler.instruction_sets(target)),
-                },
+                "library": machine.facts(compiler.instruction_sets(target)),
             },
         )
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
         """Its borders, the memory it takes, and what the library serves."""
-        from intarsia.backends.contract.metadata import CompiledC
+        from intarsia.backends.contract.metadata import COMPILED_C
 
-        return CompiledC
+        return COMPILED_C
 
     def load(
         self, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], target: Target, settings: RunSettings
@@ -108,7 +115,7 @@ class CBackend(LoweredBackend, WritesSource):
         with guard(LoadError, self.name):
             from intarsia.backends.c.executable import Compiled
 
-            fault = compiler.unserved(artifact.meta["library"])
+            fault = machine.unserved(artifact.meta["library"])
             if fault:
                 raise LoadError(self.name, f"the artifact's library cannot run here: {fault}; compile it here")
             return Compiled(artifact.files[_LIBRARY], artifact.files[_CONSTANTS], artifact.meta)
@@ -124,8 +131,18 @@ class CBackend(LoweredBackend, WritesSource):
         model.save(network)
         return tuple(path for path in (text, constants, network) if path.stat().st_size)
 
+    def native(self, request: NativeRequest) -> NativeStep:
+        """What its machine code takes to be there, which is compared with what is."""
+        meta, files = request.artifact.meta, request.artifact.files
+        facts = {name: meta[name] for name in ("inputs", "outputs", "workspace", "constants")}
+        return {"loader": self.name, "threads": 1, "bytes": len(files[_CONSTANTS]), **facts}
+
     def module(self, model: SubModel, target: Target) -> SourceModule:
         """The module of a sub-graph, written for a target's processor; in integers where there are kernels for them."""
+        from intarsia.backends.c.site import NoKernelError
+        from intarsia.backends.lowering.integer.lower import lower_integers
+        from intarsia.backends.lowering.lower import lower
+
         try:
             return _module(model, lower_integers(model, self.natives), target)
         except NoKernelError:
@@ -137,6 +154,8 @@ class CBackend(LoweredBackend, WritesSource):
         Raises:
             NoKernelError: There is none.
         """
+        from intarsia.backends.c import choose
+
         return choose.kernels_for(site)
 
     def _source(self, model: SubModel, target: Target) -> Source:
@@ -146,6 +165,9 @@ class CBackend(LoweredBackend, WritesSource):
 
 
 def _module(model: SubModel, program: Program, target: Target) -> SourceModule:
+    from intarsia.backends.c.network import known_of, network, prepared
+    from intarsia.backends.c.processor import Processor
+
     weights = {name: model.weights[name].array() for name in program.weights}
     return network(*prepared(program, known_of(program, weights)), Processor.of(target))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from intarsia.backends.native.library import cpu_features
@@ -70,17 +69,6 @@ def instruction_sets(target: Target) -> tuple[str, ...]:
         for name in _SETS
         if found.has(name) or found.has(name.replace("_", "")) or found.has(_DOTTED.get(name, name))
     )
-
-
-def unserved(facts: Mapping[str, object]) -> str:
-    """Why a library with these facts must not be loaded here; empty if it may."""
-    for what, here in (("system", platform.system()), ("architecture", platform.machine())):
-        if facts[what] != here:
-            return f"it is built for {facts[what]}, and this machine is {here}"
-    needed = facts["instruction_sets"]
-    assert isinstance(needed, list | tuple)
-    missing = sorted(set(needed) - cpu_features())
-    return f"it is built with {', '.join(missing)}, which this machine lacks" if missing else ""
 
 
 def library(text: str, target: Target) -> bytes:

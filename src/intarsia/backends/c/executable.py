@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from intarsia.backends.c import source
+from intarsia.backends.c import ENTRY
 from intarsia.backends.contract import BoundCall, Executable, Slot, following, guarded, signatures
 from intarsia.errors import LoadError
 from intarsia.files import cache_folder, scratch
@@ -40,7 +40,7 @@ class Compiled(Executable):
         self.outputs = signatures(meta["outputs"])
         self._workspace = int(meta["workspace"])
         self._library: ctypes.CDLL | None = _opened(content)
-        self._run: Any = getattr(self._library, source.ENTRY)
+        self._run: Any = getattr(self._library, ENTRY)
         self._run.restype = None
         self._constants = _aligned(len(constants))
         self._constants[: len(constants)] = np.frombuffer(constants, np.uint8)

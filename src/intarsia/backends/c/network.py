@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from intarsia.backends.c import NATIVES
 from intarsia.backends.c.assemble import assemble
 from intarsia.backends.c.choose import kernels_for
 from intarsia.backends.c.kernels.scalars import ELEMENTWISE
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from intarsia.graph import SubModel
 
 ENGINE = "c"
-NATIVES = frozenset({"sigmoid", "softmax"})
-"""Operations beyond the primitives that there are kernels for."""
 
 OtherKernel = Callable[[Site], "tuple[str, Kernel] | None"]
 """The engine and its kernel for an instruction, or ``None`` where it is to be `c`'s."""

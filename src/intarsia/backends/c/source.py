@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from intarsia.backends.c import ENTRY
 from intarsia.codegen import arena, emit
 from intarsia.codegen.module import SourceModule
 
-ENTRY = "intarsia_run"
-"""``void intarsia_run(inputs, outputs, workspace, constants)``, each but the workspace an array of addresses."""
 _ALIGNED = 64
 
 

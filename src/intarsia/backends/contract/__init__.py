@@ -11,6 +11,7 @@ from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
 from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Visit
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
+from intarsia.backends.contract.native import NativeRequest, NativeStep, Shelf
 from intarsia.backends.contract.slots import (
     Arrays,
     BoundCall,
@@ -38,10 +39,13 @@ __all__ = [
     "ForkFault",
     "Gap",
     "GapReason",
+    "NativeRequest",
+    "NativeStep",
     "PartitionBlocks",
     "Places",
     "Port",
     "ProfileRequest",
+    "Shelf",
     "Signature",
     "Slot",
     "Traits",

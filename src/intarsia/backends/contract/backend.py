@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from intarsia.backends.contract.artifact import EngineArtifact
 from intarsia.backends.contract.embedding import Embedding
 from intarsia.backends.contract.executable import Executable
+from intarsia.backends.contract.native import NativeRequest, NativeStep
 from intarsia.backends.contract.slots import Arrays
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
-from intarsia.errors import ModelError
-from intarsia.partitioning.capability import Capability
+from intarsia.errors import LoadError, ModelError
 
 if TYPE_CHECKING:
     import numpy as np
-    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
+    from intarsia.json_types import JsonType
+    from intarsia.partitioning import Capability
     from intarsia.target import Target
 
 
@@ -62,6 +63,8 @@ class Backend(ABC):
     """Why it cannot be loaded in a fork of a process that had loaded it; ``None`` where it can, as was measured."""
     meta_name: ClassVar[str | None] = None
     """What `intarsia.backends.contract.metadata` calls the type of an artifact's ``meta``; ``None``: not checked."""
+    native_lack: ClassVar[str | None] = "the runtime cpp has no loader for it"
+    """Why the runtime `cpp` cannot load it; ``None`` where it can: then `native` says how."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
 
@@ -89,16 +92,24 @@ class Backend(ABC):
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """Writes the sub-graph in the engine's own format, with the options it ran with; returns the paths."""
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType | None:
         """The type that `meta_name` names. What is read from a file is checked by it, so that ``load`` need not."""
         from intarsia.backends.contract import metadata
 
-        found: type[BaseModel] | None = None if self.meta_name is None else getattr(metadata, self.meta_name)
+        found: JsonType | None = None if self.meta_name is None else getattr(metadata, self.meta_name)
         return found
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each combination of options that is worth measuring. Options that the user stated stay."""
         return (target,)
+
+    def native(self, request: NativeRequest) -> NativeStep:
+        """How the runtime `cpp` loads what was compiled; a `LoadError` if it cannot load that."""
+        raise LoadError(self.name, self.native_lack or "it does not say how the runtime cpp loads it")
+
+    def library_folder(self) -> Path | None:
+        """Where its package has the library that the runtime `cpp` opens; ``None`` if it needs none, or has none."""
+        return None
 
     @property
     def tells_kernel_times(self) -> bool:
@@ -142,6 +153,8 @@ class Backend(ABC):
 
     def capability(self, graph: Graph, target: Target) -> Capability:
         """Which nodes of a graph the engine refuses, each with the reason; it takes the others."""
+        from intarsia.partitioning.capability import Capability
+
         refusals = {}
         for node in graph.nodes:
             reason = (

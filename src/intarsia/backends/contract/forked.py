@@ -20,7 +20,6 @@ class LoadedLibraries(Forkable):
     _ours: ClassVar[LoadedLibraries | None] = None
 
     def __init__(self) -> None:
-        super().__init__()
         self.here: frozenset[str] = frozenset()
         self.earlier: frozenset[str] = frozenset()
 

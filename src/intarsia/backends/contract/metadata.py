@@ -1,143 +1,102 @@
 """The types of what engines keep in an artifact's ``meta``; it is checked against them before anything is loaded.
 
-They stand here because the engines' files are imported whenever engines are listed, and pydantic imports slowly.
+Each is a type of `intarsia.json_types`. Fields that a type does not name are left to the engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
-from typing import Annotated, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from intarsia.json_types import (
+    Field,
+    Fields,
+    JsonType,
+    count,
+    either,
+    flag,
+    optional,
+    record,
+    row,
+    several,
+    table,
+    text,
+)
 
-Text = Annotated[str, Strict()]
-Flag = Annotated[bool, Strict()]
-Count = Annotated[int, Strict(), Field(ge=0, le=2**46)]
-Row = tuple[Text, Text, tuple[Count, ...] | None]
-"""A border, as `intarsia.backends.contract.signature_rows` writes it."""
-
-
-class _Kept(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class OwnWeights(_Kept):
-    """What `intarsia.runtime.executors.private_weights` adds."""
-
-    rows: tuple[tuple[Text, Text, tuple[Count, ...]], ...]
-    wanted: tuple[Text, ...]
-
-
-class Borders(_Kept):
-    """The inputs and outputs, which is all that most engines keep."""
-
-    inputs: tuple[Row, ...]
-    outputs: tuple[Row, ...]
-    own_weights: OwnWeights | None = None
+_counts = several(count)
+_border = row(text, text, optional(_counts))
+"""As `intarsia.backends.contract.signature_rows` writes it."""
 
 
-class Library(_Kept):
-    """What a native library that lies in an artifact serves."""
-
-    sha256: Text
-    system: Text
-    architecture: Text
-    instruction_sets: tuple[Text, ...]
-    sources: Text
+def _kept(fields: Fields) -> JsonType:
+    return record(dict, fields, is_open=True)
 
 
-class Saved(Borders):
-    """Of `intarsia.backends.onnxruntime.offline_optimisation`."""
+_OWN_WEIGHTS = _kept({"rows": several(row(text, text, _counts)), "wanted": several(text)})
+"""What `intarsia.runtime.executors.private_weights` adds."""
+_own: Fields = {"own_weights": Field(optional(_OWN_WEIGHTS), None)}
+_borders: Fields = {"inputs": several(_border), "outputs": several(_border), **_own}
+_library = _kept(
+    {"sha256": text, "system": text, "architecture": text, "instruction_sets": several(text), "sources": text}
+)
+_saved: Fields = {**_borders, "block": count, "weights": several(row(text, text, _counts, count)), "library": _library}
 
-    block: Count
-    weights: tuple[tuple[Text, Text, tuple[Count, ...], Count], ...]
-    library: Library
-
-
-class Embedding(Saved):
-    """Of a session that holds partitions of other engines."""
-
-    partitions: tuple[tuple[Count, Count], ...]
-    borders: dict[str, tuple[tuple[Count, ...], tuple[Count, ...]]]
-
-
-class CompiledFor(_Kept):
-    """What a library that a compiler made for one processor serves."""
-
-    system: Text
-    architecture: Text
-    instruction_sets: tuple[Text, ...]
-
-
-class CompiledC(Borders):
-    """Of the engine `c`: bytes of memory of a call, where each constant starts, and what the library serves."""
-
-    workspace: Count
-    constants: tuple[Count, ...]
-    library: CompiledFor
-
-
-class ProgramMeta(Borders):
-    """Of a program that was compiled ahead of time: the target whose processor it is for."""
-
-    host: Text
-
-
-class Mnn(Borders):
-    """Of MNN."""
-
-    layout: tuple[tuple[Text | None, Count], ...]
+BORDERS = _kept(_borders)
+"""The inputs and outputs, which is all that most engines keep."""
+SAVED = _kept(_saved)
+"""Of `intarsia.backends.onnxruntime.offline_optimisation`."""
+EMBEDDING = _kept({**_saved, "partitions": several(row(count, count)), "borders": table(row(_counts, _counts))})
+"""Of a session that holds partitions of other engines."""
+COMPILED_C = _kept(
+    {
+        **_borders,
+        "workspace": count,
+        "constants": _counts,
+        "library": _kept({"system": text, "architecture": text, "instruction_sets": several(text)}),
+    }
+)
+"""Of the engine `c`: bytes of memory of a call, where each constant starts, and what the library serves."""
+PROGRAM = _kept({**_borders, "host": text})
+"""Of a program that was compiled ahead of time: the target whose processor it is for."""
+MNN = _kept({**_borders, "layout": several(row(optional(text), count))})
+OPENVINO = _kept(
+    {**_borders, "deciding": several(text), "left": several(text), "late": flag, "open": Field(flag, False)}
+)
+LITERT = _kept(
+    {
+        **_borders,
+        "given": _counts,
+        "wanted": _counts,
+        "prepared": _counts,
+        "weights": table(several(row(either(text, count), count))),
+    }
+)
 
 
-class NcnnBorder(_Kept):
-    """A border of a network of ncnn."""
-
-    name: Text
-    shape: tuple[Count, ...]
-    blob: Text
-    blob_shape: tuple[Count, ...]
-    shared: Flag
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        if prod(self.shape) != prod(self.blob_shape):
-            raise ValueError(f"{list(self.shape)} and {list(self.blob_shape)} do not have as many elements")
-        return self
+def ncnn_border(**fields: Any) -> Mapping[str, Any]:
+    """A border of a network of ncnn; a ``ValueError`` if its blob has not as many elements."""
+    shape, blob = fields["shape"], fields["blob_shape"]
+    if prod(shape) != prod(blob):
+        raise ValueError(f"{list(shape)} and {list(blob)} do not have as many elements")
+    return fields
 
 
-class NcnnBlock(_Kept):
-    """What ncnn reads for one of its weights."""
-
-    tagged: Flag
-    derived: tuple[Count, Count] | None = None
-    weight: Text | None = None
-    view: tuple[Count, ...] | None = None
-    order: tuple[Count, ...] | None = None
-    factor: tuple[Count, Count] | None = None
-
-
-class Ncnn(_Kept):
-    """Of ncnn."""
-
-    blocks: tuple[NcnnBlock, ...]
-    inputs: tuple[NcnnBorder, ...]
-    outputs: tuple[NcnnBorder, ...]
-    own_weights: OwnWeights | None = None
-
-
-class OpenVino(Borders):
-    """Of OpenVINO."""
-
-    deciding: tuple[Text, ...]
-    left: tuple[Text, ...]
-    late: Flag
-    open: Flag = False
-
-
-class LiteRt(Borders):
-    """Of LiteRT."""
-
-    given: tuple[Count, ...]
-    wanted: tuple[Count, ...]
-    prepared: tuple[Count, ...]
-    weights: dict[str, tuple[tuple[Text | Count, Count], ...]]
+_ncnn_borders = several(
+    record(
+        ncnn_border,
+        {"name": text, "shape": _counts, "blob": text, "blob_shape": _counts, "shared": flag},
+        is_open=True,
+    )
+)
+_ncnn_block = _kept(
+    {
+        "tagged": flag,
+        "derived": Field(optional(row(count, count)), None),
+        "weight": Field(optional(text), None),
+        "view": Field(optional(_counts), None),
+        "order": Field(optional(_counts), None),
+        "factor": Field(optional(row(count, count)), None),
+    }
+)
+NCNN = _kept({"blocks": several(_ncnn_block), "inputs": _ncnn_borders, "outputs": _ncnn_borders, **_own})

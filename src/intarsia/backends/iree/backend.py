@@ -57,7 +57,7 @@ class IreeBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0 WITH LLVM-exception"
     machine_code = (_MODULE,)
-    meta_name = "Borders"
+    meta_name = "BORDERS"
     traits = Traits(
         writes_in_place=False,
         compiles_slowly=True,

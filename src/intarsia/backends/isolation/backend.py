@@ -33,10 +33,9 @@ from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
+    from intarsia.json_types import JsonType
     from intarsia.target import Target
 
 _STRING = "string"
@@ -80,7 +79,6 @@ class _IsolatedBackend(Backend, Forkable):
     """Starts one process for each set of environment variables, and keeps it as long as it lives itself."""
 
     def __init__(self, inner: Backend, python: str) -> None:
-        super().__init__()
         self._inner = inner
         self._python = python
         self._processes: dict[frozenset[tuple[str, str | None]], EngineProcess] = {}
@@ -109,7 +107,7 @@ class _IsolatedBackend(Backend, Forkable):
         refusals = {node: reason for node, reason in own.items() if reason is not None}
         return Capability(refusals={**self._inner.capability(graph, target).refusals, **refusals})
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel] | None:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType | None:
         """As the engine's own."""
         return self._inner.meta_type(meta)
 

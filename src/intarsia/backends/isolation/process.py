@@ -44,7 +44,6 @@ class EngineProcess(Forkable):
         Raises:
             OSError: There is no such interpreter.
         """
-        super().__init__()
         self.name = name
         self._python = python
         self._lock = threading.Lock()

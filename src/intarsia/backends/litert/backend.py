@@ -52,7 +52,7 @@ class LitertBackend(LoweredBackend):
     natives = words("conv_bias gelu hard_swish leaky_relu log_softmax prelu relu resize_linear sigmoid softmax")
     licence = "Apache-2.0"
     machine_code = ()
-    meta_name = "LiteRt"
+    meta_name = "LITERT"
     traits = Traits(
         writes_in_place=False,
         compiles_once=True,

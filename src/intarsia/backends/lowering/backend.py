@@ -6,13 +6,12 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.contract import Backend, EngineArtifact, Gap, border_rows, guard
-from intarsia.backends.lowering.lower import lower, refusal
-from intarsia.backends.lowering.program import Instruction
 from intarsia.errors import CompileError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from intarsia.backends.lowering.program import Instruction
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -26,7 +25,7 @@ NOT_LOWERED = Gap.not_implemented(
 class LoweredBackend(Backend):
     """Stores the program; what is left to an engine is to judge instructions, and to run them."""
 
-    meta_name = "Borders"
+    meta_name = "BORDERS"
     natives: ClassVar[frozenset[str]] = frozenset()
     """Operations beyond the primitives that the engine has as one."""
 
@@ -36,10 +35,14 @@ class LoweredBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By what the node is lowered to."""
+        from intarsia.backends.lowering.lower import refusal
+
         return refusal(node, graph, self.natives, self.judge)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Lower."""
+        from intarsia.backends.lowering.lower import lower
+
         with guard(CompileError, self.name):
             program = lower(model, self.natives)
         return EngineArtifact(
@@ -50,6 +53,8 @@ class LoweredBackend(Backend):
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """The program as text, and ``model.onnx``: for engines without a file of their own for a graph."""
+        from intarsia.backends.lowering.lower import lower
+
         folder.mkdir(parents=True, exist_ok=True)
         program, path = folder / "program.txt", folder / "model.onnx"
         program.write_text(f"{lower(model, self.natives)}\n", encoding="utf-8")

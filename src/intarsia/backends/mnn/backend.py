@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,8 +35,7 @@ from intarsia.backends.contract import (
     guard,
     thread_count,
 )
-from intarsia.backends.mnn.legalise import legalised
-from intarsia.backends.mnn.rules import refusal
+from intarsia.backends.package_probe import version_of
 from intarsia.errors import CompileError, ExecutionError, LoadError
 from intarsia.files import scratch
 
@@ -80,7 +79,8 @@ class MnnBackend(Backend):
     extra = "mnn"
     licence = "BSD-3-Clause"
     machine_code = ()
-    meta_name = "Mnn"
+    native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
+    meta_name = "MNN"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, dtypes=DTYPES)
     fork_fault: ClassVar[ForkFault | None] = ForkFault(
@@ -105,14 +105,17 @@ class MnnBackend(Backend):
 
     def probe(self) -> Availability:
         """Look for the packages; importing them would print."""
-        if util.find_spec("MNN") is None or util.find_spec("_tools") is None:
+        found = util.find_spec("MNN")
+        if found is None or util.find_spec("_tools") is None:
             return Availability(
                 usable=False, reason="the Python package MNN is not installed", fix="pip install 'intarsia[mnn]'"
             )
-        return Availability(usable=True, version=metadata.version("MNN"), devices=("cpu",))
+        return Availability(usable=True, version=version_of("MNN", found.origin), devices=("cpu",))
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """The reason from the table of what MNN computes rightly."""
+        from intarsia.backends.mnn.rules import refusal
+
         return refusal(node, graph)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
@@ -282,6 +285,8 @@ def _convert(model: SubModel, folder: Path, *, external: bool) -> tuple[Path, Pa
     Flatbuffers end at 2 GB, so a larger model needs its weights outside.
     """
     source, native = folder / "model.onnx", folder / "model.mnn"
+    from intarsia.backends.mnn.legalise import legalised
+
     model.save(source, legalised=legalised(model.nodes, model.graph))
     log = _converter(
         folder, "-f", "ONNX", "--modelFile", source.name, "--MNNModel", native.name, *CONVERTER_OPTIONS,

@@ -1,1 +1,4 @@
-"""Operators of ours that run inside ONNX Runtime: their C++ sources, and what builds them."""
+"""Our own kernels inside ONNX Runtime: a native library of custom operators, how it is built, and how it travels."""
+
+KERNELS = "kernels.so"
+"""The file of an artifact that holds the library."""

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends.contract import EngineArtifact
-from intarsia.backends.native import library, recipe
+from intarsia.backends.native import KERNELS, library, recipe
 from intarsia.errors import CompileError, LoadError
 from intarsia.files import replacing
 
-FILE = "kernels.so"
+FILE = KERNELS
 FACTS = "library"
 """Under which an artifact's ``meta`` says what its library serves."""
 

@@ -11,7 +11,7 @@ import ctypes
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -65,7 +65,8 @@ class NcnnBackend(Backend):
     extra = "ncnn"
     licence = "BSD-3-Clause"
     machine_code = ()
-    meta_name = "Ncnn"
+    native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
+    meta_name = "NCNN"
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)
     fork_fault: ClassVar[ForkFault | None] = ForkFault.of_threads("ncnn", "OpenMP's")
     gaps: ClassVar[tuple[Gap, ...]] = (
@@ -135,8 +136,6 @@ class NcnnBackend(Backend):
         with guard(LoadError, self.name):
             import ncnn
 
-            from intarsia.backends.contract.metadata import NcnnBorder
-
             param = artifact.files["model.param"].decode()
             if vulkan.runs_on_vulkan(target):
                 vulkan.require_device(ncnn)
@@ -144,10 +143,7 @@ class NcnnBackend(Backend):
             engine = _Engine(ncnn, _options(target, settings))
             source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
             engine.load(param, source)
-        sides = (artifact.meta["inputs"], artifact.meta["outputs"])
-        return NcnnExecutable(
-            engine, *([Border(**NcnnBorder.model_validate(row).model_dump()) for row in side] for side in sides)
-        )
+        return NcnnExecutable(engine, *(list(map(_border, artifact.meta[side])) for side in ("inputs", "outputs")))
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.param`` and ``model.bin`` as any ncnn reads them, and ``options.json``: options and blob names."""
@@ -367,5 +363,11 @@ def _check(code: int, what: str) -> None:
 
 
 def _row(border: Border) -> dict[str, Any]:
-    """A border as it stands in the artifact's meta; `NcnnBorder` reads it."""
+    """A border as it stands in the artifact's meta."""
     return {**asdict(border), "shape": list(border.shape), "blob_shape": list(border.blob_shape)}
+
+
+def _border(row: Mapping[str, Any]) -> Border:
+    """What `_row` wrote."""
+    known = {each.name: row[each.name] for each in fields(Border)}
+    return Border(**{**known, "shape": tuple(row["shape"]), "blob_shape": tuple(row["blob_shape"])})

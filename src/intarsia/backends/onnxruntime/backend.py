@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from importlib import metadata
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,35 +16,35 @@ from intarsia.backends.contract import (
     EngineArtifact,
     Executable,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     Traits,
     guard,
 )
 from intarsia.backends.contract.node_facts import words
-from intarsia.backends.native.bundled_library import FILE as KERNELS
-from intarsia.backends.onnxruntime import rules
-from intarsia.backends.onnxruntime.embedding import embedding
-from intarsia.backends.onnxruntime.profiler import kernel_times
+from intarsia.backends.native import KERNELS
 from intarsia.backends.onnxruntime.session import (
     ELEMENT_TYPES,
     MAX_IR,
     MAX_OPSET,
     PROVIDERS,
     Session,
+    native_session,
     open_session,
     options_of,
     serialised,
     session_options,
 )
-from intarsia.backends.package_probe import installed
+from intarsia.backends.package_probe import installed, package_folder, version_beside
 from intarsia.errors import ExecutionError, LoadError
 
 if TYPE_CHECKING:
     import numpy as np
-    from pydantic import BaseModel
 
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
+    from intarsia.json_types import JsonType
     from intarsia.target import Target
 
 _NAME = "onnxruntime"
@@ -59,6 +58,7 @@ class OnnxRuntimeBackend(Backend):
     extra = _NAME
     licence = "MIT"
     machine_code = (KERNELS,)  # of a session that holds other engines
+    native_lack = None
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
@@ -98,17 +98,19 @@ class OnnxRuntimeBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By domain, kernel table and the cases known to come out wrong."""
+        from intarsia.backends.onnxruntime import rules
+
         return rules.refusal(node, graph, has_custom_ops=bool(target["custom-ops"]))
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Serialise; ORT optimises while it loads, which is fast and depends on the machine it runs on."""
         return serialised(model)
 
-    def meta_type(self, meta: Mapping[str, Any]) -> type[BaseModel]:
+    def meta_type(self, meta: Mapping[str, Any]) -> JsonType:
         """Its borders, and more of a session with partitions of others."""
-        from intarsia.backends.contract.metadata import Borders, Embedding
+        from intarsia.backends.contract.metadata import BORDERS, EMBEDDING
 
-        return Embedding if "partitions" in meta else Borders
+        return EMBEDDING if "partitions" in meta else BORDERS
 
     def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """A session over the given weights. ORT copies each once, keeps what it packs from it, and frees the copy."""
@@ -119,6 +121,8 @@ class OnnxRuntimeBackend(Backend):
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.onnx``, and ``options.json`` with what to set on ``SessionOptions``."""
+        import json
+
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "model.onnx"
         model.save(path, max_opset=MAX_OPSET, max_ir=MAX_IR)
@@ -127,12 +131,28 @@ class OnnxRuntimeBackend(Backend):
         options.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         return (path, options)
 
+    def native(self, request: NativeRequest) -> NativeStep:
+        """The options of its session; one that holds other engines was optimised when it was compiled."""
+        values = options_of(request.target, request.settings)
+        holds_others = "partitions" in request.artifact.meta
+        level = "disable" if holds_others else request.target["optimization-level"]
+        libraries = () if holds_others else values["custom_ops_libraries"]
+        return native_session({**values, "custom_ops_libraries": libraries}, level, is_saved=holds_others)
+
+    def library_folder(self) -> Path | None:
+        """Beside its Python module."""
+        return package_folder("onnxruntime", "capi")
+
     def embedding(self, *, loading: bool = False) -> Embedding | None:
         """Through custom operators, where the native library can be built; what was compiled brings it."""
+        from intarsia.backends.onnxruntime.embedding import embedding
+
         return embedding(loading=loading)
 
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]]:
         """By its profiler."""
+        from intarsia.backends.onnxruntime.profiler import kernel_times
+
         held = {name: request.weights[name] for name in request.artifact.weights}
         opened = partial(open_session, request.artifact.files["model.onnx"], held)
         options = session_options(options_of(request.target, request.settings))
@@ -162,5 +182,11 @@ def _version() -> str:
 
     Cached: it looks through every installed distribution, and each measurement's key asks.
     """
+    spec = util.find_spec(_NAME)
+    beside = version_beside(spec.origin, _NAME) if spec else None
+    if beside is not None:
+        return beside
+    from importlib import metadata
+
     owners = metadata.packages_distributions().get("onnxruntime", ["onnxruntime"])
     return metadata.version(owners[0])

@@ -14,7 +14,6 @@ from intarsia.backends.contract import Arrays, EngineArtifact
 from intarsia.backends.native import bundled_library, library
 from intarsia.backends.onnxruntime.session import SMALL_BYTES, Session, open_session
 from intarsia.errors import LoadError
-from intarsia.files import scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +55,7 @@ def compiled(
     import numpy as np
 
     from intarsia.backends.onnxruntime.saved_model import stored_tensors
+    from intarsia.files import scratch
 
     with scratch() as folder:
         content, facts = rewrite(optimise(plain, model, options, folder))
@@ -100,12 +100,14 @@ def opened(artifact: EngineArtifact, weights: Arrays, options: Any) -> tuple[Any
 
 def _own_weights(artifact: EngineArtifact) -> dict[str, np.ndarray]:
     """Views of the weights that the artifact holds itself."""
-    import ml_dtypes  # noqa: F401 - teaches numpy the names of the types it lacks
     import numpy as np
 
+    rows = artifact.meta["weights"]
+    if any(not hasattr(np, dtype) for _, dtype, _, _ in rows):
+        import ml_dtypes  # noqa: F401 - teaches numpy the names of the types it lacks
     return {
         name: np.frombuffer(artifact.files[WEIGHTS], dtype, prod(shape), offset).reshape(shape)
-        for name, dtype, shape, offset in artifact.meta["weights"]
+        for name, dtype, shape, offset in rows
     }
 
 

@@ -62,6 +62,8 @@ _LEVELS = {
     "disable": "ORT_DISABLE_ALL",
 }
 _MODES = {"sequential": "ORT_SEQUENTIAL", "parallel": "ORT_PARALLEL"}
+_LEVEL_NUMBERS = {"disable": 0, "basic": 1, "extended": 2, "all": 99}
+"""ONNX Runtime's own numbers of the levels, in C."""
 _SPIN = {
     Spin.FREE: {},
     Spin.CALL: {"session.force_spinning_stop": "1"},
@@ -165,6 +167,18 @@ def option_values(level: str, threads: int, spin: Spin, mode: str = "sequential"
         "inter_op_num_threads": 1,
         "execution_mode": _MODES[mode],
         "session_config": _SPIN[spin],
+    }
+
+
+def native_session(values: Mapping[str, Any], level: str, *, is_saved: bool) -> dict[str, Any]:
+    """What `option_values` says in C's numbers; ``is_saved``: the model was optimised before, with our operators."""
+    return {
+        "loader": _NAME,
+        "level": _LEVEL_NUMBERS[level],
+        "mode": [*_MODES.values()].index(values["execution_mode"]),
+        "threads": values["intra_op_num_threads"],
+        "libraries": list(values.get("custom_ops_libraries", ())),
+        "saved": is_saved,
     }
 
 

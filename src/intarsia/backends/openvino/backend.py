@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,8 @@ from intarsia.backends.contract import (
     Executable,
     ForkFault,
     Gap,
+    NativeRequest,
+    NativeStep,
     ProfileRequest,
     Traits,
     border_rows,
@@ -24,8 +25,6 @@ from intarsia.backends.contract import (
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.shared_memory import writable
-from intarsia.backends.openvino import rules, shape_rules
-from intarsia.backends.openvino.dynamic import DynamicExecutable
 from intarsia.backends.openvino.executable import CompiledModel
 from intarsia.backends.openvino.model import (
     TYPES,
@@ -37,10 +36,9 @@ from intarsia.backends.openvino.model import (
     read_model,
     specialised,
 )
+from intarsia.backends.openvino.native import native_model
 from intarsia.backends.openvino.open_sizes import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
-from intarsia.backends.openvino.profiler import COUNTERS, primitive_times
-from intarsia.backends.openvino.rewrites import fixed
-from intarsia.backends.package_probe import installed
+from intarsia.backends.package_probe import installed, package_folder
 from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
 
@@ -66,7 +64,8 @@ class OpenVinoBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0"
     machine_code = ()
-    meta_name = "OpenVino"
+    meta_name = "OPENVINO"
+    native_lack = None
     traits = Traits(
         writes_in_place=True,
         compiles_once=True,
@@ -144,10 +143,14 @@ class OpenVinoBackend(Backend):
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""
+        from intarsia.backends.openvino import rules
+
         return rules.refusal(node, graph)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Convert once, to see that it can be done; the plug-in compiles while it loads, faster than it imports."""
+        from intarsia.backends.openvino import shape_rules
+
         outside = all(weight.dtype in _SHAREABLE for weight in model.weights.values())
         weights = tuple(w.name for w in model.weights.values() if outside and w.nbytes > _SMALL_BYTES)
         is_open = bool(model.graph.sizes)
@@ -176,20 +179,42 @@ class OpenVinoBackend(Backend):
         meta = artifact.meta
         properties = _properties(target, settings, meta)
         if meta["late"]:
+            from intarsia.backends.openvino.dynamic import DynamicExecutable
+
             own = {name: weights[name] for name in artifact.weights}
             return DynamicExecutable(meta, partial(specialised, artifact, own, properties))
-        is_open = _is_open(meta)
-        if is_open:
-            settle()
-        compiled, held = compiled_model(artifact, weights, properties)
-        if not is_open:
+        if not _is_open(meta):
+            compiled, held = compiled_model(artifact, weights, properties)
             return CompiledModel(compiled, meta, held)
+        settle()
+        compiled, held = compiled_model(artifact, weights, properties)
         with guard(LoadError, _NAME):
             model, more = read_model(artifact, weights) if thread_count(target, settings) == 1 else (None, ())
         return Open(compiled, meta, (*held, *more), None if model is None else SizeGuide(model))
 
+    def native(self, request: NativeRequest) -> NativeStep:
+        """The model in OpenVINO's own format over the artifact's weights, with the properties to compile it with."""
+        meta = request.artifact.meta
+        if meta["late"] or _is_open(meta):
+            raise LoadError(_NAME, "the runtime cpp takes models of fixed sizes")
+        properties = _properties(request.target, request.settings, meta)
+        return {
+            "loader": _NAME,
+            "model": native_model(request),
+            "inputs": list(meta["left"]),
+            "threads": properties["INFERENCE_NUM_THREADS"],
+            "performance_hint": properties["PERFORMANCE_HINT"],
+            "inference_precision": str(properties["INFERENCE_PRECISION_HINT"]),
+        }
+
+    def library_folder(self) -> Path | None:
+        """In the package, which holds the C interface too."""
+        return package_folder("openvino", "libs")
+
     def kernel_times(self, request: ProfileRequest) -> Sequence[Sequence[tuple[str, float]]] | None:
         """By its performance counters; none of a model that is compiled anew for what its inputs hold."""
+        from intarsia.backends.openvino.profiler import COUNTERS, primitive_times
+
         meta = request.artifact.meta
         if meta["late"]:
             return None
@@ -201,6 +226,10 @@ class OpenVinoBackend(Backend):
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """OpenVINO's IR in full precision, and ``options.json`` with the properties to compile it with."""
+        import json
+
+        from intarsia.backends.openvino.rewrites import fixed
+
         folder.mkdir(parents=True, exist_ok=True)
         artifact = self.compile(model, target, settings)
         with guard(CompileError, _NAME):

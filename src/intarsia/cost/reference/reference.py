@@ -33,7 +33,7 @@ from intarsia.graph.reference.contrib_ops import unknown_values
 from intarsia.graph.reference.perturb import Jitter
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.rounding import rounds
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.tolerance import Tolerance, apart, counts_steps, tolerances
 from intarsia.target import Target
 

@@ -22,7 +22,7 @@ from intarsia.backends.contract.failures import Cause, cause_of, cause_of_end
 from intarsia.cost.thresholds import DISTURBANCE, PATIENCE
 from intarsia.cost.worker.neighbours import Neighbours
 from intarsia.cost.worker.protocol import ANSWER, Answer, Failed, Request
-from intarsia.files import Scratch
+from intarsia.files import Scratch, uninterrupted
 from intarsia.runtime.environment import merged
 
 log = logging.getLogger(__name__)
@@ -80,16 +80,17 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
             return Failed(stage="run", reason=f"the worker answered nonsense: {error}", cause=Cause.CRASH)
 
     def close(self) -> None:
-        """End the worker, if there is one."""
-        process, self._process, self._pending = self._process, None, b""
-        self._pass_on()
-        output, self._log, self._heard = self._log, None, 0
-        temporary, self._temporary = self._temporary, None
-        try:
-            self._end(process, output)
-        finally:
-            if temporary is not None:
-                temporary.close()  # a worker that is killed tidies nothing itself
+        """End the worker, if there is one. A Ctrl-C meanwhile comes when it has ended."""
+        with uninterrupted():
+            process, self._process, self._pending = self._process, None, b""
+            self._pass_on()
+            output, self._log, self._heard = self._log, None, 0
+            temporary, self._temporary = self._temporary, None
+            try:
+                self._end(process, output)
+            finally:
+                if temporary is not None:
+                    temporary.close()  # a worker that is killed tidies nothing itself
 
     @staticmethod
     def _end(process: subprocess.Popen[bytes] | None, output: IO[bytes] | None) -> None:
@@ -120,19 +121,23 @@ class WorkerClient(contextlib.AbstractContextManager["WorkerClient"]):
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            # The parent's own search path, so that what it could import the worker can import too.
-            path = os.pathsep.join(entry for entry in sys.path if entry)
-            self._temporary = Scratch()
-            self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "intarsia.cost.worker.worker", str(self._folder), str(self._temporary.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                env=merged(os.environ | {"PYTHONPATH": path}, self._environment),
-                start_new_session=True,  # Ctrl-C is for us: a worker that died of it would seem to have crashed
-            )
+            with uninterrupted():  # or it would go on, and nobody would know of it
+                self._process = self._started()
         return self._process
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        # The parent's own search path, so that what it could import the worker can import too.
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        self._temporary = Scratch()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        return subprocess.Popen(
+            [sys.executable, "-m", "intarsia.cost.worker.worker", str(self._folder), str(self._temporary.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=merged(os.environ | {"PYTHONPATH": path}, self._environment),
+            start_new_session=True,  # Ctrl-C is for us: a worker that died of it would seem to have crashed
+        )
 
     def _line(self, process: subprocess.Popen[bytes], timeout_s: float) -> tuple[bytes | None, Neighbours | None]:
         """One line, empty at the end of the pipe and ``None`` when the time is up; and who was watched meanwhile."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from intarsia.config.settings import RunSettings
 from intarsia.cost.worker.client import WorkerClient
+from intarsia.files import uninterrupted
 from intarsia.runtime.environment import load_environment
 
 
@@ -37,9 +39,13 @@ class WorkerPool:
         return iter(tuple(self._workers.values()))
 
     def stop(self) -> None:
-        """End the processes; each starts again when it is asked, so that only their memory is given back."""
-        for worker in self:
-            worker.close()
+        """End the processes; each starts again when it is asked, so that only their memory is given back.
+
+        A Ctrl-C meanwhile comes when all have ended, or those behind it would go on.
+        """
+        with uninterrupted(), ExitStack() as stack:
+            for worker in self:
+                stack.callback(worker.close)
 
     def close(self) -> None:
         """End the processes and forget them."""

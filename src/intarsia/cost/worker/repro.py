@@ -12,7 +12,7 @@ from intarsia.cost.worker.protocol import Failed, Measure, Workload
 from intarsia.files import replace_file, scratch
 from intarsia.graph import Graph, extract, load_model, save_graph
 from intarsia.graph.fingerprint import content_hash
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 
 _SCRIPT = """# Shows a failure again: {engine} at {stage}.
 #   {reason}

@@ -34,7 +34,7 @@ from intarsia.cost.timing.statistics import median
 from intarsia.cost.worker import protocol
 from intarsia.cost.worker.deadline import process_age
 from intarsia.errors import BackendError, IntarsiaError, MismatchError
-from intarsia.files import replacing, temporary_cache
+from intarsia.files import replacing, temporary_cache, temporary_root
 from intarsia.graph import Graph, extract, open_graph
 from intarsia.graph.dtypes import STRING
 from intarsia.graph.reference.stages import exposing
@@ -53,8 +53,8 @@ from intarsia.runtime import (
 )
 from intarsia.runtime.compiled_partitions import CompiledPartitions
 from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.executors.embedded import EmbeddedExecutor
-from intarsia.runtime.executors.feeds import graph_feeds
 from intarsia.runtime.executors.pipeline import load_streams
 from intarsia.runtime.verify import Judgement, verify_plan
 from intarsia.target import Target
@@ -315,9 +315,10 @@ def main() -> None:
     """Answer requests until the parent closes the pipe."""
     die_with_parent()
     pipe = private_output()
-    worker = Worker(Path(sys.argv[1]), process_age(), temporary_cache())
-    # Engines put files there while they work; who ends this process by force removes the folder.
+    root = temporary_root()
+    # Whatever is put there while this works, who ends this process by force removes the folder.
     tempfile.tempdir = os.environ["TMPDIR"] = sys.argv[2]
+    worker = Worker(Path(sys.argv[1]), process_age(), temporary_cache(root))
     for line in sys.stdin:
         pipe.write(worker.answer(protocol.REQUEST.validate_json(line)).model_dump_json() + "\n")
         pipe.flush()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
-from intarsia.codegen.folder import write
+from intarsia.codegen.folder import HOST, write
+from intarsia.codegen.makefile import Machine
 from intarsia.codegen.project import Project
 from intarsia.errors import BackendUnavailableError
 from intarsia.files import disk_errors, make_folder, place_file, scratch
+from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.recording import RECORDED, recorded_of
+from intarsia.target import Target
 
 if TYPE_CHECKING:
     from intarsia.runtime.artifact.artifact import Artifact
@@ -28,18 +32,27 @@ def export_program(artifact: Artifact, folder: Path, *, has_test: bool = False) 
         OutputError: The folder cannot be written into.
         DiskError: The disk is full.
     """
-    files = artifact.build().artifacts[0].files
+    stored = artifact.build().artifacts[0]
+    files, place = stored.files, place_of(Target(stored.meta["host"]))
     project = Project.of_files(files)
+    machine = HOST if place.is_host else Machine(triple=place.triple, flags=_processor(place.flags), board=place.board)
     facts = dict(artifact.report()["program"])
     recorded = recorded_of(files[RECORDED]) if has_test else None
     with scratch() as draft:
         with disk_errors(draft):
-            written = write(project, draft, facts, _licences(project), recorded)
+            written = write(project, draft, facts, _licences(project), recorded, machine)
         make_folder(folder)
         sizes = {path: path.stat().st_size for path in written}
         for path in sorted(written, key=sizes.__getitem__, reverse=True):  # what there may be no room for goes first
-            place_file(path, folder / path.name)
-    return tuple(folder / path.name for path in written)
+            inside = folder / path.relative_to(draft)
+            make_folder(inside.parent)
+            place_file(path, inside)
+    return tuple(folder / path.relative_to(draft) for path in written)
+
+
+def _processor(flags: Sequence[str]) -> tuple[str, ...]:
+    """Those flags that name the processor."""
+    return tuple(each for each in flags if each.startswith("-m"))
 
 
 def _licences(project: Project) -> dict[str, str]:

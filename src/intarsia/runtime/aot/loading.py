@@ -10,6 +10,7 @@ import numpy as np
 from intarsia.backends.contract import EngineArtifact, Traits
 from intarsia.codegen.project import Project
 from intarsia.errors import BackendUnavailableError
+from intarsia.runtime.aot.patience import later_run_s
 from intarsia.runtime.aot.place import Place, place_of, runs_nowhere
 from intarsia.runtime.aot.program import EmulatedProgram, executable_of
 from intarsia.runtime.executors.executor import Executor
@@ -38,7 +39,7 @@ def load_program(plan: Plan, artifact: EngineArtifact) -> Executor:
         LoadError: It cannot be mapped.
     """
     place = place_of_program(plan, artifact)
-    program = executable_of(Project.of_files(artifact.files), place)
+    program = executable_of(Project.of_files(artifact.files), place, later_run_s(artifact.meta))
     return Executor(whole(plan), [program], [_HERE if place.is_host else _AWAY])
 
 
@@ -68,8 +69,10 @@ def instructions_of(plan: Plan, artifact: EngineArtifact, feeds: Mapping[str, np
         CompileError: The compiler refuses it.
         ConfigError: It does not fit into the board's memories.
         ExecutionError: The program ended badly.
+        BackendTimeoutError: It did not end in time.
     """
-    program = EmulatedProgram(Project.of_files(artifact.files), place_of_program(plan, artifact))
+    project, place = Project.of_files(artifact.files), place_of_program(plan, artifact)
+    program = EmulatedProgram(project, place, later_run_s(artifact.meta))
     try:
         return program.count([feeds[value.name] for value in program.inputs])
     finally:

@@ -100,6 +100,8 @@ def _place(target: Target) -> Place:
         return Place(
             name=f"QEMU's {board.name}", triple=_BARE, board=board, flags=board.flags, memories=memories(target)
         )
+    if "stack" in target.options and not machines.is_microcontroller(target):
+        raise ConfigError(f"{target}: the deepest stack is known for microcontrollers only; leave -stack out")
     if _is_here(target):
         told = (*OPTIMISED, *machine_flags(target))
         return Place(name=HERE, triple="", board=None, flags=told, memories=memories(target))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -216,8 +216,13 @@ def build_library(project: Project, place: Place, folder: Path) -> Path:
 class EmulatedProgram(Executable):
     """A program that QEMU runs, anew for each call."""
 
-    def __init__(self, project: Project, place: Place) -> None:
+    def __init__(self, project: Project, place: Place, limit_s: float = emulator.TIMEOUT_S) -> None:
         """Build it.
+
+        Args:
+            project: The network.
+            place: Where it runs.
+            limit_s: Seconds that a run may take.
 
         Raises:
             BackendUnavailableError: A compiler or the emulator is not installed.
@@ -226,7 +231,7 @@ class EmulatedProgram(Executable):
         """
         place.check_tools()
         self.inputs, self.outputs = _signatures(project)
-        self._place = place
+        self._place, self._limit_s = place, limit_s
         self._made = Scratch()
         try:
             self._program = build_program(project, place, self._made.path)
@@ -275,9 +280,10 @@ class EmulatedProgram(Executable):
         with (folder / harness.FEEDS).open("wb") as file:
             for array in feeds:
                 file.write(np.ascontiguousarray(array).tobytes())
+        program, tools, limit_s = self._program, place.tools(), self._limit_s
         if place.board is not None:
-            return emulator.run_on_board(self._program, place.board, tools=place.tools(), counted=counted)
-        return emulator.run_as_user(self._program, tools=place.tools(), counted=counted)
+            return emulator.run_on_board(program, place.board, tools=tools, counted=counted, timeout_s=limit_s)
+        return emulator.run_as_user(program, tools=tools, counted=counted, timeout_s=limit_s)
 
     def close(self) -> None:
         """Remove the program."""
@@ -313,21 +319,6 @@ def program_of(project: Project, place: Place, folder: Path) -> Program:
     )
 
 
-def instructions(project: Project, place: Place, feeds: Sequence[np.ndarray]) -> int:
-    """What one call executes, in an emulator.
-
-    Raises:
-        BackendUnavailableError: A compiler or the emulator is not installed.
-        ExecutionError: The program ended badly.
-    """
-    place.check_tools()
-    with Scratch() as made:
-        program = program_of(project, place, made.path)
-        room = stack_room(project, place)
-        ran = harness.run(program, [feeds], board=place.board, tools=place.tools(), counted=True, stack_bytes=room)
-    return ran.instructions
-
-
 def stack_room(project: Project, place: Place) -> int:
     """Bytes that are left for the stack beside the workspace, and not more than a board's stack usually has.
 
@@ -348,9 +339,9 @@ def stack_room(project: Project, place: Place) -> int:
     return min(STACK_BYTES, left // 16 * 16)
 
 
-def executable_of(project: Project, place: Place) -> Executable:
-    """The program, built and ready to be bound."""
-    return HostProgram(project, place) if place.is_host else EmulatedProgram(project, place)
+def executable_of(project: Project, place: Place, limit_s: float = emulator.TIMEOUT_S) -> Executable:
+    """The program, built and ready to be bound; in an emulator a run may take ``limit_s`` seconds."""
+    return HostProgram(project, place) if place.is_host else EmulatedProgram(project, place, limit_s)
 
 
 def _own_workspace(project: Project) -> int:

@@ -15,12 +15,13 @@ from intarsia.backends.lowering.passes.regions import REGION, join
 from intarsia.backends.lowering.program import LEAVES
 from intarsia.codegen.interface import Entry, Options
 from intarsia.codegen.memories import Layout, lay_out
+from intarsia.codegen.naming import named_by_layer
 from intarsia.codegen.project import Project, fitting, project_of
 from intarsia.config import CompilationConfig
 from intarsia.errors import CompileError, ModelError
 from intarsia.graph import Graph, extract
 from intarsia.partitioning import Partitioning
-from intarsia.partitioning.groups import DEQUANTIZE, QUANTIZE
+from intarsia.partitioning.groups import computing_first
 from intarsia.runtime.aot.place import Place
 from intarsia.target import Target
 from intarsia.version import __version__
@@ -116,10 +117,9 @@ def prepared_graph(graph: Graph) -> tuple[Program, dict[int, np.ndarray]]:
 
 
 def _named(module: SourceModule, graph: Graph) -> SourceModule:
-    """The module with the nodes of each call in an order that tells what it does: those that only convert come last."""
-    converting = {node.id for node in graph.nodes if node.op_type in QUANTIZE | DEQUANTIZE}
-    calls = (replace(call, nodes=tuple(sorted(call.nodes, key=converting.__contains__))) for call in module.calls)
-    return replace(module, calls=tuple(calls))
+    """The module with calls and weights named by what they compute: nodes that only convert come last."""
+    calls = (replace(call, nodes=computing_first(graph, call.nodes)) for call in module.calls)
+    return named_by_layer(replace(module, calls=tuple(calls)))
 
 
 def first_kernels(program: Program, known: Mapping[int, np.ndarray], written: Written) -> SourceModule:

@@ -7,27 +7,23 @@ has a plan for each bucket of sizes, and what two of them have in common is stor
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact, Signature
-from intarsia.backends.contract.metadata import ProgramMeta
+from intarsia.backends.contract.metadata import PROGRAM
 from intarsia.errors import ArtifactError, IntarsiaError, ModelError
-from intarsia.graph import Graph, extract, open_graph
-from intarsia.runtime.artifact.checks import check_meta, graph_faults, manifest_faults, raise_first, reasons
+from intarsia.runtime.artifact.checks import check_meta, manifest_faults, raise_first
 from intarsia.runtime.artifact.container import Reader
 from intarsia.runtime.artifact.machine import this_machine
-from intarsia.runtime.artifact.manifest import VERSION, Manifest, StoredStep, Versioned, entry_of
-from intarsia.runtime.artifact.signature import fits, signature_of
+from intarsia.runtime.artifact.manifest import StoredStep, entry_of
+from intarsia.runtime.artifact.manifest_reading import read_manifest
 from intarsia.runtime.artifact.trust import (
     UNSTATED,
     HeldCode,
@@ -38,10 +34,12 @@ from intarsia.runtime.artifact.trust import (
     holds_code,
     is_source,
 )
-from intarsia.runtime.buckets import InputSpec
-from intarsia.runtime.build import Build
 from intarsia.runtime.dtypes import numpy_dtype
-from intarsia.runtime.plan import Plan
+from intarsia.runtime.plan import Build, Plan
+
+if TYPE_CHECKING:
+    from intarsia.graph import Graph
+    from intarsia.runtime.buckets import InputSpec
 
 
 class Artifact:
@@ -59,16 +57,10 @@ class Artifact:
         self.signer = trust.check_signature(self._reader)
         """The fingerprint of the key that signed it, as it says itself unless ``trust`` asks; ``None`` if none."""
         try:
-            raw = self._reader.read("manifest.json")
-            version = Versioned.model_validate_json(raw).version
-            if version != VERSION:
-                raise ArtifactError(f"artifact format {version}, this Intarsia reads {VERSION}")
-            self.manifest = Manifest.model_validate_json(raw)
+            self.manifest = read_manifest(self._reader.read("manifest.json"))
             raise_first(manifest_faults(self.manifest, self._reader.sizes))
             self.buckets = tuple(map(self.manifest.bucket, self.manifest.buckets))
             self.plan = self.buckets[-1].plan if self.buckets else self.manifest.plan()
-        except ValidationError as error:
-            raise ArtifactError(f"{path}: its manifest is not understood: {reasons(error)}") from error
         except ArtifactError as error:
             raise ArtifactError(f"{path}: {error}") from error
         # At once: a `cached_property` of Python 3.11 holds a lock, which a fork may leave held for ever.
@@ -85,6 +77,8 @@ class Artifact:
     @property
     def held_code(self) -> tuple[HeldCode, ...]:
         """Machine code inside it that loading may run."""
+        import hashlib
+
         found = []
         for number, step, file in self._held():
             content = self._reader.read(self._entry(number, file))
@@ -95,6 +89,8 @@ class Artifact:
     @property
     def fits_signature(self) -> bool | None:
         """Whether the key that its signature names has signed it as it is (see `fits`); ``None`` if it has none."""
+        from intarsia.runtime.artifact.signature import fits, signature_of
+
         signed = signature_of(self._reader)
         return None if signed is None else fits(self._reader, signed)
 
@@ -123,6 +119,8 @@ class Artifact:
 
     def report(self) -> dict[str, Any]:
         """What the compile that made it reported."""
+        import json
+
         try:
             report = json.loads(self._reader.read("report.json"))
         except (ValueError, RecursionError) as error:
@@ -137,6 +135,8 @@ class Artifact:
 
     def graph(self) -> Graph:
         """The normalised graph, its weights mapped from this file."""
+        from intarsia.graph import open_graph
+
         start, _ = self._reader.locate("weights.bin")
         content = self._reader.read("graph.onnx")
         with self._named_errors():
@@ -144,12 +144,16 @@ class Artifact:
 
     def save_model(self, path: Path) -> None:
         """Write that graph as an ``.onnx`` file."""
+        from intarsia.graph import extract
+
         graph = self.graph()
         extract(graph, (node.id for node in graph.nodes)).save(path)
 
     @property
     def input_spec(self) -> InputSpec:
         """The inputs and buckets of a model with open dimensions."""
+        from intarsia.runtime.buckets import InputSpec
+
         return InputSpec(inputs=self.manifest.inputs, dims=self.manifest.dims, buckets=self.buckets)
 
     @property
@@ -164,7 +168,7 @@ class Artifact:
         steps = self._stored_steps(chosen)
         with self._named_errors():
             for number, step in steps:
-                type_ = ProgramMeta if self.is_source else registry.of(step.target).meta_type(step.meta)
+                type_ = PROGRAM if self.is_source else registry.of(step.target, loading=True).meta_type(step.meta)
                 check_meta(step, f"steps[{number}]", type_, chosen)
         artifacts = tuple(
             EngineArtifact(
@@ -188,6 +192,8 @@ class Artifact:
 
     def check_graph(self) -> None:
         """Raise an `ArtifactError` if manifest and graph disagree; takes the library for ONNX, and so some time."""
+        from intarsia.runtime.artifact.graph_checks import graph_faults
+
         plans = [bucket.plan for bucket in self.buckets] or [self.plan]
         graph = self.graph()
         with self._named_errors():

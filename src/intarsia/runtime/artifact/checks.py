@@ -11,16 +11,15 @@ from itertools import pairwise
 from math import isfinite, prod
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from intarsia.backends import registry
 from intarsia.backends.contract import Signature
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError
-from intarsia.graph import Graph
+from intarsia.json_types import Fault, JsonType
 from intarsia.runtime.artifact.manifest import Manifest, StoredBucket, StoredStep, StoredWeight
+from intarsia.runtime.artifact.manifest_reading import told
 from intarsia.runtime.dtypes import numpy_dtype
-from intarsia.runtime.plan import Plan, plan_of
+from intarsia.runtime.plan import Plan
 
 MOST_THREADS = 1024
 """No engine of one machine is asked for more; each is a thread that is made when the plan is loaded."""
@@ -36,9 +35,6 @@ _UNTYPED = "unknown"
 """The dtype of a value of which nobody knows it; its shape is not known either."""
 _STRING = "string"
 
-Fault = tuple[str, str]
-"""Where in the manifest, as a JSON path, and what is wrong there."""
-
 
 def raise_first(faults: Iterable[Fault]) -> None:
     """Raise the first of these faults as an `ArtifactError`, if there is one."""
@@ -46,22 +42,7 @@ def raise_first(faults: Iterable[Fault]) -> None:
         raise ArtifactError(f"{f'$.{where}' if where else '$'}: {what}")
 
 
-def reasons(error: ValidationError, root: str = "$") -> str:
-    """What a value of the wrong type or form is, and where: the first three such places."""
-    found = [
-        f"{_json_path(each['loc'], root)}: {each['msg'].removeprefix('Value error, ')}"
-        for each in error.errors(include_url=False)
-    ]
-    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
-    return "; ".join(found[:3]) + more
-
-
-def _json_path(place: Sequence[int | str], root: str) -> str:
-    """As ``$.steps[0].target``."""
-    return root + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
-
-
-def check_meta(step: StoredStep, at: str, type_: type[BaseModel] | None, plan: Plan) -> None:
+def check_meta(step: StoredStep, at: str, type_: JsonType | None, plan: Plan) -> None:
     """Check what an engine kept for itself: its types, and that its borders are those of its step.
 
     The step stands at this place in the manifest. Of an engine that does not say what it keeps, the type is ``None``.
@@ -72,11 +53,11 @@ def check_meta(step: StoredStep, at: str, type_: type[BaseModel] | None, plan: P
     settings = plan.settings
     if not step.meta and (settings.embed or settings.ahead_of_time):  # another step's session, or program, holds it
         return
-    try:
-        if type_ is not None:
-            type_.model_validate(step.meta)
-    except ValidationError as error:
-        raise ArtifactError(reasons(error, f"$.{at}.meta")) from error
+    faults: list[Fault] = []
+    if type_ is not None:
+        type_(step.meta, "", faults)
+    if faults:
+        raise ArtifactError(told(faults, f"$.{at}.meta"))
     raise_first(_meta_faults(step, at, plan))
 
 
@@ -306,31 +287,3 @@ def _partition_faults(step: StoredStep, at: str, plan: Plan) -> Iterator[Fault]:
                 shape = values[place].shape if 0 <= place < len(values) else None
                 if shape is None or len(shape) != 4 or shape[0] != 1 or block < 1 or shape[1] % block:
                     yield where, f"its value {place} cannot be handed over in blocks of {block} channels"
-
-
-def graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> Iterator[Fault]:
-    """Where a manifest does not agree with the graph in its file."""
-    for name, weight in manifest.weights.items():
-        known = graph.weights.get(name)
-        if known is None or (known.dtype, known.shape) != (weight.dtype, weight.shape):
-            yield f"weights.{name}", "the graph has no weight of such a name, type and shape"
-    ids = {node.id for node in graph.nodes}
-    for number, step in enumerate(manifest.steps):
-        for place, node in enumerate(step.nodes):
-            if node not in ids:
-                yield f"steps[{number}].nodes[{place}]", f"the graph has no node {node!r}"
-    for plan in plans:
-        covered = [node for step in plan.steps for node in step.nodes]
-        if len(covered) != len(set(covered)):
-            yield "steps", "a node of the graph is in two of them"
-        yield from _unlike(plan, graph)
-
-
-def _unlike(plan: Plan, graph: Graph) -> Iterator[Fault]:
-    """Where the borders of a plan are not those that its partitions have in the graph."""
-    found = plan_of(graph, plan.partitions, plan.settings)
-    steps = enumerate(zip(plan.steps, found.steps, strict=True))
-    for at, stored, true in [("", plan, found), *((f"steps[{number}].", *pair) for number, pair in steps)]:
-        for side in ("inputs", "outputs"):
-            if getattr(stored, side) != getattr(true, side):
-                yield f"{at}{side}", "the graph has others there"

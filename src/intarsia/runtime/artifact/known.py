@@ -6,13 +6,12 @@ that have it in common. Whoever can write to the user's cache can run code as th
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 
-from intarsia.files import cache_folder, own_cache, replace_file
+from intarsia.files import cache_folder, own_cache
 
 _FOLDER = "known-artifacts"
 _MOST = 4096
@@ -21,6 +20,8 @@ _MOST = 4096
 
 def digest_of(content: bytes | mmap) -> str:
     """What a file is known by."""
+    import hashlib
+
     with memoryview(content) as view:
         return hashlib.sha256(view).hexdigest()
 
@@ -48,6 +49,8 @@ def remember(path: Path, digest: str | None = None) -> None:
     """Remember a file, which has this digest if that is known. Where no cache can be written, nothing is remembered."""
     with suppress(OSError):
         if digest is None:
+            import hashlib
+
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         folder = cache_folder() / _FOLDER
@@ -56,6 +59,8 @@ def remember(path: Path, digest: str | None = None) -> None:
 
 
 def _note(folder: Path, path: Path, digest: str) -> None:
+    from intarsia.files import replace_file
+
     with suppress(OSError):
         replace_file(folder / digest, b"")
         place = _place(path)

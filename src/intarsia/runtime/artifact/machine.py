@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -38,6 +36,9 @@ class Machine:
     @property
     def fingerprint(self) -> str:
         """Short stable name of the machine, a part of every measurement's key."""
+        import hashlib
+        import json
+
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def blocking(self, built_on: Machine) -> list[str]:

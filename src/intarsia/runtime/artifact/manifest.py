@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from intarsia.backends.contract import Signature
-from intarsia.config.precision import Precision
 from intarsia.config.settings import RunSettings
-from intarsia.graph import SizeRange
 from intarsia.runtime.artifact.machine import Machine
-from intarsia.runtime.buckets import Bucket
 from intarsia.runtime.plan import Plan, Step
-from intarsia.target import Target
+
+if TYPE_CHECKING:
+    from intarsia.config.precision import Precision
+    from intarsia.runtime.buckets import Bucket
+    from intarsia.target import Target
 
 VERSION = 2
 
 
-def _target(form: object) -> Target:
-    if isinstance(form, Target):
-        return form
-    if not isinstance(form, str):
-        raise ValueError("Input should be a valid string")
-    return Target(form)
-
-
-StoredTarget = Annotated[Target, PlainValidator(_target), PlainSerializer(str)]
-"""A target, which is text in the file."""
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Versioned(BaseModel):
-    """The one field that every version of the format has."""
-
-    version: int
-
-
-class StoredStep(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredStep:
     """`Step` and its `EngineArtifact`, as stored."""
 
-    target: StoredTarget
+    target: Target
     nodes: tuple[str, ...]
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     files: tuple[str, ...]
     weights: tuple[str, ...]
-    meta: dict[str, Any]
+    meta: Mapping[str, Any]
     precision: Precision | None = None
 
     @property
@@ -58,7 +38,8 @@ class StoredStep(_Record):
         return Step(**{name: getattr(self, name) for name in Step.__slots__})
 
 
-class StoredWeight(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredWeight:
     """Where a weight's bytes lie in ``weights.bin``."""
 
     offset: int
@@ -67,23 +48,26 @@ class StoredWeight(_Record):
     shape: tuple[int, ...]
 
 
-class EngineRecord(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineRecord:
     """An engine the artifact needs."""
 
     version: str
     licence: str
 
 
-class StoredBucket(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBucket:
     """`Bucket`, as stored: its plan by the places of its steps among all."""
 
-    ranges: dict[str, tuple[int, int]]
-    sizes: dict[str, int]
+    ranges: Mapping[str, tuple[int, int]]
+    sizes: Mapping[str, int]
     settings: RunSettings
     steps: tuple[int, ...]
 
 
-class Manifest(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
     """``manifest.json``: everything but graph, weights and blobs.
 
     With buckets, ``steps`` are the distinct steps of all of them, and ``settings`` those of the last one.
@@ -91,15 +75,15 @@ class Manifest(_Record):
 
     version: int
     machine: Machine
-    engines: dict[str, EngineRecord]
+    engines: Mapping[str, EngineRecord]
     settings: RunSettings
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     steps: tuple[StoredStep, ...]
-    weights: dict[str, StoredWeight]
-    dims: dict[str, tuple[int | str, ...]] = {}
+    weights: Mapping[str, StoredWeight]
+    dims: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     buckets: tuple[StoredBucket, ...] = ()
-    same: dict[str, str] = {}
+    same: Mapping[str, str] = field(default_factory=dict)
     """Entries that are left out, as an earlier one has the same content."""
 
     def plan(self, bucket: StoredBucket | None = None) -> Plan:
@@ -112,10 +96,26 @@ class Manifest(_Record):
 
     def bucket(self, stored: StoredBucket) -> Bucket:
         """A bucket with its plan."""
+        from intarsia.graph.ranges import SizeRange
+        from intarsia.runtime.buckets import Bucket
+
         ranges = {name: SizeRange(low=low, high=high) for name, (low, high) in stored.ranges.items()}
         return Bucket(ranges=ranges, sizes=stored.sizes, plan=self.plan(stored))
+
+    def json(self) -> str:
+        """The text of the file."""
+        import json
+
+        return json.dumps(self, default=_plain, ensure_ascii=False, indent=1)
 
 
 def entry_of(step: int, file: str) -> str:
     """The entry of the artifact that holds a file of a step."""
     return f"steps/{step}/{file}"
+
+
+def _plain(value: Any) -> Any:
+    """A record as an object of JSON; a target as its text."""
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return str(value)

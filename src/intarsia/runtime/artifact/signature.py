@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from intarsia.errors import ArtifactError, ConfigError
 from intarsia.files import replacing
-from intarsia.runtime.artifact.container import SIGNATURE, Member, Reader, append
+from intarsia.runtime.artifact.container import SIGNATURE, Member, Reader
+from intarsia.runtime.artifact.container_writing import append
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

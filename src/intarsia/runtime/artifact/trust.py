@@ -7,18 +7,17 @@ what it holds. Whoever made the file would so run what they like, so each is ask
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
 from intarsia.errors import ArtifactError, BackendUnavailableError, ConfigError
-from intarsia.runtime.artifact.container import Reader
-from intarsia.runtime.artifact.signature import fingerprint, fits, public_keys, signature_of
-from intarsia.spec.problems import shown_name
-from intarsia.target import Target
+from intarsia.runtime.artifact.container import SIGNATURE, Reader
+
+if TYPE_CHECKING:
+    from intarsia.target import Target
 
 POLICY = "INTARSIA_SIGNED_BY"
 """Files of public keys, as in ``PATH``: only what one of these has signed is opened. No call overrules it."""
@@ -75,6 +74,8 @@ class Trust:
         allowed = _paths(allow)
         for path in allowed:
             if not os.path.isabs(path):
+                import shlex
+
                 full = shlex.quote(os.path.abspath(path))
                 raise ConfigError(f"{path!r} is a relative path; what may be run is named in full: {full}")
         return cls(
@@ -84,7 +85,11 @@ class Trust:
     @property
     def is_settled(self) -> bool:
         """Whether the caller, or who signed it, answers for what was opened: it is loaded in this process at once."""
-        return self.is_own or self.trusted or bool(list(self._asked()))
+        return self.is_own or self.trusted or self._is_signature_asked
+
+    @property
+    def _is_signature_asked(self) -> bool:
+        return bool(list(self._asked()))
 
     def check_signature(self, reader: Reader) -> str | None:
         """The fingerprint of who signed it, which is only claimed unless some signature is asked for.
@@ -93,6 +98,10 @@ class Trust:
             ArtifactError: It is not signed by one of the keys that the caller names and one of those of `POLICY`.
             ConfigError: A key cannot be read.
         """
+        if SIGNATURE not in reader.sizes and not self._is_signature_asked:
+            return None
+        from intarsia.runtime.artifact.signature import fingerprint, fits, public_keys, signature_of
+
         signed = signature_of(reader)
         asked = [] if self.is_own else list(self._asked())
         for name, files in asked:
@@ -131,11 +140,15 @@ class Trust:
                     "a relative path is never accepted: compile it anew, with the path in full"
                 )
             if _place(code.path) not in allowed:
+                import shlex
+
                 raise ArtifactError(
                     f"{path}: {code.where} names {code.path!r}, which loading would run; if you trust that file, say "
                     f"--allow {shlex.quote(code.path)}, or in Python allow=[{code.path!r}]"
                 )
         if held and not self.machine_code:
+            from intarsia.spec.problems import shown_name
+
             files = ", ".join(map(shown_name, held))
             raise ArtifactError(
                 f"{path}: it holds machine code, which was refused: {files}; compile it for engines whose artifacts "
@@ -172,13 +185,17 @@ def code_of_engine(name: str) -> Iterator[NamedCode]:
     """The interpreter that the name of an engine has, as a manifest lists it."""
     kind, away, python = name.partition(registry.AWAY)
     if away:
+        from intarsia.spec.problems import shown_name
+
         yield NamedCode(path=python, where=f"the list of engines, for {shown_name(kind)},")
 
 
 def holds_code(engine: str, file: str) -> bool:
     """Whether an engine's loader may run a file as machine code; of an engine that is not here, nobody knows."""
+    from fnmatch import fnmatchcase
+
     try:
-        patterns: Sequence[str] = registry.get(engine).machine_code
+        patterns: Sequence[str] = registry.get(engine, loading=True).machine_code
     except BackendUnavailableError:
         patterns = ("*",)
     return any(fnmatchcase(file, pattern) for pattern in patterns)

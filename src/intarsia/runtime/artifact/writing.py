@@ -17,7 +17,7 @@ from intarsia.graph import Graph
 from intarsia.graph.sizes import input_dims
 from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning import Partitioning, dump_plan
-from intarsia.runtime.artifact.container import Writer, append, create
+from intarsia.runtime.artifact.container_writing import Writer, append, create
 from intarsia.runtime.artifact.known import remember
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.artifact.manifest import (
@@ -30,8 +30,7 @@ from intarsia.runtime.artifact.manifest import (
     entry_of,
 )
 from intarsia.runtime.buckets import Bucket
-from intarsia.runtime.build import Build
-from intarsia.runtime.plan import Step
+from intarsia.runtime.plan import Build, Step
 
 
 def write_artifact(path: Path, graph: Graph, built: Build) -> None:
@@ -95,7 +94,7 @@ def _write(
         )
         out.add("graph.onnx", structure(graph))
         out.add("plan.yaml", dump_plan(Partitioning(partitions=plan.partitions), plan.settings))
-        out.add("manifest.json", manifest.model_dump_json(indent=1))
+        out.add("manifest.json", manifest.json())
 
 
 def _write_weights(

@@ -12,7 +12,7 @@ import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,11 @@ from intarsia.runtime.executors.device_values import DeviceValues
 from intarsia.runtime.executors.feeds import check_feeds
 from intarsia.runtime.executors.output_buffer import LARGE_BYTES, OutputBuffer
 from intarsia.runtime.executors.parallel_levels import moments
-from intarsia.runtime.executors.stream import Stream, in_turn
 from intarsia.runtime.executors.turns import BUSY, OPEN, Turns
 from intarsia.runtime.plan import Plan, Step
+
+if TYPE_CHECKING:
+    from intarsia.runtime.executors.stream import Stream
 
 Storage = np.ndarray | Slot
 
@@ -105,6 +107,8 @@ class Executor:
 
     def stream(self, feeds: Iterable[Mapping[str, np.ndarray]]) -> Stream:
         """Run once for each of a stream of requests, each when its result is asked for, on the thread that asks."""
+        from intarsia.runtime.executors.stream import in_turn
+
         return in_turn(self.run, feeds)
 
     def timed_run(self, arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:

@@ -22,10 +22,10 @@ from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import Pipeline
 from intarsia.errors import ClosedError, PlanError
 from intarsia.forks import Forkable
-from intarsia.runtime.build import load_executables, load_steps
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds
 from intarsia.runtime.executors.stream import Feeds, Results, Stream, checked_request, failed, requests_of
+from intarsia.runtime.loading import load_executables, load_steps
 from intarsia.runtime.plan import Plan
 
 _CLOSED = "the model was closed; load it again to stream"
@@ -35,7 +35,6 @@ class PipelineExecutor(Forkable):
     """A plan loaded for streams. Threads are there while a stream is open; streams share them and the frames."""
 
     def __init__(self, plan: Plan, lanes: Sequence[Sequence[Executor]], pipeline: Pipeline) -> None:
-        super().__init__()
         self.plan = plan
         self.first = lanes[0][0]
         """The executor of one frame, for checks while no stream is open."""

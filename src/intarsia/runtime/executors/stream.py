@@ -28,7 +28,6 @@ class Stream(Iterator[Results], Forkable):
     def __init__(
         self, submit: Callable[[Feeds], Future[Results]], feeds: Iterator[Feeds], depth: int, end: Callable[[], None]
     ) -> None:
-        super().__init__()
         self._submit = submit
         self._feeds: Iterator[Feeds] | None = feeds
         self._depth = depth

@@ -49,7 +49,6 @@ class Turns(Forkable):
         self._parks = False
         self._fork: threading.Event | None = None
         self._ends: list[Callable[[], object]] = []
-        super().__init__()
 
     @property
     def is_closed(self) -> bool:

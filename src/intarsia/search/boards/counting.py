@@ -1,13 +1,14 @@
 """Counts what each candidate executes, many in one program: in a round, each instruction is computed by another one.
 
 So every kernel meets the data that it will meet, and a board runs as many programs as an instruction has candidates at
-most. What fails is found by halving the round, and is a record like any other.
+most. What a program computes is held to the reference's answers, and to those of the round that comes nearest to them.
+What fails is found by halving its round, beside the kernels of that one, and is a record like any other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,21 +19,18 @@ from intarsia.backends.contract.failures import Cause
 from intarsia.codegen.call_counts import Counted, count
 from intarsia.cost.records.instruction_counts import Count, keep, key_of, recalled
 from intarsia.cost.records.record import Failure, Instructions
-from intarsia.errors import BackendError, BackendTimeoutError, CompileError, ConfigError
+from intarsia.errors import BackendError, BackendTimeoutError, CompileError, ConfigError, MismatchError
 
 if TYPE_CHECKING:
     from intarsia.codegen.boards.board import Board
     from intarsia.codegen.toolchain import Toolchain
     from intarsia.cost.records.record import Key
     from intarsia.cost.records.store import Store
+    from intarsia.search.boards.answers import Answers
     from intarsia.search.boards.candidates import Candidates
 
 Trial = Mapping[int, int]
 """Which candidate computes an instruction, by the instruction's place."""
-MOST_STEPS = 3
-"""How far an integer may be from that of the first candidates: roundings differ by a step, and add up over layers."""
-MOST_ERROR = 0.05
-"""The same for what is larger, as a part of the range of the output."""
 _PLACE = re.compile(r"v(\d+)")
 
 
@@ -43,6 +41,7 @@ class Counting:
     Attributes:
         candidates: All of them.
         feeds: Inputs of the program, by interface name.
+        answers: What the reference answers to them.
         board: Where it runs.
         tools: What compiles for it.
         library: The folder of the engines' own sources.
@@ -54,6 +53,7 @@ class Counting:
 
     candidates: Candidates
     feeds: Mapping[str, np.ndarray]
+    answers: Answers
     board: Board
     tools: Toolchain
     library: Path | None = None
@@ -61,22 +61,27 @@ class Counting:
     provenance: Mapping[str, str] = field(default_factory=dict)
     counts: dict[tuple[int, int], Count] = field(default_factory=dict)
     runs: int = 0
-    _answers: Mapping[str, np.ndarray] | None = None
+    _right: Trial = field(default_factory=dict)
+    _others: Mapping[str, np.ndarray] | None = None
 
-    def count_all(self) -> None:
-        """Count every candidate that is not recorded. Two that are the same are counted once.
+    def count_all(self, *, anew: bool = False) -> bool:
+        """Count every candidate that is not recorded, or all ``anew``. Two that are the same are counted once.
+
+        Returns:
+            Whether some were recorded.
 
         Raises:
             BackendUnavailableError: A compiler or the emulator is not installed.
-            BackendError: What the first candidates make does not run.
+            BackendError: No engine's candidates make a program that runs.
             ConfigError: It does not fit into the board.
+            MismatchError: No engine's candidates make a program that answers rightly.
         """
         keys: dict[tuple[int, int], Key] = {}
         waiting: dict[str, list[tuple[int, int]]] = {}
         for place, found in self.candidates.of.items():
             for number in range(len(found)):
                 key = keys[place, number] = self._key(place, number)
-                known = recalled(self.store, key)
+                known = None if anew else recalled(self.store, key)
                 if known is None:
                     waiting.setdefault(key.digest, []).append((place, number))
                 else:
@@ -87,8 +92,10 @@ class Counting:
             for each in same:
                 self.counts[each] = self.counts[same[0]]
             counted = self.counts[same[0]]
-            if not (isinstance(counted, Failure) and counted.stage == "timeout"):  # a busy machine may be why
+            # A busy machine may be why one was late, and another network may allow what was wrong in this one.
+            if not (isinstance(counted, Failure) and counted.stage in ("timeout", "verify")):
                 keep(self.store, keys[same[0]], counted, self.provenance)
+        return sum(map(len, waiting.values())) < len(keys)
 
     def whole(self, trial: Trial) -> Counted:
         """What a program with these candidates executes and computes.
@@ -99,23 +106,79 @@ class Counting:
         """
         return self._counted(trial)
 
+    def fault(self, results: Mapping[str, np.ndarray]) -> str:
+        """How results are wrong; empty if they are right."""
+        return self.answers.fault(results, self._others)
+
     def _count(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Count these: the first candidates all at once, and what they compute is what the others are held to."""
-        first = self._counted({})
-        self._answers = first.results[0]
-        self._note({place: number for place, number in pairs if number == 0}, first)
-        for trial in _rounds([(place, number) for place, number in pairs if number]):
-            self._try(trial)
+        """Count these in rounds, and those of a round that failed beside the kernels of the best one."""
+        firsts = {place: number for place, number in pairs if number == 0}
+        rounds = [firsts, *_rounds([(place, number) for place, number in pairs if number])]
+        ran = [self._ran(self._filled(number)) for number in range(len(rounds))]
+        self._right, best = self._nearest(ran)
+        self._others = best.results[0]
+        for number, (trial, found) in enumerate(zip(rounds, ran, strict=True)):
+            if isinstance(found, Counted) and not self.fault(found.results[0]):
+                self._note(trial, found, self._filled(number))
+            elif trial:
+                self._try(trial)
+
+    def _filled(self, number: int) -> Trial:
+        """The candidates of this number, and the last one where there are fewer."""
+        return {place: min(number, len(of) - 1) for place, of in self.candidates.of.items()}
+
+    def _ran(self, trial: Trial) -> Counted | BackendError | ConfigError:
+        try:
+            return self._counted(trial)
+        except (BackendError, ConfigError) as error:
+            return error
+
+    def _nearest(self, ran: Sequence[Counted | BackendError | ConfigError]) -> tuple[Trial, Counted]:
+        """The round nearest to the reference, of those that answer rightly; if none does, one engine wherever it can.
+
+        Raises:
+            BackendError: None of them runs.
+            ConfigError: None of them fits into the board.
+            MismatchError: None of them answers rightly.
+        """
+        every = [(self._filled(number), found) for number, found in enumerate(ran)]
+        right = self._right_of(every)
+        if not right:
+            every += [(trial, self._ran(trial)) for trial in self._of_one_engine()]
+            right = self._right_of(every)
+        if right:
+            return min(right, key=lambda each: self.answers.distance(each[1].results[0]))
+        faults = [self.answers.fault(found.results[0]) for _, found in every if isinstance(found, Counted)]
+        if faults:
+            raise MismatchError(f"no engine's C answers rightly on QEMU's {self.board.name}: {faults[0]}")
+        raise next(found for _, found in every if isinstance(found, Exception))
+
+    def _right_of(
+        self, every: Sequence[tuple[Trial, Counted | BackendError | ConfigError]]
+    ) -> list[tuple[Trial, Counted]]:
+        return [
+            (trial, found)
+            for trial, found in every
+            if isinstance(found, Counted) and not self.answers.fault(found.results[0])
+        ]
+
+    def _of_one_engine(self) -> Iterator[Trial]:
+        """Each engine's first candidates wherever it has some, the least preferred engine first."""
+        every = self.candidates.of
+        for engine in reversed(dict.fromkeys(each.engine for of in every.values() for each in of)):
+            own = {place: [n for n, each in enumerate(of) if each.engine == engine] for place, of in every.items()}
+            yield {place: numbers[0] if numbers else 0 for place, numbers in own.items()}
 
     def _try(self, trial: Trial) -> None:
+        whole = {**self._right, **trial}
         try:
-            found = self._counted(trial)
+            found = self._counted(whole)
         except (BackendError, ConfigError) as error:
             failure = Failure(stage=_stage(error), reason=_first_line(error), cause=Cause.ENGINE)
         else:
-            wrong = self._fault(found.results[0])
+            wrong = self.fault(found.results[0])
             if not wrong:
-                self._note(trial, found)
+                self._note(trial, found, whole)
                 return
             failure = Failure(stage="verify", reason=wrong, cause=Cause.ENGINE)
         if len(trial) == 1:
@@ -124,8 +187,9 @@ class Counting:
         for half in _halves(trial):
             self._try(half)
 
-    def _note(self, trial: Trial, found: Counted) -> None:
-        of = dict(zip(self._places(trial), found.calls, strict=True))
+    def _note(self, trial: Trial, found: Counted, whole: Trial) -> None:
+        """Keep the counts of a trial, which was counted as a part of a whole one."""
+        of = dict(zip(self._places(whole), found.calls, strict=True))
         for place, number in trial.items():
             self.counts[place, number] = Instructions(count=of[place])
 
@@ -142,15 +206,6 @@ class Counting:
     def _counted(self, trial: Trial) -> Counted:
         self.runs += 1
         return count(self.candidates.module(trial), [self.feeds], self.board, library=self.library)
-
-    def _fault(self, results: Mapping[str, np.ndarray]) -> str:
-        """How results differ too much from those of the first candidates; empty if they do not."""
-        assert self._answers is not None
-        for name, right in self._answers.items():
-            error, most = _difference(results[name], right)
-            if not error <= most:  # nor is it if it is no number
-                return f"{name} differs by {error:.3g} from what the other kernels compute"
-        return ""
 
     def _key(self, place: int, number: int) -> Key:
         candidate, site = self.candidates.of[place][number], self.candidates.sites[place]
@@ -173,18 +228,6 @@ def _rounds(pairs: Sequence[tuple[int, int]]) -> list[dict[int, int]]:
 def _halves(trial: Trial) -> tuple[dict[int, int], dict[int, int]]:
     pairs = list(trial.items())
     return dict(pairs[: len(pairs) // 2]), dict(pairs[len(pairs) // 2 :])
-
-
-def _difference(found: np.ndarray, right: np.ndarray) -> tuple[float, float]:
-    """The largest difference, and how large it may be."""
-    if not right.size:
-        return 0.0, 0.0
-    wide, other = right.astype(np.float64), found.astype(np.float64)
-    span = float(np.ptp(wide[np.isfinite(wide)])) if np.isfinite(wide).any() else 0.0
-    least = MOST_STEPS if right.dtype.kind in "iub" else 1e-5
-    same = (wide == other) | (np.isnan(wide) & np.isnan(other))
-    with np.errstate(invalid="ignore"):
-        return float(np.where(same, 0.0, np.abs(wide - other)).max()), max(least, MOST_ERROR * span)
 
 
 def _stage(error: BackendError | ConfigError) -> str:

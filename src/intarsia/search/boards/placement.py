@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from intarsia.codegen import arena, toolchain
 from intarsia.cost.records.instruction_counts import Count
 from intarsia.cost.records.record import Instructions
-from intarsia.errors import NoCoverError
+from intarsia.errors import MismatchError, NoCoverError
 from intarsia.search.boards.candidates import Candidate, Candidates, candidates_of
-from intarsia.search.boards.counting import Counting
+from intarsia.search.boards.counting import Counting, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from intarsia.backends.c.processor import Processor
     from intarsia.backends.lowering.program import Program
     from intarsia.codegen.boards.board import Board
+    from intarsia.codegen.call_counts import Counted
     from intarsia.codegen.module import SourceModule
     from intarsia.cost.records.store import Store
+    from intarsia.search.boards.answers import Answers
     from intarsia.search.boards.candidates import Offer
 
 
@@ -80,6 +82,8 @@ class Placement:
         results: What it computed there.
         stack_bytes: The most stack that it used there.
         runs: How many programs were run to find it.
+        wholes: What a run executes with the kernels of one engine wherever it has one that works, by engine: of those
+            that were counted as a whole.
     """
 
     module: SourceModule
@@ -88,6 +92,7 @@ class Placement:
     results: Mapping[str, np.ndarray]
     stack_bytes: int
     runs: int
+    wholes: Mapping[str, int]
 
     @property
     def predicted(self) -> int:
@@ -95,7 +100,9 @@ class Placement:
         return sum(each.instructions for each in self.choices)
 
     def alone(self, engine: str) -> int:
-        """What the network would execute with an engine's kernels wherever it has one, by the counts."""
+        """What the network executes with an engine's kernels wherever it has one; by the sum where that was not run."""
+        if engine in self.wholes:
+            return self.wholes[engine]
         return sum(each.instructions if (least := each.least(engine)) is None else least for each in self.choices)
 
 
@@ -106,6 +113,7 @@ def place(
     offers: Mapping[str, Offer],
     board: Board,
     feeds: Mapping[str, np.ndarray],
+    answers: Answers,
     *,
     rest: Mapping[str, Offer] | None = None,
     limit_bytes: int | None = None,
@@ -122,6 +130,7 @@ def place(
         offers: The kernels of each engine, the most preferred engine first.
         board: Where it is counted.
         feeds: Inputs by interface name; best real ones.
+        answers: What the reference answers to them.
         rest: What computes instructions for which no engine has a kernel.
         limit_bytes: What the values between may take; as little of it as can be if nothing fits.
         library: The folder of the engines' own sources.
@@ -130,28 +139,30 @@ def place(
 
     Raises:
         BackendUnavailableError: A compiler or the emulator is not installed.
-        BackendError: What the first candidates make does not run.
+        BackendError: No engine's candidates make a program that runs.
         ConfigError: It does not fit into the board.
+        MismatchError: Nothing that they make answers rightly.
         NoCoverError: No candidate of an instruction works.
     """
     candidates = candidates_of(program, known, processor, offers, rest)
     counting = Counting(
         candidates=candidates,
         feeds=feeds,
+        answers=answers,
         board=board,
         tools=toolchain.cross("arm-none-eabi"),
         library=library,
         store=store,
         provenance=provenance or {},
     )
-    counting.count_all()
-    chosen = {each: _best(each, candidates, counting.counts) for each in candidates.of}
-    if limit_bytes is not None:
-        chosen = _within(limit_bytes, chosen, candidates, counting.counts)
-    # What the compiler moves over borders is in no single count, so the best of each engine is run as a whole too.
-    trials = [chosen, *_alone(candidates, counting.counts, chosen, limit_bytes)]
-    ran = [(counting.whole(trial), trial) for trial in trials]
-    whole, chosen = min(ran, key=lambda each: each[0].total)
+    are_recorded = counting.count_all()
+    try:
+        chosen, whole, wholes = _best_right(counting, limit_bytes)
+    except MismatchError:
+        if not are_recorded:
+            raise
+        counting.count_all(anew=True)  # what was right in another network is wrong in this one
+        chosen, whole, wholes = _best_right(counting, limit_bytes)
     return Placement(
         module=candidates.module(chosen),
         choices=tuple(_choice(each, chosen[each], candidates, counting.counts) for each in candidates.of),
@@ -159,7 +170,37 @@ def place(
         results=whole.results[0],
         stack_bytes=whole.stack_bytes,
         runs=counting.runs,
+        wholes=wholes,
     )
+
+
+def _best_right(counting: Counting, limit: int | None) -> tuple[Trial, Counted, Mapping[str, int]]:
+    """The plan that executes least of those that answer rightly, what it executes, and what one engine alone does.
+
+    Raises:
+        NoCoverError: No candidate of an instruction works.
+        MismatchError: None of them answers rightly.
+    """
+    candidates, counts = counting.candidates, counting.counts
+    chosen = {each: _best(each, candidates, counts) for each in candidates.of}
+    if limit is not None:
+        chosen = _within(limit, chosen, candidates, counts)
+    # What the compiler moves over borders is in no single count, so the best of each engine is run as a whole too.
+    alone = _alone(candidates, counts, chosen, limit)
+    trials = [chosen]
+    for trial in alone.values():
+        if trial not in trials:
+            trials.append(trial)
+    ran = [(counting.whole(trial), trial) for trial in trials]
+    right = [(whole, trial) for whole, trial in ran if not counting.fault(whole.results[0])]
+    if not right:
+        raise MismatchError(
+            "kernels that answer rightly one by one answer wrongly together on "
+            f"QEMU's {counting.board.name}: {counting.fault(ran[0][0].results[0])}"
+        )
+    wholes = {name: whole.total for name, own in alone.items() for whole, trial in right if trial == own}
+    whole, found = min(right, key=lambda each: each[0].total)
+    return found, whole, wholes
 
 
 def _choice(at: int, chosen: int, candidates: Candidates, counts: Mapping[tuple[int, int], Count]) -> Choice:
@@ -195,24 +236,26 @@ def _alone(
     counts: Mapping[tuple[int, int], Count],
     chosen: Mapping[int, int],
     limit: int | None,
-) -> list[dict[int, int]]:
-    """For each engine the plan with its kernels wherever one works, if that is another plan and fits."""
-    found: list[dict[int, int]] = []
+) -> dict[str, dict[int, int]]:
+    """For each engine the plan with its kernels wherever one works, if that fits."""
+    found: dict[str, dict[int, int]] = {}
     for engine in dict.fromkeys(each.engine for of in candidates.of.values() for each in of):
         trial = dict(chosen)
         for at, of in candidates.of.items():
             own = {n: count for n, count in _working(at, candidates, counts).items() if of[n].engine == engine}
             trial[at] = min(own, key=own.__getitem__, default=chosen[at])
-        fits = limit is None or arena.plan(candidates.module(trial)).size <= limit
-        if trial != chosen and trial not in found and fits:
-            found.append(trial)
+        if limit is None or arena.plan(candidates.module(trial)).size <= limit:
+            found[engine] = trial
     return found
 
 
 def _within(
     limit: int, chosen: Mapping[int, int], candidates: Candidates, counts: Mapping[tuple[int, int], Count]
 ) -> dict[int, int]:
-    """Step by step the exchange that costs the fewest instructions for each byte saved, until the limit holds."""
+    """Step by step the exchange that costs the fewest instructions for each byte saved, until the limit holds.
+
+    An exchange that saves nothing in the end is taken back, which is most of them where no kernels fit.
+    """
     now = dict(chosen)
     size = arena.plan(candidates.module(now)).size
     while size > limit:
@@ -229,4 +272,16 @@ def _within(
         # Two calls may need the same much: then one exchange alone saves nothing yet.
         _, size, at, other = min(gained or steps)
         now[at] = other
+    for at in sorted(chosen, key=lambda at: _extra(at, now, chosen, counts), reverse=True):
+        back = now | {at: chosen[at]}
+        if now[at] != chosen[at] and (tried := arena.plan(candidates.module(back)).size) <= max(limit, size):
+            now, size = back, tried
     return now
+
+
+def _extra(at: int, now: Mapping[int, int], chosen: Mapping[int, int], counts: Mapping[tuple[int, int], Count]) -> int:
+    """Instructions that an exchange costs."""
+    after, before = counts[at, now[at]], counts[at, chosen[at]]
+    assert isinstance(after, Instructions)
+    assert isinstance(before, Instructions)
+    return after.count - before.count

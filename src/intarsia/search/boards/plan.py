@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from intarsia.backends.c.network import ENGINE
 from intarsia.backends.c.processor import Processor
 from intarsia.codegen.call_counts import UNIT
 from intarsia.cost.records.record import Failure
-from intarsia.partitioning.groups import indivisible
+from intarsia.partitioning.groups import computing_first, indivisible
 from intarsia.partitioning.partitioning import Partitioning, merge_adjacent
 from intarsia.partitioning.quotient import members
 from intarsia.search.boards.placement import Choice, Placement, place
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from intarsia.codegen.module import Kernel
     from intarsia.cost.records.store import Store
     from intarsia.graph import Graph
+    from intarsia.search.boards.answers import Answers
     from intarsia.search.boards.candidates import Offer
     from intarsia.target import Target
 
@@ -74,6 +75,7 @@ def measured_plan(
     offered: Offered,
     board: Board,
     feeds: Mapping[str, np.ndarray],
+    answers: Answers,
     *,
     limit_bytes: int | None = None,
     library: Path | None = None,
@@ -92,6 +94,7 @@ def measured_plan(
         offered: The kernels of an engine.
         board: Where it is counted.
         feeds: Inputs of the graph by name.
+        answers: What the reference answers to them.
         limit_bytes: What the values between may take.
         library: The folder of the engines' own sources.
         store: Where counts are kept and looked up.
@@ -100,8 +103,9 @@ def measured_plan(
     Raises:
         NoKernelError: There is no C for an instruction.
         BackendUnavailableError: A compiler or the emulator is not installed.
-        BackendError: What the first kernels make does not run.
+        BackendError: No engine's kernels make a program that runs.
         ConfigError: It does not fit into the board.
+        MismatchError: Nothing that they make answers rightly.
         NoCoverError: No kernel of an instruction works.
     """
     found = place(
@@ -111,13 +115,16 @@ def measured_plan(
         {target.kind.name: _within(nodes, offered, target) for target, nodes in takes.items()},
         board,
         feeds,
+        answers,
         rest={ENGINE: kernels_for},
         limit_bytes=limit_bytes,
         library=library,
         store=store,
         provenance=provenance,
     )
-    return BoardPlan(placement=found, partitioning=partitioning_of(graph, found.choices, takes), board=board.name)
+    choices = tuple(replace(each, nodes=computing_first(graph, each.nodes)) for each in found.choices)
+    found = replace(found, choices=choices)
+    return BoardPlan(placement=found, partitioning=partitioning_of(graph, choices, takes), board=board.name)
 
 
 def _within(nodes: frozenset[str], offered: Offered, target: Target) -> Offer:

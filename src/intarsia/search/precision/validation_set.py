@@ -13,7 +13,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.files import replacing
 from intarsia.graph import Graph
 from intarsia.planning.problem import Candidate
-from intarsia.runtime.executors.feeds import graph_feeds, varied_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds, varied_feeds
 from intarsia.runtime.verify import distance
 from intarsia.search.thresholds import PRECISION
 

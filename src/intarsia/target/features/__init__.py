@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from intarsia.target.features.architectures import ARCHITECTURES, Architecture, architecture
-from intarsia.target.features.features import PROCESSOR_KINDS, Features, arm_keys, features_of, has_features
+from typing import TYPE_CHECKING
+
+from intarsia.lazy import attributes_of
+
+if TYPE_CHECKING:
+    from intarsia.target.features.architectures import ARCHITECTURES, Architecture, architecture
+    from intarsia.target.features.features import PROCESSOR_KINDS, Features, arm_keys, features_of, has_features
 
 __all__ = [
     "ARCHITECTURES",
@@ -15,3 +20,21 @@ __all__ = [
     "features_of",
     "has_features",
 ]
+
+__getattr__ = attributes_of(
+    __name__,
+    {
+        "intarsia.target.features.architectures": (
+            "ARCHITECTURES",
+            "Architecture",
+            "architecture",
+        ),
+        "intarsia.target.features.features": (
+            "PROCESSOR_KINDS",
+            "Features",
+            "arm_keys",
+            "features_of",
+            "has_features",
+        ),
+    },
+)

@@ -111,7 +111,14 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         serves=("opencl",),
     ),
     _processor("ethos-n", "Arm's Ethos-N processors", _ETHOS_N, keys=("ethos-n",), serves=("llvm", "c")),
-    _processor("ethos-u", "Arm's Ethos-U processors", _ETHOS_U, keys=("ethos-u",), serves=("c", "llvm")),
+    _processor(
+        "ethos-u",
+        "Arm's Ethos-U processors",
+        _ETHOS_U,
+        keys=("ethos-u",),
+        serves=("c", "llvm"),
+        as_c="estimated, not run",
+    ),
     _accelerator(
         "cmsis-nn",
         "Arm's kernels for Cortex-M",
@@ -124,6 +131,7 @@ ACCELERATORS: tuple[TargetKind, ...] = (
         keys=("cpu",),
         sure_keys=arm_keys,
         serves=("c", "llvm"),
+        as_c="yes",
     ),
     _processor("vitis-ai", "AMD's Vitis AI", _VITIS_AI, keys=("vitis-ai",), serves=("llvm",)),
     _processor("mrvl", "Marvell's inference processor", _MRVL, keys=("mrvl",), serves=("llvm",)),

@@ -89,10 +89,17 @@ _COMPOSITE = TargetKind(
 
 
 def _with_engines(device: TargetKind) -> TargetKind:
-    serving = [engine for engine in ENGINES if device.name in engine.serves and not engine.brings_device]
+    all_serving = [engine for engine in ENGINES if device.name in engine.serves]
+    serving = [engine for engine in all_serving if not engine.brings_device]
     runs_here = (engine.name for engine in serving if device.device_type in engine.runs_on)
     own = (device.name,) if device.has_own_engine else ()
-    return replace(device, engines=tuple(engine.name for engine in serving), runs_here=(*own, *runs_here))
+    writing = (device.as_c, *(engine.name for engine in all_serving if engine.as_c))
+    return replace(
+        device,
+        engines=tuple(engine.name for engine in serving),
+        runs_here=(*own, *runs_here),
+        as_c=", ".join(writing) if device.as_c else "",
+    )
 
 
 _BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *ENGINES)

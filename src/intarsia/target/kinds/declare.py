@@ -46,6 +46,7 @@ class KindRules(TypedDict, total=False):
     fill: Callable[[Options], Options]
     check: Callable[[Options], Iterable[tuple[str, str]]]
     facts: Callable[[Options], Facts] | None
+    as_c: str
     attrs: Mapping[str, object]
 
 

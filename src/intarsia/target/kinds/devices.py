@@ -108,6 +108,7 @@ PROCESSORS: tuple[TargetKind, ...] = (
         keys=("cpu",),
         sure_keys=arm_keys,
         check=faults_of_cl_opt,
+        as_c="c",
     ),
     device_kind(
         "c",
@@ -117,6 +118,7 @@ PROCESSORS: tuple[TargetKind, ...] = (
         sure_keys=arm_keys,
         has_own_engine=True,
         check=faults_of_memories,
+        as_c="c",
     ),
     device_kind("hexagon", "Qualcomm's DSP", _HEXAGON, device_type="hexagon", keys=("hexagon", "cpu")),
     device_kind("ext_dev", "a device that an engine of your own drives", device_type="ext_dev"),

@@ -50,6 +50,8 @@ class TargetKind(Kind):
         serves: For an engine kind, the device kinds that its ``base`` may be; empty for any of its device type.
         runs_on: For an engine kind, the device types on which its backend runs it; empty if it is only described.
         runs_here: For a device kind, those of its engines that have a backend which runs them on such a device.
+        as_c: What there is of it in networks that are written as C: for a device kind the engines that write them, for
+            an engine kind ``yes``, or how far that can be trusted; empty if there is nothing.
         partial: An engine that takes only part of a graph, so it cannot be the whole machine.
         brings_device: An engine that drives a processor of its own, which its base alone does not promise.
         is_reference: It defines correct results, and is used only where it is named.
@@ -69,6 +71,7 @@ class TargetKind(Kind):
     serves: tuple[str, ...] = ()
     runs_on: tuple[str, ...] = ()
     runs_here: tuple[str, ...] = ()
+    as_c: str = ""
     partial: bool = False
     brings_device: bool = False
     is_reference: bool = False

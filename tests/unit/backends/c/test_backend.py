@@ -104,7 +104,7 @@ def test_what_has_no_kernel_in_integers_is_computed_in_floats(monkeypatch: pytes
         b = Builder()
         return b.program({"y": b.emit("q_nothing", (b.input("x", "float32", (1, 3, 8, 8)),), "float32", (1, 7))})
 
-    monkeypatch.setattr("intarsia.backends.c.backend.lower_integers", without_kernels)
+    monkeypatch.setattr("intarsia.backends.lowering.integer.lower.lower_integers", without_kernels)
     assert [call.function.rpartition("_")[0] for call in backend.module(submodel(LAYER), C).calls][1] == "convolution"
 
 

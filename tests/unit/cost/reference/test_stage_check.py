@@ -23,7 +23,7 @@ from intarsia.graph import Graph, load_model, save_graph
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.stages import checked_values
 from intarsia.partitioning import Partition
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.target import Target
 from tests.unit.graph.quantised import FAULTS, qdq_network
 

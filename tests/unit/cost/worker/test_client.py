@@ -147,6 +147,20 @@ def test_what_an_engine_put_among_temporary_files_goes_with_its_worker(
     assert [path.name for path in temporary.iterdir() if path.name != f"intarsia-{os.getuid()}"] == []
 
 
+def test_a_worker_that_cannot_use_the_folder_of_all_leaves_nothing(
+    tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (temporary / f"intarsia-{os.getuid()}").touch()  # no folder, as if it were somebody else's
+    save_graph(graph, tmp_path / "graph")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with WorkerClient(tmp_path / "graph", {}) as worker:
+        assert isinstance(worker.ask(measure(graph, "reference"), PATIENCE_S), Measured)
+    assert [path.name for path in temporary.iterdir()] == [f"intarsia-{os.getuid()}"]
+
+
 def wait_for(condition: Callable[[], bool]) -> bool:
     end = time.monotonic() + PATIENCE_S
     while not condition():

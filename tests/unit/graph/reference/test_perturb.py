@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from intarsia.graph import load_model
 from intarsia.graph.reference.perturb import Jitter, spread
 from intarsia.graph.reference.reference import evaluate
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from tests.unit.graph.models import info, model, two_layers
 from tests.unit.graph.quantised import dynamic_network, half_network, qdq_network
 

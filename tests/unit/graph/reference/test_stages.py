@@ -16,7 +16,7 @@ from intarsia.graph import Graph, Node, extract, load_model
 from intarsia.graph.reference.perturb import Jitter, step_sizes
 from intarsia.graph.reference.reference import evaluate
 from intarsia.graph.reference.stages import Fault, Judge, checked_values, exposing, has_stages
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.tolerance import apart, tolerances
 from intarsia.runtime.verify import deviations
 from tests.unit.graph.models import info, model, two_layers

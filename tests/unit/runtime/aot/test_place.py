@@ -31,6 +31,12 @@ def test_where_a_target_runs(target: str, name: str, *, is_host: bool) -> None:
 
 
 @OTHER
+@pytest.mark.parametrize("kind", ["llvm", "c"])
+def test_the_compiler_is_told_the_processor(kind: str) -> None:
+    assert {"-march=haswell", "-mno-fma"} <= set(place_of(Target(f"{kind} -mcpu=haswell -mattr=-fma")).flags)
+
+
+@OTHER
 @pytest.mark.parametrize("target", ["riscv/sifive-e31", "raspberry-pi/zero-armhf", "llvm -mtriple=powerpc64-linux-gnu"])
 def test_a_processor_without_a_compiler_is_an_error(target: str) -> None:
     with pytest.raises(ConfigError, match=r"there is no C compiler for the processor of .* those known are for"):
@@ -41,6 +47,14 @@ def test_a_microcontroller_that_no_board_emulates_is_told_to_name_one() -> None:
     with pytest.raises(ConfigError, match="name one of the emulated boards, as in -board=mps2-an386"):
         place_of(Target("c -march=armv7e-m"))
     assert place_of(Target("c -march=armv7e-m -board=mps2-an386")).flags == ("-march=armv7e-m", "-mthumb")
+
+
+@OTHER
+@pytest.mark.parametrize("target", ["c -stack=100", "c -stack=100 -mtriple=aarch64-linux-gnu"])
+def test_a_stack_is_limited_where_it_is_known(target: str) -> None:
+    with pytest.raises(ConfigError, match="the deepest stack is known for microcontrollers only; leave -stack out"):
+        place_of(Target(target))
+    assert place_of(Target("c -stack=100 -board=mps2-an386")).name == "QEMU's mps2-an386"
 
 
 @OTHER

@@ -33,7 +33,7 @@ from intarsia.runtime import (
     write_artifact,
 )
 from intarsia.runtime.artifact.machine import Machine
-from intarsia.runtime.executors.feeds import graph_feeds
+from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.verify import verify_plan
 from intarsia.target import Target
 

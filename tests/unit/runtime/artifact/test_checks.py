@@ -19,7 +19,7 @@ from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.partitioning import Partition
 from intarsia.runtime import Artifact, Bucket, CompiledModel, attach_report, build, plan_of, write_artifact
 from intarsia.runtime.artifact.artifact import reading_report
-from intarsia.runtime.artifact.container import create
+from intarsia.runtime.artifact.container_writing import create
 from intarsia.runtime.artifact.trust import Trust
 from intarsia.runtime.artifact.writing import write_buckets
 from intarsia.target import Target

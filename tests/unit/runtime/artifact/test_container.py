@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intarsia.errors import ArtifactError
-from intarsia.runtime.artifact.container import ALIGNMENT, Reader, append, create, reseal
+from intarsia.runtime.artifact.container import Reader
+from intarsia.runtime.artifact.container_writing import ALIGNMENT, append, create, reseal
 
 
 @pytest.fixture(scope="module")

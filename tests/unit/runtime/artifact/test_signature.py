@@ -13,8 +13,8 @@ import intarsia
 from intarsia.errors import ArtifactError, ConfigError
 from intarsia.runtime import Artifact, attach_report
 from intarsia.runtime.artifact import signature as signatures
-from intarsia.runtime.artifact.container import SIGNATURE, reseal
-from intarsia.runtime.artifact.manifest import Versioned
+from intarsia.runtime.artifact.container import SIGNATURE
+from intarsia.runtime.artifact.container_writing import reseal
 from intarsia.runtime.artifact.signature import is_locked, make_keys, public_keys, sign
 from intarsia.runtime.artifact.trust import POLICY, Trust
 from tests.artifacts import members, repacked, written
@@ -87,7 +87,7 @@ def test_a_changed_byte_is_refused_before_anything_is_parsed(
     def parsed(_: object) -> None:
         raise AssertionError("the manifest was looked at")
 
-    monkeypatch.setattr(Versioned, "model_validate_json", parsed)
+    monkeypatch.setattr("intarsia.runtime.artifact.artifact.read_manifest", parsed)
     with pytest.raises(ArtifactError, match="changed after it was signed"):
         Artifact(path, mine)
 

@@ -7,7 +7,8 @@ import pytest
 
 from intarsia.backends.contract import Signature
 from intarsia.errors import FeedError
-from intarsia.runtime.executors.feeds import check_feeds, random_feeds
+from intarsia.runtime.executors.drawn_feeds import random_feeds
+from intarsia.runtime.executors.feeds import check_feeds
 
 DATA = Signature(name="data", dtype="float32", shape=(1, 3))
 IDS = Signature(name="ids", dtype="int64", shape=(2,))

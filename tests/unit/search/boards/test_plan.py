@@ -14,6 +14,8 @@ from intarsia.backends.lowering.lower import lower
 from intarsia.codegen.boards.board import EMULATED
 from intarsia.codegen.module import Kernel
 from intarsia.graph import Graph, extract, load_model
+from intarsia.graph.reference.reference import evaluate
+from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.plan import NOTE, BoardPlan, measured_plan
 from tests.unit.codegen.tools import BOARDS
 from tests.unit.search.boards.programs import NAIVE, WASTEFUL, products
@@ -60,7 +62,10 @@ def planned(folder: Path, text: str, nodes: frozenset[str]) -> tuple[Graph, Boar
 
     every = frozenset(node.id for node in graph.nodes)
     takes = {HOST: every, ENGINE: nodes}  # what fuses more than a product is wrong by the made-up kernel
-    return graph, measured_plan(graph, prepared_program, known, HOST, takes, offered, EMULATED["mps2-an386"], FEEDS)
+    answers = Answers(values=evaluate(graph, FEEDS))
+    return graph, measured_plan(
+        graph, prepared_program, known, HOST, takes, offered, EMULATED["mps2-an386"], FEEDS, answers
+    )
 
 
 @BOARDS

@@ -47,7 +47,7 @@ class Scratch:
 
     def close(self) -> None:
         """Remove it. Calling it twice is fine."""
-        with _uninterrupted():
+        with uninterrupted():
             if self._end.alive:
                 _remove(self.path, self._held, os.getpid())
                 self._end.detach()
@@ -79,7 +79,7 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
 def remove_folder(path: Path) -> None:
     """Remove a folder that others may look into: it is gone at once, whatever happens meanwhile. None is fine too."""
     left = path.with_name(own_name())
-    with _uninterrupted():
+    with uninterrupted():
         with suppress(OSError):
             path.rename(left)
         shutil.rmtree(left, ignore_errors=True)
@@ -95,7 +95,7 @@ def _remove(path: Path, held: list[int], owner: int) -> None:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C and the end of a job until the block is done; in another thread than the main one none comes."""
     if threading.current_thread() is not threading.main_thread():
         yield

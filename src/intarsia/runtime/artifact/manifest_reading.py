@@ -1,0 +1,154 @@
+"""Reads ``manifest.json``: each field is of its type, and there is no other. What the fields say is for `checks`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intarsia.backends.contract import Signature
+from intarsia.config.settings import Pipeline, RunSettings, Spin
+from intarsia.errors import ArtifactError, SpecError
+from intarsia.json_types import (
+    Fault,
+    Field,
+    Fields,
+    JsonType,
+    anything,
+    either,
+    flag,
+    integer,
+    number,
+    optional,
+    parsed,
+    record,
+    row,
+    several,
+    table,
+    text,
+    word,
+)
+from intarsia.runtime.artifact.machine import Machine
+from intarsia.runtime.artifact.manifest import VERSION, EngineRecord, Manifest, StoredBucket, StoredStep, StoredWeight
+
+_TOLD = 3
+
+
+def read_manifest(content: bytes) -> Manifest:
+    """The manifest of this text.
+
+    Raises:
+        ArtifactError: It is of another version of the format, or a field is missing, unknown or of another type.
+    """
+    try:
+        document = parsed(content)
+    except ValueError as error:
+        raise ArtifactError(f"its manifest is not understood: {error}") from error
+    version = _read(record(dict, {"version": integer}, is_open=True), document)["version"]
+    if version != VERSION:
+        raise ArtifactError(f"artifact format {version}, this Intarsia reads {VERSION}")
+    manifest: Manifest = _read(_MANIFEST, document)
+    return manifest
+
+
+def told(faults: list[Fault], root: str = "$") -> str:
+    """What values of the wrong type or form are, and where: the first three such places."""
+    found = [f"{root}{'.' if where and where[0] != '[' else ''}{where}: {what}" for where, what in faults[:_TOLD]]
+    more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
+    return "; ".join(found) + more
+
+
+def _read(type_: JsonType, document: Any) -> Any:
+    faults: list[Fault] = []
+    found = type_(document, "", faults)
+    if faults:
+        raise ArtifactError(f"its manifest is not understood: {told(faults)}")
+    return found
+
+
+def _target(value: Any, at: str, faults: list[Fault]) -> Any:
+    """A target, which is text in the file."""
+    written = text(value, at, faults)
+    if written is None:
+        return None
+    from intarsia.target.target import Target
+
+    try:
+        return Target(written)
+    except SpecError as error:
+        faults.append((at, str(error)))
+        return None
+
+
+def _precision(value: Any, at: str, faults: list[Fault]) -> Any:
+    from intarsia.config.precision import Precision, Scheme
+
+    fields: Fields = {
+        "schemes": several(row(text, word(Scheme))),
+        "ranges": Field(several(row(text, row(number, number))), ()),
+    }
+    return record(Precision, fields)(value, at, faults)
+
+
+_SHAPE = several(integer)
+_SIGNATURES = several(record(Signature, {"name": text, "dtype": text, "shape": optional(_SHAPE)}))
+_PIPELINE = record(
+    Pipeline,
+    {
+        "stages": several(integer),
+        "threads": several(integer),
+        "lanes": Field(integer, 1),
+        "depth": integer,
+    },
+)
+_SETTINGS = record(
+    RunSettings,
+    {
+        "threads": integer,
+        "spin": Field(word(Spin), Spin.CALL),
+        "embed": Field(flag, False),
+        "parallel": Field(flag, False),
+        "pipeline": Field(optional(_PIPELINE), None),
+        "max_error": Field(optional(number), None),
+        "ahead_of_time": Field(flag, False),
+        "verified": Field(flag, True),
+    },
+)
+_STEP = record(
+    StoredStep,
+    {
+        "target": _target,
+        "nodes": several(text),
+        "inputs": _SIGNATURES,
+        "outputs": _SIGNATURES,
+        "files": several(text),
+        "weights": several(text),
+        "meta": table(anything),
+        "precision": Field(optional(_precision), None),
+    },
+)
+_BUCKET = record(
+    StoredBucket,
+    {
+        "ranges": table(row(integer, integer)),
+        "sizes": table(integer),
+        "settings": _SETTINGS,
+        "steps": several(integer),
+    },
+)
+_MANIFEST = record(
+    Manifest,
+    {
+        "version": integer,
+        "machine": record(
+            Machine, {"architecture": text, "isa": several(text), "cpu": text, "cores": integer, "system": text}
+        ),
+        "engines": table(record(EngineRecord, {"version": text, "licence": text})),
+        "settings": _SETTINGS,
+        "inputs": _SIGNATURES,
+        "outputs": _SIGNATURES,
+        "steps": several(_STEP),
+        "weights": table(record(StoredWeight, {"offset": integer, "nbytes": integer, "dtype": text, "shape": _SHAPE})),
+        "dims": Field(table(several(either(integer, text))), {}),
+        "buckets": Field(several(_BUCKET), ()),
+        "same": Field(table(text), {}),
+    },
+)

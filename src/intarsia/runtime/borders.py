@@ -1,0 +1,50 @@
+"""The borders of a plan's steps, as they are in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intarsia.backends.contract import Signature
+from intarsia.config.settings import RunSettings
+from intarsia.graph import Graph, Value, extract
+from intarsia.partitioning import Partition
+from intarsia.runtime.plan import Plan, Step
+
+
+def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings) -> Plan:
+    """Work out the borders of partitions that are already in a runnable order."""
+    steps = []
+    for partition in partitions:
+        extracted = extract(graph, partition.nodes)
+        steps.append(
+            Step(
+                target=partition.target,
+                nodes=tuple(node.id for node in extracted.nodes),
+                inputs=tuple(map(signature, extracted.inputs)),
+                outputs=tuple(map(signature, extracted.outputs)),
+                precision=partition.precision,
+            )
+        )
+    made = {value.name for step in steps for value in step.outputs}
+    covered = {node for step in steps for node in step.nodes}
+    if len(covered) == len(graph.nodes):
+        inputs = tuple(signature(graph.values[name]) for name in graph.inputs)
+        outputs = tuple(signature(graph.values[name]) for name in graph.outputs)
+    else:
+        inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
+        outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
+    return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
+
+
+def signature(value: Value) -> Signature:
+    """A graph value as engines see it at their border."""
+    return Signature(name=value.name, dtype=value.dtype or "unknown", shape=value.shape)
+
+
+def _leaves(graph: Graph, name: str, covered: set[str]) -> bool:
+    value = graph.values[name]
+    return value.is_output or any(graph.nodes[index].id not in covered for index in value.consumers)
+
+
+def _unique(values: Iterable[Signature]) -> tuple[Signature, ...]:
+    return tuple({value.name: value for value in values}.values())

@@ -1,0 +1,85 @@
+"""Load what was compiled for the steps of a plan. Running an artifact needs this, and nothing of what compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from intarsia.backends import registry
+from intarsia.backends.contract import EngineArtifact, Executable, Traits
+from intarsia.backends.contract.forked import LoadedLibraries
+from intarsia.config.settings import RunSettings
+from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.executors.parallel_levels import step_settings, width
+from intarsia.runtime.executors.private_weights import as_compiled, own_weights
+from intarsia.runtime.plan import Plan, Step
+
+
+def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
+    """Load every step and bind it to the plan's buffers.
+
+    Raises:
+        BackendUnavailableError: An engine does not work in a process that was forked from one that had loaded it.
+        LoadError: An engine did not load what it had compiled.
+    """
+    if plan.settings.ahead_of_time:
+        from intarsia.runtime.aot.loading import load_program
+
+        return load_program(plan, artifacts[0])
+    if plan.settings.embed:
+        _note(plan)
+        with applied(load_environment(plan.engines, plan.settings)):
+            return _load_embedded(plan, artifacts, weights)
+    executables = load_executables(plan, artifacts, weights, step_settings(plan))
+    traits = [_traits(step) for step in plan.steps]
+    if width(plan) == 1:
+        return Executor(plan, executables, traits)
+    from intarsia.runtime.executors.branches import BranchExecutor
+
+    return BranchExecutor(plan, executables, traits)
+
+
+def load_executables(
+    plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray], settings: Sequence[RunSettings]
+) -> list[Executable]:
+    """Load every step's engine, each with settings of its own. Errors are those of `load_steps`."""
+    _note(plan)
+    with applied(load_environment(plan.engines, plan.settings)):
+        return [
+            registry.of(step.target, loading=True).load(
+                as_compiled(artifact), {**weights, **own_weights(artifact)}, step.target, own
+            )
+            for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
+        ]
+
+
+def _note(plan: Plan) -> None:
+    for name in plan.engines:
+        LoadedLibraries.of_this_process().note(registry.get(name, loading=True))
+
+
+def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
+    from intarsia.runtime.executors.embedded import EmbeddedExecutor, EmbeddedPartition, Visits
+    from intarsia.runtime.main_engine import main_engine
+
+    main = main_engine(plan, loading=True)
+    place = main.places[0]
+    others = [at for at, step in enumerate(plan.steps) if not main.holds(step)]
+    partitions = []
+    for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True):
+        step = plan.steps[at]
+        executable = registry.of(step.target, loading=True).load(artifacts[at], weights, step.target, plan.settings)
+        partitions.append(EmbeddedPartition(step, executable, _traits(step), blocks))
+    for name in dict.fromkeys(registry.engine_of(partition.step.target) for partition in partitions):
+        files = registry.get(name, loading=True).openmp_files()
+        if files is not None:
+            main.embedding.share_openmp(artifacts[place], *files)
+    visits = Visits(partitions)
+    session = main.embedding.load(artifacts[place], weights, main.target, plan.settings, visits)
+    return EmbeddedExecutor(plan, session, _traits(plan.steps[place]), partitions, visits)
+
+
+def _traits(step: Step) -> Traits:
+    return registry.of(step.target, loading=True).traits

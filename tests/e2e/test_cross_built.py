@@ -1,0 +1,72 @@
+"""Networks built for other processors by the product, and run and verified under QEMU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from intarsia import load
+from networks import folded_resnet18, micro
+from networks.probe import feeds
+from tests.cli_fakes import invoke
+from tests.unit.codegen.tools import AARCH64, ARMHF, RISCV64
+
+pytestmark = [pytest.mark.e2e, pytest.mark.engine]
+ARM64 = "c -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
+
+
+def check(model: onnx.ModelProto, target: str, folder: Path) -> None:
+    """Compile by the command, verify by the command, and compare with ONNX Runtime."""
+    import onnxruntime
+
+    path, artifact = folder / "model.onnx", folder / "model.intarsia"
+    onnx.save(model, path)
+    done = invoke(
+        "compile", str(path), "--target", target, "--executor", "aot", "--runtime", "crt", "-o", str(artifact)
+    )
+    assert done.exit_code == 0, done.output
+    assert "which is an emulator: nothing is timed" in done.output
+    done = invoke("verify", str(artifact), "--json")
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.output)
+    assert answer["is_right"]
+    assert answer["timing"] is None
+    given = feeds(model, 3)
+    (right,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, given)
+    with load(artifact) as loaded:
+        (found,) = loaded(given).values()
+    apart = np.abs(found - right).max() / np.abs(right).max()
+    allowed = max(each["allowed"] for check in answer["checks"] for each in check["outputs"])
+    assert apart <= allowed
+    assert np.corrcoef(found.ravel(), right.ravel())[0, 1] > 0.99
+
+
+@AARCH64
+@pytest.mark.parametrize("build", [folded_resnet18.in_float, folded_resnet18.in_integers])
+def test_resnet18_of_small_pictures_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp_path: Path) -> None:
+    check(build(64), ARM64, tmp_path)
+
+
+@pytest.mark.large
+@AARCH64
+@pytest.mark.parametrize("build", [folded_resnet18.in_float, folded_resnet18.in_integers])
+def test_resnet18_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp_path: Path) -> None:
+    check(build(224), "arm/rasp4b64", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param("arm/rasp4b64", marks=AARCH64),
+        pytest.param("arm/rasp4b", marks=ARMHF),
+        pytest.param("riscv/visionfive-2", marks=RISCV64),
+    ],
+)
+@pytest.mark.parametrize("name", ["kws", "cnn1d"])
+def test_a_small_network_agrees_on_other_processors(name: str, target: str, tmp_path: Path) -> None:
+    check(micro.build(name), target, tmp_path)
