@@ -38,6 +38,7 @@ ROUNDS = 5
 ENGINES = ("onnxruntime", "openvino")
 KERNELS = "winograd"
 CONTROL = "control"
+FIGURES = ("wall_ms", "cpu_ms", "peak_mb")
 _ANSWERED = """
 answered = time.monotonic(), time.process_time()
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -120,7 +121,7 @@ def ratios(starts: Mapping[str, Sequence[Mapping[str, float]]]) -> dict[str, dic
     The best engine is the one with the smaller median; the control is held against its own engine.
     """
     found: dict[str, dict[str, float]] = {}
-    for figure in ("wall_ms", "cpu_ms", "peak_mb"):
+    for figure in FIGURES:
         best = min(ENGINES, key=lambda name: median(each[figure] for each in starts[name]))
         for name, rounds in starts.items():
             own = starts[ENGINES[0] if name == CONTROL else best]
@@ -135,9 +136,9 @@ def table(results: Mapping[str, Any]) -> str:
         "| model | started by | ms | of the best engine's own | of its processor time | peak memory, MB |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
-    for model, found in results.items():
-        for way, figures in found["ratios"].items():
-            wall, _, peak = (median(each[figure] for each in found["starts"][way]) for figure in figures)
+    for model, found in sorted(results.items()):
+        for way, figures in sorted(found["ratios"].items()):
+            wall, _, peak = (median(each[figure] for each in found["starts"][way]) for figure in FIGURES)
             cells = f"{wall:.0f} | {figures['wall_ms']:.2f} | {figures['cpu_ms']:.2f} | {peak:.0f}"
             rows.append(f"| {model} | {way} | {cells} |")
     return "\n".join(rows)
@@ -155,8 +156,8 @@ def main() -> None:
         results[model.stem] = {"threads": threads, "load": load, "ratios": ratios(starts), "starts": starts}
         RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         for way, figures in results[model.stem]["ratios"].items():
-            wall, cpu, peak = (median(each[figure] for each in starts[way]) for figure in figures)
-            times = ", ".join(f"{figures[figure]:.2f} x" for figure in figures)
+            wall, cpu, peak = (median(each[figure] for each in starts[way]) for figure in FIGURES)
+            times = ", ".join(f"{figures[figure]:.2f} x" for figure in FIGURES)
             print(f"{model.stem}: {way}: {wall:.0f} ms, {cpu:.0f} ms of processor, {peak:.0f} MB: {times}", flush=True)
     PAGE.write_text(render(PAGE.read_text(encoding="utf-8"), {START: table(results)}), encoding="utf-8")
 
