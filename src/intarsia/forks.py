@@ -31,6 +31,14 @@ class _Lock(Protocol):
 class _AddsComplete(ABCMeta):
     """Adds an object to those that live once its constructor is through: a fork may come in the middle of that."""
 
+    @property
+    def __signature__(cls) -> object:
+        """The constructor's, which is what this passes on to."""
+        import inspect
+
+        made_by = inspect.signature(cls.__init__)
+        return made_by.replace(parameters=[*made_by.parameters.values()][1:])
+
     def __call__(cls, *args: Any, **named: Any) -> Any:
         made = super().__call__(*args, **named)
         Forkable._living.add(made)
