@@ -104,7 +104,7 @@ def q_mul(a: np.ndarray, b: np.ndarray, told: Attributes) -> np.ndarray:
     """Products, element by element."""
     total = (a.astype(np.int64) - told["a_zero"]) * (b.astype(np.int64) - told["b_zero"])
     found = product_scaling(told)
-    return requantised(total, found[0], found[1], told["y_zero"], told["low"], told["high"])
+    return _held(nearest(total, found[0], found[1]), told)
 
 
 def product_scaling(told: Attributes) -> tuple[int, int]:

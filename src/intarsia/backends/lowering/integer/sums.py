@@ -1,8 +1,8 @@
 """Sums of two values in 8 bits: each code times a multiplier, the upper halves of the products added and shifted.
 
-One rounding, to the nearest step, a half upwards. The numbers are moved by so little that all 65,536 pairs of codes
-give what ONNX Runtime computes in float32, where some numbers do so: where scales make ties, as powers of two do, a
-half goes upwards here and to the even neighbour there.
+One rounding, to the nearest step. The numbers are moved by so little that all 65,536 pairs of codes give what ONNX
+Runtime computes in float32, where some numbers do so. Where scales make many ties, as powers of two do, a half goes to
+the even neighbour as there; else it goes upwards, and is seldom met.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BITS = 31
 _CLOSE = 1e-4
 """Steps: sums nearer than this to the middle between two steps may fall on either side."""
 _MANY = 512
-"""Pairs of codes that are so close: more are ties, and no numbers send each of those to its even code."""
+"""Pairs of codes that are so close: more are ties, which no moved numbers send each to its even code."""
 _SLOPES = np.array(sorted(range(-128, 129, 8), key=abs))
 _OFFSETS = np.array(sorted(range(-40, 41), key=abs))
 """How far the numbers are moved: each is less than float32 tells apart near the ends of the range."""
@@ -39,12 +39,14 @@ class Sum:
         second: Of the other's.
         offset: Zero points, and a half for the rounding: to the nearest step, a half upwards.
         shift: Bits to the right.
+        even: The last bit of the codes to which ties go; ``None`` where they go upwards.
     """
 
     first: int
     second: int
     offset: int
     shift: int
+    even: int | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -81,7 +83,10 @@ def sum_of(told: Attributes, *, minus: bool) -> Sum | None:
 def summed(a: np.ndarray, b: np.ndarray, by: Sum) -> np.ndarray:
     """Steps, before they are held: each code moved up by `LIFT` bits, the upper halves of the products added."""
     first, second = ((each.astype(np.int64) << LIFT) * m >> HIGH_HALF for each, m in ((a, by.first), (b, by.second)))
-    steps: np.ndarray = (first + second + by.offset) >> by.shift
+    total = first + second + by.offset
+    if by.even is not None:
+        total = total - ((total >> by.shift) + by.even & 1)
+    steps: np.ndarray = total >> by.shift
     return steps
 
 
@@ -113,7 +118,11 @@ def _moved(plain: Sum, a: End, b: End, y: End, *, minus: bool, behind: int) -> S
     ends = [(scale, zero + behind) for scale, zero in (a, b, y)]
     wanted = np.clip(as_float32(p + behind, q + behind, *ends, minus=minus) - behind, -128, 127)
 
-    if p.size > _MANY or (np.clip(summed(p, q, plain), -128, 127) == wanted).all():
+    if p.size > _MANY:
+        exact_parts = plain.first % (1 << HIGH_HALF - LIFT) == 0 == plain.second % (1 << HIGH_HALF - LIFT)
+        # A sum is rounded with its zero point, a difference without.
+        return replace(plain, offset=plain.offset - 1, even=y[1] % 2 if minus else 0) if exact_parts else plain
+    if (np.clip(summed(p, q, plain), -128, 127) == wanted).all():
         return plain
     parts = [
         (codes.astype(np.int64) << LIFT) * (by + _SLOPES[:, None]) >> HIGH_HALF

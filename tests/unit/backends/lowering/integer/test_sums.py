@@ -74,7 +74,16 @@ def test_all_pairs_of_codes_are_as_onnxruntime_has_them(dtype: str, seed: int) -
     np.testing.assert_array_equal(found, right)
 
 
-def test_ties_are_left_to_go_upwards() -> None:
-    made = weighted_sum((0.5, 0), (0.5, 0), (1.0, 0))
-    assert made is not None
-    assert summed(np.array([1, -1, 3]), np.array([0, 0, 0]), made).tolist() == [1, 0, 2]
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("minus", [False, True])
+@pytest.mark.parametrize("ratios", [(0.5, 0.5), (0.25, 1.0), (1.0, 2.0), (0.125, 0.5)])
+def test_ties_of_powers_of_two_go_to_even_codes(ratios: tuple[float, float], minus: bool, dtype: str) -> None:
+    behind = 128 if dtype == "uint8" else 0
+    p, q = (each.reshape(-1) for each in np.meshgrid(np.arange(-128, 128), np.arange(-128, 128)))
+    for zeros in ((0, 0, 0), (3, -7, 5), (-128, 1, -128)):
+        a, b, y = zip((*(0.0625 * ratio for ratio in ratios), 0.0625), zeros, strict=True)
+        made = weighted_sum(a, b, y, minus=minus, behind=behind)
+        assert made is not None
+        ends = [(scale, zero + behind) for scale, zero in (a, b, y)]
+        right = as_float32(p + behind, q + behind, *ends, minus=minus) - behind
+        np.testing.assert_array_equal(np.clip(summed(p, q, made), -128, 127), np.clip(right, -128, 127))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from intarsia.backends.c.kernels.integers import mve_elementwise
-from intarsia.backends.c.kernels.integers.rounding import HELD, STEP
+from intarsia.backends.c.kernels.integers.rounding import EVEN, HELD, NEAREST
 from intarsia.backends.c.kernels.loop import index, merged, nested
 from intarsia.backends.c.site import Maker, NoKernelError, Site, function, indented, strides_of
 from intarsia.backends.lowering.integer.reference import product_scaling
@@ -69,10 +69,15 @@ def _sum(minus: bool, site: Site) -> Sequence[Kernel]:
     same = all(read.shape == site.each.shape for read in site.reads)
     parts = f"q_upper(x0, {found.first}) + q_upper(x1, {found.second})"
     total = f"({parts} + ({found.offset})) >> {found.shift}"
-    plain = _loop(
-        site, site.each.name, f"q_held({total}, {site.told['low']}, {site.told['high']})", needs=(HELD, UPPER)
+    needs: tuple[Function, ...] = (HELD, UPPER)
+    if found.even is not None:
+        total, needs = f"q_tied({parts} + ({found.offset}), {found.shift}, {found.even})", (HELD, UPPER, TIED)
+    plain = _loop(site, site.each.name, f"q_held({total}, {site.told['low']}, {site.told['high']})", needs=needs)
+    return (
+        [mve_elementwise.sum_of(site, found), plain]
+        if same and site.processor.has_mve and found.even is None
+        else [plain]
     )
-    return [mve_elementwise.sum_of(site, found), plain] if same and site.processor.has_mve else [plain]
 
 
 def _product(site: Site) -> Sequence[Kernel]:
@@ -80,7 +85,7 @@ def _product(site: Site) -> Sequence[Kernel]:
     told = site.told
     pair = f"(x0 - ({told['a_zero']})) * (x1 - ({told['b_zero']}))"
     ends = f"{multiplier}, {shift}, {told['y_zero']}, {told['low']}, {told['high']}"
-    return [_loop(site, "q_mul", f"q_step({pair}, {ends})", needs=(STEP,))]
+    return [_loop(site, "q_mul", f"q_nearest({pair}, {ends})", needs=(EVEN, NEAREST))]
 
 
 def _lookup(site: Site) -> Sequence[Kernel]:
@@ -111,6 +116,15 @@ static inline int32_t q_upper(int32_t code, int32_t multiplier)
 {{
     return (int32_t)(((int64_t)(code * {1 << LIFT}) * multiplier) >> 32);
 }}""",
+)
+
+TIED = Function(
+    name="q_tied",
+    text="""/* A total that holds half a step: shifted, and of a tie to the step whose last bit is `even`. */
+static inline int32_t q_tied(int32_t total, int32_t shift, int32_t even)
+{
+    return (total - (((total >> shift) + even) & 1)) >> shift;
+}""",
 )
 
 MAKERS: Mapping[str, Maker] = MappingProxyType(

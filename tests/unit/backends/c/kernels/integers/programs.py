@@ -189,6 +189,8 @@ class Draw:
         shape = (int(self.rng.integers(1, 4)), int(self.rng.integers(1, 9)), int(self.rng.integers(1, 9)))
         other = self.one(shape, shape, (1, shape[1], 1), (shape[2],), ())
         told = self.scales("a", "b", "y")
+        if self.one(True, False, False, False):
+            told |= {"a_scale": 0.0625, "b_scale": self.one(0.0625, 0.03125), "y_scale": self.one(0.125, 0.0625)}
         if name != "q_mul":
             told["behind"] = self.one(0, 128)
         return Case(name=name, x=(self.codes(*shape), self.codes(*other)), told=told, shape=shape)
