@@ -28,7 +28,6 @@ from intarsia.backends.c.network import prepared_of
 from intarsia.backends.c.processor import Processor
 from intarsia.backends.c.site import Site
 from intarsia.backends.contract.source import WritesSource
-from intarsia.codegen import toolchain
 from intarsia.codegen.boards.board import EMULATED
 from intarsia.codegen.module import Kernel, SourceModule
 from intarsia.config import CompilationConfig
@@ -39,10 +38,10 @@ from intarsia.graph import Graph, extract, load_model
 from intarsia.partitioning.partitioning import Partitioning
 from intarsia.runtime.aot.figures import build_facts
 from intarsia.runtime.aot.place import place_of
+from intarsia.runtime.aot.program import EmulatedProgram
 from intarsia.runtime.aot.writing import Written, write_project
 from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.candidates import Candidates, Offer, candidates_of
-from intarsia.search.boards.counting import Counting
 from intarsia.search.boards.placement import Placement
 from intarsia.search.boards.placement import place as plan_by_counting
 from intarsia.target import Target
@@ -139,24 +138,12 @@ def _on_board(name: str, graph: Graph, inputs: Mapping[str, np.ndarray], answers
     except IntarsiaError as error:
         return {composition: {"absent": str(error)} for composition in COMPOSITIONS}
     every = candidates_of(program, known, Processor.of(host), offers, {OWN: kernels_for})
-    counting = Counting(
-        candidates=every,
-        feeds=inputs,
-        answers=answers,
-        board=EMULATED[board],
-        tools=toolchain.cross("arm-none-eabi"),
-        library=library,
-    )
     for composition, engines in COMPOSITIONS.items():
         if absent and CMSIS in engines:
             found[composition] = {"absent": absent}
             continue
         numbers = _numbers(composition, engines, every, chosen)
-        counted = counting.whole(numbers)
-        found[composition] = {
-            "instructions": counted.total,
-            **_memory(name, graph, every.module(numbers), host, engines),
-        }
+        found[composition] = _built(name, graph, every.module(numbers), host, engines, inputs)
     return found
 
 
@@ -195,15 +182,31 @@ def _numbers(composition: str, engines: Sequence[str], every: Candidates, chosen
     return found
 
 
-def _memory(name: str, graph: Graph, module: SourceModule, host: Target, engines: Sequence[str]) -> Json:
-    """Bytes of the project that is exported with these kernels, by the linker's map and the compiler's stack usage."""
+def _built(
+    name: str,
+    graph: Graph,
+    module: SourceModule,
+    host: Target,
+    engines: Sequence[str],
+    inputs: Mapping[str, np.ndarray],
+) -> Json:
+    """What the project that is exported with these kernels executes, and its bytes.
+
+    Bytes are by the linker's map and the compiler's stack usage.
+    """
     config = CompilationConfig.of({"targets": list(engines), "host": str(host), "executor": "aot", "runtime": "crt"})
     where = place_of(host, [Target(each) for each in engines])
     whole = Partitioning.of(graph, [(Target(engines[-1]), tuple(node.id for node in graph.nodes))])
     written = Written(graph=graph, partitioning=whole, config=config, place=where, name=name)
     project, layout = write_project(written, lambda *_: module)
     facts = build_facts(project, where)
+    program = EmulatedProgram(project, where)
+    try:
+        executed = program.count([np.array(inputs[value.name]) for value in program.inputs])
+    finally:
+        program.close()
     return {
+        "instructions": executed,
         "workspace_bytes": layout.workspace,
         "weights_bytes": project.interface.weights_bytes,
         "code_bytes": facts["code_bytes"],

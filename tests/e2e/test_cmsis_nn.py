@@ -115,7 +115,8 @@ def test_a_network_by_its_functions_and_ours_agrees_with_onnx_runtime(
         counted = compiled.report["program"]["instructions"]
         compiled.save(artifact)
     assert set(counted["alone"]) == {"cmsis-nn", "c"}
-    assert counted["total"] <= min(counted["alone"].values()) * 1.001
+    assert counted["total"] <= min(counted["alone"].values())
+    assert counted["total"] <= counted["program"] <= 1.03 * counted["total"]
     done = invoke("verify", str(artifact), "--json")
     assert done.exit_code == 0, done.output
     session, step = ort.InferenceSession(path), step_of(model)

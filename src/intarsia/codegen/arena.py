@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from intarsia.codegen.copying import gathered, with_copies
+from intarsia.codegen.copying import drifting, gathered, with_copies, with_moves
 from intarsia.codegen.memory.arena_exact import FEW, exact
 from intarsia.codegen.memory.liveness import Key, Liveness
 from intarsia.codegen.memory.order import good_orders
@@ -25,7 +25,9 @@ STARTS = 3
 STEPS = 20_000
 """Addresses that the exact search tries at most in a compile."""
 MOST_SINGLE = 12
-"""Concatenations up to which each is also undone alone."""
+"""Concatenations up to which each is also undone alone, and buffers up to which each is also moved or not alone."""
+WORTH = 0.02
+"""The share of an arena that moving a value has to save, since it costs instructions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,8 @@ def plan(module: SourceModule, alignment: int = 16, only: Collection[Key] | None
 def laid_out(module: SourceModule, alignment: int = 16, tries: int = TRIES) -> tuple[SourceModule, Arena]:
     """The module with its calls in the order that needs least, and where all lies.
 
-    Concatenations whose parts lie inside of them are undone where that needs fewer bytes: all of them, or one.
+    Concatenations whose parts lie inside of them are undone where that needs fewer bytes: all of them, or one. Values
+    that drift are moved back where that saves some percent, as few of them as do.
     """
     roots = gathered(module)
     ways = [module, *(with_copies(module, root) for root in roots if 1 < len(roots) <= MOST_SINGLE)]
@@ -105,7 +108,25 @@ def laid_out(module: SourceModule, alignment: int = 16, tries: int = TRIES) -> t
                 arena = plan(ordered, alignment, tries=tries)
                 best = (ordered, arena) if best is None or arena.size < best[1].size else best
     assert best is not None, "there is an order"
-    return best
+    return _with_moves(*best, alignment, tries)
+
+
+def _with_moves(module: SourceModule, arena: Arena, alignment: int, tries: int) -> tuple[SourceModule, Arena]:
+    """The same, with as few values moved as make it smaller by so much that it is worth it; often none."""
+    names = drifting(module)
+    if not names or len(names) > MOST_SINGLE or arena.size <= (1 + WORTH) * arena.floor:
+        return module, arena
+    best = with_moves(module, names)
+    found = plan(best, alignment, tries=tries)
+    if found.size > (1 - WORTH) * arena.size:
+        return module, arena
+    for name in names:
+        fewer = tuple(each for each in names if each != name)
+        tried = with_moves(module, fewer)
+        planned = plan(tried, alignment, tries=tries)
+        if planned.size <= found.size:
+            best, found, names = tried, planned, fewer
+    return best, found
 
 
 def _tries(tries: int, items: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from intarsia.runtime.aot.figures import build_facts, unrun_facts
 from intarsia.runtime.aot.loading import whole
 from intarsia.runtime.aot.patience import RUN_S, first_run_s
 from intarsia.runtime.aot.place import Place, place_of, runs_nowhere
-from intarsia.runtime.aot.program import executable_of
+from intarsia.runtime.aot.program import EmulatedProgram, executable_of
 from intarsia.runtime.aot.recording import RECORDED, recorded_bytes
 from intarsia.runtime.aot.writing import Written, write_project
 from intarsia.runtime.artifact.trust import OWN
@@ -99,7 +100,9 @@ def run_ahead_of_time(job: Compilation, work: Workspace, progress: Watcher, dead
     plan = plan_of(job.graph, written.partitioning.partitions, settings)
     built = unrun_facts(project, place) if unrun else build_facts(project, place)
     facts = {**project.memory, **built, "link_weights": project.interface.options.link_weights}
-    facts["instructions"] = None if counted is None else counted.facts()
+    facts["instructions"] = None
+    if counted is not None:
+        facts["instructions"] = {**counted.facts(), "program": _executed(project, place, job.graph, feeds)}
     progress(Progress(stage="verify", note=place.name))
     checked = _unchecked(job.graph, values, unrun) if unrun else _check(project, place, plan, job.graph, values)
     artifact = work.folder / ARTIFACT
@@ -164,6 +167,15 @@ def _check(project: Project, place: Place, plan: Plan, graph: Graph, values: Pat
         allowed={name: allowed.get(name, 0.0) for name in outputs},
     )
     return _Checked(found=compared, recorded=recorded, remarks=tuple(remarks), run_s=run_s)
+
+
+def _executed(project: Project, place: Place, graph: Graph, feeds: Mapping[str, np.ndarray]) -> int:
+    """Instructions of one call of the whole program: its kernels, and what is moved between them."""
+    program = EmulatedProgram(project, place, first_run_s(graph))
+    try:
+        return program.count([np.array(feeds[value.name]) for value in program.inputs])
+    finally:
+        program.close()
 
 
 def _unchecked(graph: Graph, values: Path, reason: str) -> _Checked:

@@ -35,7 +35,7 @@ def memory_lines(program: Json) -> Iterator[str]:
 def _instructions(counted: Json) -> Iterator[str]:
     alone = [f"{total:,} with those of {engine} alone" for engine, total in counted["alone"].items()]
     beside = f" ({', '.join(alone)})" if len(alone) > 1 else ""
-    yield f"one run executes {counted['total']:,} {counted['note']}{beside}"
+    yield f"one run executes {counted['program']:,} {counted['note']}; its kernels {counted['total']:,}{beside}"
 
 
 def _stack(program: Json) -> str:

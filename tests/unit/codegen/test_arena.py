@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from intarsia.codegen.arena import laid_out, plan
-from intarsia.codegen.copying import gathered, with_copies
+from intarsia.codegen.copying import drifting, gathered, with_copies
 from intarsia.codegen.memory.arena_exact import FEW, exact
 from intarsia.codegen.memory.liveness import Liveness
 from intarsia.codegen.memory.order import in_best_order
@@ -180,6 +180,16 @@ def separable(layers: int, size: int) -> SourceModule:
     return drawing.module()
 
 
+def drifting_chain(layers: int, size: int) -> SourceModule:
+    """As in keyword spotting: values of one size, every other one computed some rows ahead in place."""
+    drawing = Drawing()
+    name = drawing.call(size)
+    for _ in range(layers):
+        name = drawing.call(size, name, ahead={name: size // 12})
+        name = drawing.call(size, name, ahead={name: 0})
+    return drawing.module()
+
+
 def branching(blocks: int, *, inside: bool) -> SourceModule:
     """As in Inception: four branches, their results one behind the other."""
     drawing = Drawing()
@@ -225,6 +235,7 @@ NETWORKS = {
     "residual": residual(16, 1024, None),
     "residual in place": residual(16, 1024, 0),
     "separable": separable(14, 1024),
+    "drifting": drifting_chain(5, 1200),
     "branching": branching(8, inside=False),
     "branching, parts inside": branching(8, inside=True),
     "ladder": ladder(5, 1024),
@@ -238,6 +249,26 @@ def test_of_networks_the_arena_is_within_2_percent_of_the_lower_bound(name: str)
     run_at_worst(module, arena)
     assert arena.size <= 1.02 * arena.floor
     assert arena.floor <= Liveness(NETWORKS[name]).lower_bound()
+
+
+def test_what_drifts_is_moved_back_where_that_needs_less() -> None:
+    module = NETWORKS["drifting"]
+    assert len(drifting(module)) == 5
+    found, arena = laid_out(module, 1)
+    moves = [call for call in found.calls if call.function == "move_bytes"]
+    assert 0 < len(moves) < 5  # the last one need not be
+    assert arena.size == 1200 + 100
+    assert plan(module, 1).size == 1200 + 5 * 100
+
+
+def test_what_drifts_a_little_stays() -> None:
+    """A copy costs instructions: some percent of the arena have to be saved."""
+    drawing = Drawing()
+    name = drawing.call(4000)
+    for _ in range(3):
+        name = drawing.call(4000, name, ahead={name: 8})
+    found, _ = laid_out(drawing.module(), 1)
+    assert found == drawing.module()
 
 
 def test_parts_are_copied_where_that_needs_less() -> None:

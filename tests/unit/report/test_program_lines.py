@@ -37,17 +37,18 @@ def test_each_memory_has_its_figures() -> None:
 
 def test_instructions_are_told_with_their_unit_and_each_engine_alone() -> None:
     counted = {
+        "program": 1240000,
         "total": 1234567,
         "note": "instructions in QEMU, not cycles",
         "alone": {"c": 1300000, "cmsis-nn": 1400000},
     }
     *_, line = memory_lines(PROGRAM | {"instructions": counted})
     assert line == (
-        "one run executes 1,234,567 instructions in QEMU, not cycles "
+        "one run executes 1,240,000 instructions in QEMU, not cycles; its kernels 1,234,567 "
         "(1,300,000 with those of c alone, 1,400,000 with those of cmsis-nn alone)"
     )
     *_, line = memory_lines(PROGRAM | {"instructions": counted | {"alone": {"c": 1234567}}})
-    assert line == "one run executes 1,234,567 instructions in QEMU, not cycles"
+    assert line == "one run executes 1,240,000 instructions in QEMU, not cycles; its kernels 1,234,567"
 
 
 def test_what_is_not_known_of_the_stack_is_said() -> None:
