@@ -97,7 +97,7 @@ def index(shared: Path) -> None:
 
 @pytest.fixture(scope="session")
 def environment(index: None, shared: Path, release: Release) -> Callable[[str], Environment]:
-    """Makes an environment into which the Linux wheel was installed with an extra, one for each extra."""
+    """Makes an environment into which the Linux wheel was installed with what compiles and one extra more."""
 
     def made(extra: str) -> Environment:
         folder = shared / extra
@@ -107,7 +107,7 @@ def environment(index: None, shared: Path, release: Release) -> Callable[[str], 
                 made.home.mkdir(parents=True)
                 subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
                 pip = [sys.executable, "-m", "pip", "--python", str(made.python), "install", "-q", "--no-compile"]
-                wheel = f"{release.linux}[{extra}]"
+                wheel = f"{release.linux}[compile,{extra}]"
                 line = [*pip, "--disable-pip-version-check", "-c", str(ROOT / "constraints.txt"), wheel]
                 done = subprocess.run(line, capture_output=True, text=True, check=False)
                 assert done.returncode == 0, done.stderr

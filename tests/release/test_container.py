@@ -31,7 +31,7 @@ SERVE = """
 from pathlib import Path
 import numpy as np
 import intarsia
-with intarsia.load(Path(__file__).with_name("model.intarsia")) as model:
+with intarsia.load(Path(__file__).with_name("model.intarsia"), trusted=True) as model:
     outputs = model({"data": np.ones((1, 3, 224, 224), np.float32)})
 np.savez(Path(__file__).with_name("answer.npz"), **outputs)
 """

@@ -42,7 +42,10 @@ def held(wheel: Path) -> set[str]:
 
 def test_the_package_has_what_is_no_python() -> None:
     kinds = {Path(name).suffix for name in PACKAGE}
-    assert kinds == {".py", ".c", ".cpp", ".h", ".html", ".css", ".js", ".json", ".toml", ".typed", ".md", ""}
+    assert kinds == {
+        *(".py", ".typed", ".c", ".h", ".cpp", ".hpp", ".txt"),  # with files of CMake
+        *(".html", ".css", ".js", ".json", ".toml", ".md", ""),
+    }
     assert {name for name in PACKAGE if not Path(name).suffix} == {D3}
 
 

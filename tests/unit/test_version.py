@@ -16,12 +16,15 @@ HEADING = re.compile(r"^## \[(.+?)\](?: - (\S+))?$", re.MULTILINE)
 def test_the_project_reads_it_from_its_one_place() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" not in project["project"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", intarsia.__version__)  # CMake takes numbers alone
     assert project["tool"]["hatch"]["version"] == {"path": "src/intarsia/version.py"}
 
 
 def test_no_other_source_states_it() -> None:
     stated = re.compile(rf"(?<![\d.]){re.escape(intarsia.__version__)}(?![\d.])")
-    sources = [*(ROOT / "src").rglob("*.py"), ROOT / "Makefile", ROOT / "hatch_build.py"]
+    ours = ("*.py", "*.c", "*.cpp", "*.h", "*.hpp", "CMakeLists.txt")
+    found = (path for pattern in ours for path in (ROOT / "src").rglob(pattern))
+    sources = [*found, ROOT / "Makefile", ROOT / "hatch_build.py"]
     assert [path.name for path in sources if stated.search(path.read_text(encoding="utf-8"))] == ["version.py"]
 
 

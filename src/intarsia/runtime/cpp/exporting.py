@@ -13,6 +13,7 @@ from intarsia.backends.contract import Signature
 from intarsia.files import disk_errors, make_folder, place_file, scratch
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.cpp.preparing import is_prepared, prepare
+from intarsia.version import __version__
 
 MODEL, README = "model.intarsia", "README.md"
 _LIBRARY, _EXAMPLE = "library", "example"
@@ -75,7 +76,7 @@ def write_library(folder: Path) -> tuple[Path, ...]:
         for path in found:
             place = folder / path.relative_to(sources)
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place)
+            place.write_text(path.read_text(encoding="utf-8").replace("@VERSION@", __version__), encoding="utf-8")
             written.append(place)
     return tuple(written)
 

@@ -88,7 +88,7 @@ typedef struct intarsia_tensor {
     size_t bytes;
 } intarsia_tensor;
 
-/* The version of this library, as "0.1.0". */
+/* The version of this library, three numbers with dots between them. */
 INTARSIA_API const char* intarsia_version(void);
 
 /* Why the last failed call of this thread failed, until its next one fails; "" before. Never null. */
