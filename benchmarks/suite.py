@@ -23,7 +23,7 @@ from intarsia.runtime import thread_budget
 RESULTS = Path(__file__).parent / "results" / "suite.json"
 BUDGET_S = 60.0
 MAX_MEMORY = "2GB"
-"""Stated, so that speed alone decides; without it, a mix may need 1.3 times the memory of the best single engine."""
+"""Stated, so that speed alone decides; without it, the machine's memory and that of the best engine bound a mix's."""
 MOST_SETS = 24
 EFFORT = Effort(
     sets=3, rounds=10, seconds=10.0, more_sets=MOST_SETS - 3, half_width=goals.WORST_HALF_WIDTH, least=goals.WORST

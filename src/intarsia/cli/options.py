@@ -188,7 +188,8 @@ setting_options = (
         "--max-memory",
         metavar="AMOUNT",
         help="Memory that the plan may add to its process at its peak, as 500MB. "
-        "[default: for a mix, 1.3 times what the best single engine needs]",
+        "[default: for a mix, 1.3 times what the best single engine needs, or a sixteenth of the memory that may "
+        "be used here, whichever is more]",
     ),
     store_option,
     click.option(

@@ -92,6 +92,8 @@ class RunSettings:
 
 MIX_MEMORY = 1.3
 """How many times the peak memory of the best single engine a mix may need, where nobody states a limit."""
+MIX_MEMORY_SHARE = 1 / 16
+"""Share of the memory that this process may use which a mix may need in any case, where nobody states a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,8 @@ class SearchSettings:
         min_nodes: Fewest nodes of a partition that greedy division makes.
         min_flops: Least floating-point work of such a partition.
         max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
-            what the best single engine does.
+            what the best single engine does, or `MIX_MEMORY_SHARE` of the memory that this process may use, whichever
+            is more.
         footprints: Whether engines that were not benchmarked are loaded once more, for their memory and cold start.
         max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for nothing but fp32.
         strict: Whether a model is refused that no engine could be shown to answer rightly; else the best one ships,

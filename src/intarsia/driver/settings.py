@@ -73,7 +73,8 @@ class CompileSettings:
         prune: Leave out what cannot win by what is known so far. Without, the search is a check on that, and takes
             many times longer.
         max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
-            weights counted. Left out, a mix may need 1.3 times what the best single engine does.
+            weights counted. Left out, a mix may need 1.3 times what the best single engine does, or a sixteenth of the
+            memory that this process may use, whichever is more.
         footprints: Measure the memory and cold start of the engines that were not benchmarked too, as `compare` does.
         max_error: The largest error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each, r being the answer in fp32. What
             makes the model faster then computes in reduced precision. Left out, all of it computes as the model says.

@@ -48,7 +48,12 @@ def cuts(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[Cut, ...]
     Args:
         crossing_ok: Asked for each value that is no tensor of known rank; without it these may not cross.
     """
-    return tuple(_cuts(graph, _depth_first(graph), crossing_ok))
+    if crossing_ok is not None and any(not may_cross(value, None) for value in graph.values.values()):
+        return tuple(_cuts(graph, _depth_first(graph), crossing_ok))
+    if "cuts" not in graph.memo:
+        graph.memo["cuts"] = tuple(_cuts(graph, _depth_first(graph), None))
+    found: tuple[Cut, ...] = graph.memo["cuts"]
+    return found
 
 
 def line(graph: Graph, crossing_ok: CrossingOk | None = None) -> tuple[tuple[str, ...], tuple[Cut, ...]]:

@@ -100,7 +100,7 @@ def coarser(
 
 
 def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callable[[Node], float]) -> list[Region]:
-    from intarsia.graph.fingerprint import fingerprint_of  # loads onnx, which listing the engines must not
+    from intarsia.graph.fingerprint import likeness  # loads onnx, which listing the engines must not
 
     parts = [[graph.node(id_) for id_ in partition] for partition in partitions]
     amounts = [[max(float(weight(node)), 0.0) for node in part] for part in parts]
@@ -109,7 +109,7 @@ def _regions(graph: Graph, partitions: Iterable[tuple[str, ...]], weight: Callab
         Region(
             work=sum(amount) + least * len(part),
             by_character=_by_character(part, amount),
-            likeness=(fingerprint_of(graph, (node.id for node in part)), *amount),
+            likeness=(likeness(graph, part), *amount),
         )
         for part, amount in zip(parts, amounts, strict=True)
     ]

@@ -98,6 +98,16 @@ class CollageLimits:
     """How often the best path is built, measured as a whole and looked for again on corrected costs."""
     host_behind: float = 1.5
     """An engine holds partitions of others only if it is no slower than so many times the best single engine."""
+    exact_units: int = 10
+    """Nodes of a graph all of whose convex partitions are candidates, at most: it has 58,025 of them at most."""
+    units: int = 128
+    """Units of which convex partitions are made in a larger graph, at most."""
+    convex_pairs: int = 60_000
+    """Pairs of ideals that are all listed, at most; of a graph with more, those of some orders are."""
+    block_ideals: int = 64
+    """Ideals of a block all of whose convex sets are candidates, at most."""
+    largest: int = 4
+    """Partitions of each engine that cannot run the whole model that are measured, to estimate its others."""
     predicted: int = 2
     """Mixes that may take part in the paired benchmark, so that their partitions are predicted as they run."""
 

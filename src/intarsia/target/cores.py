@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
+MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +50,43 @@ def thread_budget(root: Path = CGROUP) -> int:
     return cores_here(root).budget
 
 
-def memory_bytes(root: Path = CGROUP) -> int:
-    """Memory of the machine, or what the container may use of it (cgroup v1 or v2)."""
+def memory_bytes(root: Path = CGROUP, membership: Path = MEMBERSHIP) -> int:
+    """Memory of the machine, or what this process may use of it: by its control groups (v1 or v2) and its own limits.
+
+    Args:
+        root: Where the control groups are mounted.
+        membership: The file that says in which of them this process is (``cgroups(7)``).
+    """
     import psutil
 
-    limits = (_read(root / name) for name in ("memory.max", "memory/memory.limit_in_bytes"))
-    return min([int(psutil.virtual_memory().total), *(int(limit) for limit in limits if limit.isdigit())])
+    limits = (_read(path) for path in _memory_limits(root, membership))
+    allowed = [*(int(limit) for limit in limits if limit.isdigit()), *_process_limits()]
+    return min([int(psutil.virtual_memory().total), *allowed])
+
+
+def _memory_limits(root: Path, membership: Path) -> Iterator[Path]:
+    """The files that may hold a limit: of each group that this process is in, and of all groups around it."""
+    yield from (root / "memory.max", root / "memory/memory.limit_in_bytes")
+    for line in _read(membership).splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        if ".." in Path(group).parts:  # outside of what is mounted here
+            continue
+        for part in (Path(group.lstrip("/")), *Path(group.lstrip("/")).parents):
+            if not controllers:
+                yield root / part / "memory.max"
+            elif "memory" in controllers.split(","):
+                yield root / "memory" / part / "memory.limit_in_bytes"
+
+
+def _process_limits() -> list[int]:
+    """The limits of this process itself on its address space and its data (``getrlimit(2)``), where it has any."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    found = (resource.getrlimit(name)[0] for name in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    return [limit for limit in found if limit != resource.RLIM_INFINITY]
 
 
 def cpu_quota(root: Path = CGROUP) -> float | None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from onnx import TensorProto, helper, numpy_helper
 
 from intarsia.graph import extract, load_model
-from intarsia.graph.fingerprint import content_hash, fingerprint_of, model_fingerprint
+from intarsia.graph.fingerprint import content_hash, fingerprint_of, likeness, model_fingerprint
 from tests.unit.graph.models import branching, info, model, random_dags, renamed, two_layers
 
 
@@ -156,3 +156,14 @@ def test_the_same_value_read_twice_is_not_two_values() -> None:
         return fingerprint_of(load_model(model(nodes, [info("x"), info("z")], [info("y")])))
 
     assert product("x") != product("z")
+
+
+@given(random_dags())
+def test_runs_that_are_alike_have_one_fingerprint_whatever_their_names(proto: onnx.ModelProto) -> None:
+    graph, other = load_model(proto), load_model(renamed(proto))
+    runs = [graph.nodes[start:end] for start in range(len(graph.nodes)) for end in range(start + 1, start + 4)]
+    found: dict[str, str] = {}
+    for run in filter(None, runs):
+        fingerprint = fingerprint_of(graph, [node.id for node in run])
+        assert found.setdefault(likeness(graph, run), fingerprint) == fingerprint
+        assert likeness(other, [other.nodes[node.index] for node in run]) == likeness(graph, run)

@@ -114,6 +114,7 @@ class _Search(_Row):
     rounds: Count
     is_finished: bool
     candidates: Count
+    is_complete: bool = False
     shares: dict[str, tuple[Spent | None, ...]]
     known: tuple[tuple[Count, Count, str, str | None, Spent | None], ...]
     mixes: tuple[_Mix, ...]

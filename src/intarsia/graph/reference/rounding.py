@@ -28,6 +28,7 @@ _MOVES = frozenset(
 """Operators whose results are numbers that they read: nothing is rounded."""
 _PASSING = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Concat"})
 _ROUNDS = "rounds"
+_QUANTISERS = "quantisers"
 SMALL = 16
 """Values of so few elements are sizes and the like: rounding them otherwise would change shapes."""
 
@@ -82,8 +83,12 @@ def rounds(graph: Graph) -> bool:
 
 def quantisers(graph: Graph) -> tuple[Node, ...]:
     """The nodes that round to steps, each of which can be checked by itself on what it reads."""
-    kinds = (Rounding.QUANTISE, Rounding.DYNAMIC, Rounding.STEPS)
-    return tuple(node for node in graph.nodes if not node.has_subgraph and rounding(node, graph) in kinds)
+    if _QUANTISERS not in graph.memo:
+        kinds = (Rounding.QUANTISE, Rounding.DYNAMIC, Rounding.STEPS)
+        several = (node for node in graph.nodes if not node.has_subgraph and rounding(node, graph) in kinds)
+        graph.memo[_QUANTISERS] = tuple(several)
+    found: tuple[Node, ...] = graph.memo[_QUANTISERS]
+    return found
 
 
 def rounds_besides(graph: Graph) -> bool:

@@ -1,12 +1,14 @@
-"""The measured optimum over the ways to cut the model into runs of segments, from coarse to fine.
+"""The measured optimum over the ways to cut the model: into runs of segments first, from coarse to fine.
 
 The best path on what is known of the partitions is built and measured as a whole, in each way it can be run. That
 corrects what the sum of the partitions promised, and the search goes again; and again on smaller regions, while time is
-left.
+left. Then it goes on with convex partitions that are no runs (`intarsia.search.collage.convex_search`). What greedy
+makes of the graph is a candidate in any case.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,16 +27,20 @@ from intarsia.errors import BackendError, MismatchError
 from intarsia.graph.work import work
 from intarsia.partitioning import Capability, Partition, coarser
 from intarsia.planning.problem import Candidate, Problem
+from intarsia.search.collage.convex_search import ConvexSearch, Plans
 from intarsia.search.collage.cost_attribution import shared_out, total_work
 from intarsia.search.collage.edge_costs import EdgeCosts, Known
 from intarsia.search.collage.lazy_shortest_path import LazyPaths
 from intarsia.search.collage.refinement import finer
 from intarsia.search.collage.run_modes import measured_ways, ways
-from intarsia.search.collage.shortest_path import Edge, Path
+from intarsia.search.collage.shortest_path import Edge
+from intarsia.search.collage.units import divisions
 from intarsia.search.decision.prediction import NoTimeError, predict
 from intarsia.search.single.single_engine import profiles
 from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +62,8 @@ class CollageResult:
         known: Every partition that was measured.
         shares: For each target what each segment adds to the whole model, as far as that is known; else infinite.
         candidates: Number of partitions to choose from: runs of segments, on each target that takes them.
+        is_complete: Whether every convex set of the units that it came to was a candidate. A graph with many branches
+            has too many: then the runs of several orders were, and all convex sets within each small block.
         is_replayed: Whether an earlier compile searched, and the store tells.
     """
 
@@ -66,6 +74,7 @@ class CollageResult:
     known: tuple[Known, ...] = ()
     shares: Mapping[Target, tuple[float, ...]] = field(default_factory=lambda: MappingProxyType({}))
     candidates: int = 0
+    is_complete: bool = False
     is_replayed: bool = False
 
 
@@ -107,21 +116,61 @@ class CollageSearch:
         )
         self._levels = _levels(problem)
         self._stops = self._levels[0 if prune else -1]
+        self._refusals = {target: capability.refusals for target, capability in capabilities.items()}
+        self._divisions = divisions(problem, capabilities)
+        self._divisions_left = [*self._divisions]
         self._mixes: dict[tuple[Partition, ...], Mix] = {}
         self._tried: set[tuple[Target | None, tuple[Partition, ...]]] = set()
         self._transitions: set[int] = set()
+        self._is_complete = False
 
     def run(self, deadline: Deadline) -> CollageResult:
-        """Search until no region is worth splitting and the best mix is measured throughout, or the time is over."""
+        """Search until no region is worth splitting and the best mix is measured throughout, or the time is over.
+
+        Along one running order first, then over all that is convex.
+        """
         while True:
             # First on what engines tell themselves, before anything is measured of the others.
             self._solve_all(deadline.part(COLLAGE.before_regions * deadline.left))
             if self._measure_regions(deadline):
                 self._solve_all(deadline)
+            self._measure_divisions(deadline)
             stops = self._finer()
             if stops == self._stops or deadline.is_over():
-                return self._result(is_finished=not deadline.is_over())
+                break
             self._stops = stops
+        if not deadline.is_over():
+            self._widen(deadline)
+        return self._result(is_finished=not deadline.is_over())
+
+    def _measure_divisions(self, deadline: Deadline) -> None:
+        """Measure what greedy makes of the graph, which is a candidate whatever its partitions promise."""
+        while self._divisions_left and not deadline.is_over():
+            division = self._divisions_left.pop(0)
+            self._measure_plan(division.partitions, (None,) * len(division.partitions), None)
+
+    def _widen(self, deadline: Deadline) -> None:
+        """Go on with the convex partitions that are no runs of segments."""
+        wider = ConvexSearch(
+            self._problem,
+            self._measurer,
+            self._costs,
+            self._refusals,
+            self._settings,
+            self._stops,
+            self._divisions,
+            self._transitions,
+        )
+
+        def build(partitions: tuple[Partition, ...], predicted: tuple[float, ...]) -> float | None:
+            known = self._mixes.get(partitions)
+            return known.measured_ms if known else self._measure_plan(partitions, predicted, None)
+
+        self._is_complete = wider.is_complete
+        if not wider.is_complete:
+            log.info("too many orders to try all: partitions are runs of some, or lie within one block")
+        if wider.is_wider:
+            wider.run(Plans(best_ms=lambda: self._best_ms, build=build), deadline)
 
     def _measure_regions(self, deadline: Deadline) -> bool:
         """Measure regions alone that were not yet, the most costly first, while there is time; whether any was."""
@@ -157,13 +206,14 @@ class CollageSearch:
                 return
             self._tried.add((host, partitions))
             self._transitions.update(edge.start for edge in path.edges[1:])
-            found = self._measure_whole(path, partitions, host)
+            predicted = tuple(self._costs.measured_ms(edge) for edge in path.edges)
+            found = self._measure_plan(partitions, predicted, host)
             if found is None or deadline.is_over():
                 return
             self._costs.correct(path.cost, found, len(path.edges) - 1, host)
 
-    def _measure_whole(
-        self, path: Path[Target], partitions: tuple[Partition, ...], host: Target | None
+    def _measure_plan(
+        self, partitions: tuple[Partition, ...], predicted: tuple[float | None, ...], host: Target | None
     ) -> float | None:
         """What the plan takes in the best of the ways of this kind; the best of all ways is kept as a mix."""
         known = self._mixes.get(partitions)
@@ -175,7 +225,6 @@ class CollageSearch:
             return None
         fastest = min(found, key=found.__getitem__)
         if known is None or found[fastest] < known.measured_ms:
-            predicted = tuple(self._costs.measured_ms(edge) for edge in path.edges)
             candidate = Candidate(
                 name="collage", label="collage", partitions=partitions, settings=fastest, predicted_ms=predicted
             )
@@ -213,6 +262,7 @@ class CollageSearch:
             known=self._costs.known,
             shares=self._costs.shares,
             candidates=self._costs.candidates(self._stops),
+            is_complete=self._is_complete,
         )
 
     def _predicted(self, mix: Mix) -> Candidate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from types import MappingProxyType
@@ -118,6 +118,44 @@ class EdgeCosts:
             if edge.after is not None
         ]
         return tuple(sorted((*alone, *behind), key=lambda k: (k.start, k.end, str(k.target), str(k.after or ""))))
+
+    @property
+    def borders_ms(self) -> Mapping[Target, float]:
+        """What partitions of each target were seen to cost beyond their shares, typically."""
+        return {target: median(seen) if seen else 0.0 for target, seen in self._borders.items()}
+
+    @property
+    def transitions_ms(self) -> Mapping[tuple[Target, Target], Sequence[float]]:
+        """What each transition between two targets cost that was measured."""
+        return MappingProxyType(self._transitions)
+
+    @property
+    def wholes(self) -> Mapping[Target, float]:
+        """What the whole model costs on each target, infinite where it failed."""
+        return MappingProxyType(self._wholes)
+
+    def runs_ms(self, target: Target, *, only_alone: bool) -> Iterator[tuple[int, int, float]]:
+        """Start, end and milliseconds of the runs of segments that were measured on a target.
+
+        Args:
+            only_alone: Leave out those that were measured behind others, of which a typical transition is taken off.
+        """
+        seen = {pair: median(several) for pair, several in self._transitions.items()}
+        for edge, interval in self._edges.items():
+            if edge.target == target and edge.after is not None and not only_alone:
+                yield edge.start, edge.end, max(0.0, interval.median - seen.get((edge.after, target), 0.0))
+        for (start, end, other), interval in self._alone.items():
+            if other == target:
+                yield start, end, interval.median
+
+    @property
+    def given_up(self) -> frozenset[Target]:
+        """The targets that failed so often that they are not asked again."""
+        return frozenset(target for target, count in self._failures.items() if count >= COLLAGE.failures)
+
+    def correction_ms(self, host: Target | None = None) -> float:
+        """What a transition costs beyond what was seen of it, as whole plans showed."""
+        return self._correction[host]
 
     def candidates(self, stops: Sequence[int]) -> int:
         """How many partitions there are to choose from: runs between these segments, on each target that takes them."""

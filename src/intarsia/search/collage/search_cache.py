@@ -26,7 +26,7 @@ from intarsia.search.collage.collage import CollageResult, Mix
 from intarsia.search.collage.edge_costs import Known
 from intarsia.target import Target
 
-_PLAIN = ("segments", "rounds", "is_finished", "candidates")
+_PLAIN = ("segments", "rounds", "is_finished", "candidates", "is_complete")
 """Fields of a result that are stored as they are."""
 
 
@@ -35,7 +35,7 @@ def search_key(problem: Problem, targets: Sequence[Target], settings: RunSetting
     place, places = {node.id: node.index for node in problem.graph.nodes}, problem.places
     return Key(
         facts={
-            "search": 4,
+            "search": 5,
             "graph": fingerprint_of(problem.graph),
             "segments": [[place[node] for node in segment] for segment in problem.segments],
             "targets": [target.key for target in targets],
@@ -92,7 +92,7 @@ def from_json(problem: Problem, data: Mapping[str, Any]) -> CollageResult:
     """
     result = CollageResult(
         mixes=tuple(_mix(problem, mix) for mix in data["mixes"]),
-        **{name: data[name] for name in _PLAIN},
+        **{name: data[name] for name in _PLAIN if name in data},
         known=tuple(map(_known, data["known"])),
         shares=MappingProxyType(
             {Target(text): tuple(inf if each is None else each for each in ms) for text, ms in data["shares"].items()}

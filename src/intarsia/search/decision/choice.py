@@ -46,6 +46,7 @@ def choose(
     max_memory: int | None = None,
     over_error: Mapping[str, str] = MappingProxyType({}),
     singles: Sequence[Candidate] = (),
+    usable_bytes: int = 0,
 ) -> Choice:
     """The plan that ships, and why.
 
@@ -57,6 +58,7 @@ def choose(
         over_error: Alternatives by name that may not ship for their error on validation inputs, with what is said of
             each.
         singles: Plans with one engine, benchmarked or failed.
+        usable_bytes: Memory that this process may use; a mix may need a share of it where no limit was stated.
 
     Raises:
         MemoryLimitError: No plan gets by with the memory that it may have.
@@ -66,7 +68,13 @@ def choose(
         allowed = [alternative for alternative in alternatives if alternative.name not in over_error]
         plan, reason = _without_singles(allowed, (*singles, *alternatives), verdict, max_memory)
         return Choice(plan=plan, conclusion=Conclusion.NO_SINGLE, reason=reason)
-    benchmark = Benchmark(single=best_single, verdict=verdict, has_limit=max_memory is not None, over_error=over_error)
+    benchmark = Benchmark(
+        single=best_single,
+        verdict=verdict,
+        has_limit=max_memory is not None,
+        usable_bytes=usable_bytes,
+        over_error=over_error,
+    )
     mixes = [alternative for alternative in alternatives if not alternative.precisions]
     reduced = [alternative for alternative in alternatives if alternative.precisions]
     on_mixes, on_reduced = benchmark.sentence(mixes), [benchmark.sentence(reduced)] if reduced else []

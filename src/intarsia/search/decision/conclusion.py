@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from intarsia.config.settings import MIX_MEMORY
+from intarsia.config.settings import MIX_MEMORY, MIX_MEMORY_SHARE
 from intarsia.cost.timing.footprint import megabytes
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import MEMORY_STAGE, Shown, Verdict, unshown
@@ -53,12 +53,14 @@ class Benchmark:
 
     Attributes:
         has_limit: Whether the user stated how much memory a plan may need: a mix may then need all of it.
+        usable_bytes: Memory that this process may use, by which a mix is judged where no limit was stated.
         over_error: Plans by name that may not ship for their error on validation inputs, with what is said of each.
     """
 
     single: Candidate
     verdict: Verdict
     has_limit: bool
+    usable_bytes: int
     over_error: Mapping[str, str]
 
     def came_to(self, plan: Candidate) -> Conclusion:
@@ -70,7 +72,7 @@ class Benchmark:
             stage, _ = verdict.failed.get(plan.name, ("", ""))
             return Conclusion.OVER_MEMORY if stage == MEMORY_STAGE else Conclusion.FAILED
         found = _OF_BENCHMARKED[verdict.compared(plan.name, self.single.name)]
-        if found is Conclusion.WON and not self.has_limit and self._memory_ratio(plan) > MIX_MEMORY:
+        if found is Conclusion.WON and not self.has_limit and self._peak_bytes(plan) > self._most_bytes:
             return Conclusion.OVER_MEMORY
         return found
 
@@ -108,7 +110,8 @@ class Benchmark:
             case Conclusion.LOST:
                 return f"{name} is slower: {times}"
             case Conclusion.OVER_MEMORY:
-                return f"{name} is {times}, but needs {self._memory_beside_single(best)}; --max-memory would allow it"
+                needs = f"{self._memory_beside_single(best)}, where {megabytes(int(self._most_bytes))} is the limit"
+                return f"{name} is {times}, but needs {needs}; --max-memory would allow it"
             case Conclusion.OVER_ERROR:
                 return self.over_error[best.name]
             case Conclusion.NO_DIFFERENCE:
@@ -137,13 +140,16 @@ class Benchmark:
         return f"the machine was too noisy to tell whether a {_kind(plan)} is faster ({itself})"
 
     def _memory_beside_single(self, plan: Candidate) -> str:
-        peaks = (megabytes(self.verdict.footprints[each.name].peak_bytes) for each in (plan, self.single))
-        return f"{self._memory_ratio(plan):.1f} times the memory ({' against '.join(peaks)})"
+        ours, single = self._peak_bytes(plan), self._peak_bytes(self.single)
+        return f"{ours / max(1, single):.1f} times the memory ({megabytes(ours)} against {megabytes(single)})"
 
-    def _memory_ratio(self, plan: Candidate) -> float:
-        """How many times the peak memory of the single engine it needs."""
-        prints = self.verdict.footprints
-        return prints[plan.name].peak_bytes / max(1, prints[self.single.name].peak_bytes)
+    @property
+    def _most_bytes(self) -> float:
+        """What a plan may need that ships instead of the single engine, where no limit was stated."""
+        return max(MIX_MEMORY * self._peak_bytes(self.single), MIX_MEMORY_SHARE * self.usable_bytes)
+
+    def _peak_bytes(self, plan: Candidate) -> int:
+        return self.verdict.footprints[plan.name].peak_bytes
 
 
 def _kind(plan: Candidate) -> str:

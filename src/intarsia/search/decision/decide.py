@@ -30,6 +30,7 @@ from intarsia.search.decision.final_benchmark import FinalBenchmark, decides
 from intarsia.search.decision.uncompared import decide_uncompared
 from intarsia.search.precision.reduced_precision import NO_REDUCED_PRECISION, ReducedPrecisionPlans
 from intarsia.search.precision.validation_set import Accuracy
+from intarsia.target.cores import memory_bytes
 
 
 def decide(
@@ -86,7 +87,8 @@ def decide(
         choice, accuracy = _asked_for(problem, measurer, singles, wanted, judge)
     else:
         alternatives = [*reduced.candidates, *mixes]
-        settle = partial(choose, alternatives, best_single, verdict, limit, singles=singles)
+        usable = memory_bytes()
+        settle = partial(choose, alternatives, best_single, verdict, limit, singles=singles, usable_bytes=usable)
         choice, accuracy = _settled(problem, measurer, singles, reduced, settle, judge)
     chosen = choice.plan
     artifact = builder.checked(chosen)

@@ -53,7 +53,24 @@ def test_a_mix_may_need_a_little_more_memory_than_the_best_engine(mix_mb: int, s
     assert choice.plan is ships
     if ships is SINGLE:
         assert choice.conclusion is Conclusion.OVER_MEMORY
-        assert f"({mix_mb} MB against 100 MB); --max-memory would allow it" in choice.reason
+        told = f"({mix_mb} MB against 100 MB), where 130 MB is the limit; --max-memory would allow it"
+        assert told in choice.reason
+
+
+@pytest.mark.parametrize(("usable_gb", "ships"), [(24, MIX), (8, MIX), (7, SINGLE), (1, SINGLE)])
+def test_a_mix_may_need_a_sixteenth_of_the_memory_of_the_machine(usable_gb: int, ships: Candidate) -> None:
+    found = verdict({"single": 10.0, "mix": 8.0}, {"single": 58, "mix": 450})
+    choice = choose([MIX], SINGLE, found, usable_bytes=usable_gb * 1000 * MB)
+    assert choice.plan is ships
+    if usable_gb == 7:
+        assert "(450 MB against 58 MB), where 438 MB is the limit; --max-memory would allow it" in choice.reason
+    if usable_gb == 1:
+        assert "7.8 times the memory (450 MB against 58 MB), where 75 MB is the limit; --max-memory" in choice.reason
+
+
+def test_a_stated_limit_rules_whatever_the_machine_has() -> None:
+    found = verdict({"single": 10.0}, {"single": 100, "mix": 300}, too_big=("mix",))
+    assert choose([MIX], SINGLE, found, 200 * MB, usable_bytes=24_000 * MB).plan is SINGLE
 
 
 def test_with_a_limit_a_mix_may_need_all_of_it() -> None:
