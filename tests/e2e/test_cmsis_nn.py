@@ -78,9 +78,11 @@ def check(seed: int, board: str) -> None:
     for name, found in zip(module.outputs, ran.results[0], strict=True):
         each = made.instructions[made.outputs[name]]
         apart = np.abs(found.astype(int) - wanted[name])
-        most = 1 if each.name in ("q_softmax", "q_add") else 0
-        assert apart.max() <= most, (name, str(each))
-        assert (apart > 0).mean() <= 0.1, (name, str(each))
+        is_rounded = each.name not in ("q_pool_max", "q_pool_avg")
+        assert apart.max() <= int(is_rounded), (name, str(each))
+        # Layers round once where the definition rounds twice: for one sum or none of a channel that is another step.
+        many = apart.size / 10 if each.name in ("q_softmax", "q_add") else max(1.0, apart.size / 200)
+        assert (apart > 0).sum() <= many, (name, str(each))
 
 
 def test_functions_compute_what_is_defined_on_this_machine_without_a_finding() -> None:
