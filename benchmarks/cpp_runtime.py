@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -121,7 +122,7 @@ def _row(model: Path, plan: str, path: Path, programs: Path, rounds: int, runs: 
         {
             "cpp": lambda: _cold([*ours, "0"], environment),
             "cpp again": lambda: _cold([*ours, "0"], environment),
-            **{name: (lambda words=words: _cold(words, environment)) for name, words in alone.items()},
+            **{name: partial(_cold, words, environment) for name, words in alone.items()},
         },
         rounds,
     )

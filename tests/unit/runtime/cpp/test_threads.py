@@ -48,14 +48,13 @@ def _plan(path: Path, plan: str) -> Path:
         if not registry.probe(name).usable:
             pytest.skip(f"{name} is not here")
     if plan == "branches":
-        parts = [("c", ["first"]), ("c", ["left"]), ("onnxruntime", ["right"]), ("c", ["last"])]
-        return written(path, parts, RunSettings(threads=2, spin=Spin.NEVER, parallel=True), branches())
+        several = [("c", ["first"]), ("c", ["left"]), ("onnxruntime", ["right"]), ("c", ["last"])]
+        return written(path, several, RunSettings(threads=2, spin=Spin.NEVER, parallel=True), branches())
     if plan == "inside a session":
         parts = [("winograd", LAYERS[:2]), ("c", LAYERS[2:3]), ("winograd", LAYERS[3:])]
         return written(path, parts, RunSettings(threads=2, embed=True))
-    return written(
-        path, [("openvino", LAYERS[:2]), ("onnxruntime", LAYERS[2:5]), ("c", LAYERS[5:])], RunSettings(threads=2)
-    )
+    mix = [("openvino", LAYERS[:2]), ("onnxruntime", LAYERS[2:5]), ("c", LAYERS[5:])]
+    return written(path, mix, RunSettings(threads=2))
 
 
 def _leaks(folder: Path) -> Path:
