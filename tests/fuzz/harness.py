@@ -10,7 +10,6 @@ import gc
 import os
 import re
 import resource
-import select
 import signal
 import socket
 import subprocess
@@ -24,6 +23,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
+
+from tests.fuzz.patience import ends
 
 OUTPUT_CHARACTERS = 4000
 MEMORY_BYTES = 10 * 2**30
@@ -102,7 +103,7 @@ def run_cases(
 
     Args:
         cases: What to run.
-        limit_s: Seconds after which a case is killed.
+        limit_s: Seconds after which a case is killed, without those that it waits for a processor.
         workers: How many run at one time.
         environment: Variables that every case has besides; ``XDG_CACHE_HOME`` among them is a cache that all share.
     """
@@ -173,8 +174,8 @@ class _Worker:
         import intarsia
 
         ours, theirs = socket.socketpair()
-        source = str(Path(intarsia.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (source, environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))))
+        sources = str(Path(intarsia.__file__).parents[1]), str(Path(__file__).parents[2])
+        path = os.pathsep.join(filter(None, (*sources, environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))))
         inherited = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
         with theirs:
             self._process = subprocess.Popen(
@@ -242,11 +243,7 @@ def _serve(wire: Connection[Any, Any]) -> None:
 
 def _awaited(child: int, limit_s: float) -> int | None:
     """The status with which a process ended, or ``None`` if it was killed at its time limit; its own end with it."""
-    end = os.pidfd_open(child)
-    try:
-        is_over = bool(select.select([end], [], [], limit_s)[0])
-    finally:
-        os.close(end)
+    is_over = ends(child, limit_s)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     with suppress(ProcessLookupError):  # before it made a group of its own
