@@ -36,7 +36,7 @@ class _AddsComplete(ABCMeta):
         """The constructor's, which is what this passes on to."""
         import inspect
 
-        made_by = inspect.signature(cls.__init__)
+        made_by = inspect.signature(cls.__init__)  # type: ignore[misc] # of this very class
         return made_by.replace(parameters=[*made_by.parameters.values()][1:])
 
     def __call__(cls, *args: Any, **named: Any) -> Any:

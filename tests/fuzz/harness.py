@@ -10,7 +10,6 @@ import gc
 import os
 import re
 import resource
-import select
 import signal
 import socket
 import subprocess
@@ -25,15 +24,14 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.patience import ends
+
 OUTPUT_CHARACTERS = 4000
 MEMORY_BYTES = 10 * 2**30
 """Address space of a case: a shape that grew must end the case and not the machine."""
 FILE_BYTES = 2**30
 EXIT_CODES = frozenset({0, 2, 3, 4, 5, 6, 7, 8, 130})
 """Those that ``intarsia --help`` promises, but for 1, which says that nobody foresaw it."""
-
-_BUSY = 12
-"""How many times its limit a case may take on a machine whose processors work for others."""
 
 _TEMPORARY, _CACHE, _HOME = ".tmp", ".cache", ".home"
 _TOOLS = frozenset({"uname", "ldconfig", "cc", "gcc", "c++", "g++", "clang", "clang++", "ld", "ar", "as", "objdump"})
@@ -105,7 +103,7 @@ def run_cases(
 
     Args:
         cases: What to run.
-        limit_s: Seconds after which a case is killed: of its processor time, where the machine is busy with others.
+        limit_s: Seconds after which a case is killed, without those that it waits for a processor.
         workers: How many run at one time.
         environment: Variables that every case has besides; ``XDG_CACHE_HOME`` among them is a cache that all share.
     """
@@ -176,8 +174,8 @@ class _Worker:
         import intarsia
 
         ours, theirs = socket.socketpair()
-        source = str(Path(intarsia.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (source, environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))))
+        sources = str(Path(intarsia.__file__).parents[1]), str(Path(__file__).parents[2])
+        path = os.pathsep.join(filter(None, (*sources, environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"))))
         inherited = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
         with theirs:
             self._process = subprocess.Popen(
@@ -244,33 +242,14 @@ def _serve(wire: Connection[Any, Any]) -> None:
 
 
 def _awaited(child: int, limit_s: float) -> int | None:
-    """The status with which a process ended, or ``None`` if it was killed at its time limit; its own end with it.
-
-    A process that waits for nothing but a processor has time left; one that waits for anything else for long hangs.
-    """
-    end = os.pidfd_open(child)
-    last = time.monotonic() + limit_s * _BUSY
-    try:
-        is_over = bool(select.select([end], [], [], limit_s)[0])
-        while not is_over and _ran_s(child) < limit_s and time.monotonic() < last:
-            is_over = bool(select.select([end], [], [], 1.0)[0])
-    finally:
-        os.close(end)
+    """The status with which a process ended, or ``None`` if it was killed at its time limit; its own end with it."""
+    is_over = ends(child, limit_s)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     with suppress(ProcessLookupError):  # before it made a group of its own
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     return status if is_over else None
-
-
-def _ran_s(child: int) -> float:
-    """Seconds of processor time that a process and its children that ended have taken."""
-    try:
-        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _text(descriptor: int, most: int) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz.harness import Case, Outcome, faults, run_cases
+from tests.fuzz.patience import ends
 
 _PLUGIN = """
 import os, signal, subprocess, time
@@ -87,6 +91,23 @@ def test_a_case_that_hangs_is_ended(tmp_path: Path) -> None:
     outcome = _planted(tmp_path, "hang", tmp_path, limit_s=3.0)
     assert (outcome.exit_code, outcome.signal) == (None, None)
     assert faults(outcome) == [f"no end within {outcome.seconds:.0f} s"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell of delays")
+def test_waiting_for_a_processor_does_not_count() -> None:
+    """Of four processes on one processor each waits for three times as long as it runs."""
+    first = min(os.sched_getaffinity(0))
+    program = f"import os, time; os.sched_setaffinity(0, [{first}])\nwhile time.process_time() < %s: pass"
+    line = [sys.executable, "-c"]
+    others = [subprocess.Popen([*line, program % 60]) for _ in range(3)]
+    asked = subprocess.Popen([*line, program % 0.5])
+    try:
+        assert ends(asked.pid, 1.5)
+        assert not ends(others[0].pid, 0.5)
+    finally:
+        for each in (asked, *others):
+            each.kill()
+            each.wait()
 
 
 def test_one_case_is_nothing_to_the_next(tmp_path: Path) -> None:
