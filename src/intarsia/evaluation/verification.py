@@ -169,6 +169,6 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
 
 def _patience_s(artifact: Artifact) -> float:
     """Seconds for an artifact to be opened, which runs it; for each run more where it runs in an emulator."""
-    if not is_emulated(artifact.report()):
+    if not (artifact.is_source and is_emulated(artifact.report())):
         return PATIENCE.artifact_s
     return PATIENCE.artifact_s + _RUNS * later_run_s(artifact.build().artifacts[0].meta)

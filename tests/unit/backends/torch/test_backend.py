@@ -68,6 +68,8 @@ def test_it_runs_on_gpus_if_it_was_built_for_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, devices: tuple[str, ...]
 ) -> None:
     (tmp_path / "version.py").write_text(f"debug = False\n{line}\nhip: Optional[str] = None\n")
-    monkeypatch.setattr(util, "find_spec", lambda name: SimpleNamespace(submodule_search_locations=[str(tmp_path)]))
+    monkeypatch.setattr(
+        util, "find_spec", lambda name: SimpleNamespace(origin=None, submodule_search_locations=[str(tmp_path)])
+    )
     monkeypatch.setattr(metadata, "version", lambda package: "2.13.0")
     assert TorchBackend().probe().devices == devices

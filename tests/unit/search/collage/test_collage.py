@@ -37,7 +37,7 @@ def _no_engine() -> Iterator[None]:
         return sum(step.target == ORT for step in plan.steps) > 1
 
     class FakeEngine:
-        def __init__(self, name: str) -> None:
+        def __init__(self, name: str, *, loading: bool = False) -> None:
             self._name = name
 
         def embedding(self) -> object:
