@@ -23,6 +23,12 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("INTARSIA_")]:
             patch.delenv(name)
+        for name in (
+            "MAKEFLAGS",
+            "MAKELEVEL",
+            "MFLAGS",
+        ):  # `make` in a test says no more where `make` started the tests
+            patch.delenv(name, raising=False)
         patch.setenv("ORT_DISABLE_TELEMETRY", "1")  # of tests that use ONNX Runtime without us
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))

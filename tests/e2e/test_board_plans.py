@@ -82,7 +82,7 @@ def test_programs_for_other_processors_are_compared_by_instructions(network: Pat
     board, pi = count(opened, 0)
     assert (board["name"], board["place"]) == ("mps2-an386.intarsia", "QEMU's mps2-an386")
     assert pi["place"] == "qemu-aarch64"
-    assert 100_000 < pi["instructions"] < board["instructions"]
+    assert all(100_000 < each["instructions"] < 10_000_000 for each in (board, pi))
     found = invoke("bench", *map(str, paths), "--json")
     assert found.exit_code == 0, found.output
     answer = json.loads(found.output)

@@ -36,7 +36,6 @@ from intarsia.backends.openvino.model import (
     read_model,
     specialised,
 )
-from intarsia.backends.openvino.native import native_model
 from intarsia.backends.openvino.open_sizes import ENVIRONMENT, PROPERTIES, Open, SizeGuide, check_ranks, settle
 from intarsia.backends.package_probe import installed, package_folder
 from intarsia.errors import CompileError, LoadError
@@ -194,6 +193,8 @@ class OpenVinoBackend(Backend):
 
     def native(self, request: NativeRequest) -> NativeStep:
         """The model in OpenVINO's own format over the artifact's weights, with the properties to compile it with."""
+        from intarsia.backends.openvino.native import native_model
+
         meta = request.artifact.meta
         if meta["late"] or _is_open(meta):
             raise LoadError(_NAME, "the runtime cpp takes models of fixed sizes")

@@ -89,7 +89,9 @@ def folders() -> str:
 def run(command: list[object], **variables: str) -> str:
     """What a program prints; the test fails with what it complains of."""
     words = list(map(str, command))
-    done = subprocess.run(words, capture_output=True, text=True, errors="backslashreplace", env={**os.environ, **variables}, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, errors="backslashreplace", env={**os.environ, **variables}, check=False
+    )
     assert done.returncode == 0, (
         f"{words[0]} ended with {done.returncode}:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
     )
