@@ -88,7 +88,8 @@ def test_the_file_before_vela_computes_what_is_defined(name: str, tmp_path: Path
 
 def test_a_file_that_computes_something_else_is_found_out() -> None:
     pytest.importorskip("ai_edge_litert.interpreter", reason="pip install 'intarsia[litert]'")
-    scales = {"a_scale": 0.1, "a_zero": 1, "b_scale": 0.2, "b_zero": 2, "y_zero": 3, "low": -128, "high": 127}
+    operands = {"a_scale": 0.1, "a_zero": 1, "b_scale": 0.2, "b_zero": 2}
+    scales = {**operands, "y_zero": 3, "behind": 0, "low": -128, "high": 127}
 
     def region(y_scale: float) -> Region:
         made = [Instruction("input", (), {"name": f"x{number}"}, "int8", (3, 5)) for number in range(2)]
