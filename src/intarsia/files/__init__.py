@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         make_folder,
         place_file,
         place_folder,
+        place_tree,
         replace_file,
         replacing,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "own_cache",
     "place_file",
     "place_folder",
+    "place_tree",
     "remove_folder",
     "replace_file",
     "replacing",
@@ -80,6 +82,7 @@ __getattr__ = attributes_of(
             "make_folder",
             "place_file",
             "place_folder",
+            "place_tree",
             "replace_file",
             "replacing",
         ),

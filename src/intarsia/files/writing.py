@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -101,6 +101,19 @@ def place_folder(path: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             (draft.path / name).write_bytes(content)
         draft.path.rename(path)
+
+
+def place_tree(written: Iterable[Path], draft: Path, folder: Path) -> tuple[Path, ...]:
+    """Put copies of files under ``draft`` at the same places under ``folder``, which is made; their new paths.
+
+    The largest goes first, since that is what there may be no room for. Errors are those of `replacing`.
+    """
+    make_folder(folder)
+    placed = {path: folder / path.relative_to(draft) for path in written}
+    for path in sorted(placed, key=lambda path: path.stat().st_size, reverse=True):
+        make_folder(placed[path].parent)
+        place_file(path, placed[path])
+    return tuple(placed.values())
 
 
 def make_folder(path: Path) -> None:

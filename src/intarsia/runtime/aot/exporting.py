@@ -11,7 +11,7 @@ from intarsia.codegen.exported.folder import HOST, write
 from intarsia.codegen.exported.makefile import Machine
 from intarsia.codegen.project import Project
 from intarsia.errors import BackendUnavailableError
-from intarsia.files import disk_errors, make_folder, place_file, scratch
+from intarsia.files import disk_errors, place_tree, scratch
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.recording import RECORDED, recorded_of
 from intarsia.target import Target
@@ -41,13 +41,7 @@ def export_program(artifact: Artifact, folder: Path, *, has_test: bool = False) 
     with scratch() as draft:
         with disk_errors(draft):
             written = write(project, draft, facts, _licences(project), recorded, machine)
-        make_folder(folder)
-        sizes = {path: path.stat().st_size for path in written}
-        for path in sorted(written, key=sizes.__getitem__, reverse=True):  # what there may be no room for goes first
-            inside = folder / path.relative_to(draft)
-            make_folder(inside.parent)
-            place_file(path, inside)
-    return tuple(folder / path.relative_to(draft) for path in written)
+        return place_tree(written, draft, folder)
 
 
 def _processor(flags: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.errors import ConfigError, PlanError
-from intarsia.files import disk_errors, make_folder, place_file, scratch
+from intarsia.files import disk_errors, place_tree, scratch
 from intarsia.graph import extract
 from intarsia.runtime.aot.exporting import export_program
 from intarsia.runtime.environment import load_environment
@@ -74,13 +74,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str], *, has_test: bo
         with disk_errors(draft):
             native = registry.of(step.target).export(partition, step.target, model.plan.settings, draft)
             written = (*native, *_program(model.plan, draft, native))
-        make_folder(destination)
-        sizes = {path: path.stat().st_size for path in written}
-        for path in sorted(written, key=sizes.__getitem__, reverse=True):  # what there may be no room for goes first
-            place = destination / path.relative_to(draft)
-            make_folder(place.parent)
-            place_file(path, place)
-        return tuple(destination / path.relative_to(draft) for path in written)
+        return place_tree(written, draft, destination)
 
 
 def _program(plan: Plan, folder: Path, native: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Signature
-from intarsia.files import disk_errors, make_folder, place_file, scratch
+from intarsia.files import disk_errors, place_tree, scratch
 from intarsia.runtime.artifact.artifact import Artifact
 from intarsia.runtime.cpp.preparing import is_prepared, prepare
 from intarsia.version import __version__
@@ -59,13 +59,7 @@ def export_project(artifact: Artifact, folder: Path) -> tuple[Path, ...]:
     with scratch() as draft:
         with disk_errors(draft):
             written = _write(artifact, draft)
-        make_folder(folder)
-        sizes = {path: path.stat().st_size for path in written}
-        for path in sorted(written, key=sizes.__getitem__, reverse=True):  # what there may be no room for goes first
-            place = folder / path.relative_to(draft)
-            make_folder(place.parent)
-            place_file(path, place)
-        return tuple(folder / path.relative_to(draft) for path in written)
+        return place_tree(written, draft, folder)
 
 
 def write_library(folder: Path) -> tuple[Path, ...]:

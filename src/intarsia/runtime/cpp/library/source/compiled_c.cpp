@@ -6,7 +6,6 @@
 #include "error.h"
 #include "executable.h"
 #include "library.h"
-#include "machine.h"
 
 namespace intarsia {
 namespace {
@@ -99,13 +98,7 @@ void check_twice(const StoredStep& step, std::size_t constants) {
 
 std::unique_ptr<Executable> load_compiled_c(const Source& source, const StoredStep& step) {
     const std::string at = step.at + ".meta";
-    const Json& serves = step.meta.get("library", at);
-    std::vector<std::string> sets;
-    for (const Json& each : serves.get("instruction_sets", at).list(at)) {
-        sets.push_back(each.text(at));
-    }
-    const std::string fault =
-        unserved(serves.get("system", at).text(at), serves.get("architecture", at).text(at), sets);
+    const std::string fault = unserved_code(step);
     if (!fault.empty()) {
         throw LoadError(kName, "the artifact's library cannot run here: " + fault + "; compile the model here");
     }

@@ -55,5 +55,7 @@ std::string openvino_version(const std::vector<std::string>& folders);
 
 // Throws `ArtifactError` unless an engine kept the borders that its step has.
 void check_rows(const StoredStep& step);
+// Why this processor does not serve the machine code that a step's artifact holds; empty if it does.
+std::string unserved_code(const StoredStep& step);
 
 }  // namespace intarsia

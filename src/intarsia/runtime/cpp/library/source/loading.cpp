@@ -1,6 +1,7 @@
 // Which loader a step has, and what all of them check.
 #include "error.h"
 #include "executable.h"
+#include "machine.h"
 
 namespace intarsia {
 
@@ -22,6 +23,16 @@ void check_rows(const StoredStep& step) {
         rows_in(step.meta.get("outputs", at), at + ".outputs") != step.outputs) {
         throw ArtifactError(at + ": these are not the borders of the step");
     }
+}
+
+std::string unserved_code(const StoredStep& step) {
+    const std::string at = step.at + ".meta";
+    const Json& serves = step.meta.get("library", at);
+    std::vector<std::string> sets;
+    for (const Json& each : serves.get("instruction_sets", at).list(at)) {
+        sets.push_back(each.text(at));
+    }
+    return unserved(serves.get("system", at).text(at), serves.get("architecture", at).text(at), sets);
 }
 
 std::unique_ptr<Executable> load_step(const Source& source, const StoredStep& step) {

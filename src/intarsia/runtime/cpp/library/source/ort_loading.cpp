@@ -60,13 +60,7 @@ void register_operators(const OrtEngine& engine, OrtSessionOptions* options, con
 // Our own operators, which stay as long as the process: ONNX Runtime keeps what they registered.
 std::shared_ptr<Library> kernels_of(const Source& source, const StoredStep& step) {
     const std::string at = step.at + ".meta";
-    const Json& serves = step.meta.get("library", at);
-    std::vector<std::string> sets;
-    for (const Json& each : serves.get("instruction_sets", at).list(at)) {
-        sets.push_back(each.text(at));
-    }
-    const std::string fault =
-        unserved(serves.get("system", at).text(at), serves.get("architecture", at).text(at), sets);
+    const std::string fault = unserved_code(step);
     if (!fault.empty()) {
         throw LoadError(step.engine, "the artifact's native library cannot run here: " + fault);
     }
