@@ -5,7 +5,6 @@ The outputs are compared, and one tensor in the middle of the network, which is 
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +16,14 @@ import intarsia
 import networks
 from intarsia.backends import registry
 from intarsia.config import RunSettings
-from intarsia.cost.timing.paired_benchmark import BenchmarkEffort
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 from intarsia.partitioning import Partition, Partitioning, dump_plan
 from intarsia.runtime.verify import deviation
-from intarsia.search.decision import final_benchmark
-from intarsia.search.single import single_engine
 from intarsia.target import KINDS, Target
 from networks.probe import intermediate_of
 from networks.resnet_cut import cut
+from tests.e2e.little_measuring import measure_little
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TOLERANCE = 1e-3
@@ -56,12 +53,7 @@ def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
 
 @pytest.fixture(autouse=True)
 def _little_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here plans have to be right, however fast they are: one setting of each engine, and the shortest paired
-    benchmark."""
-    effort = BenchmarkEffort(seconds=0.0, processes=1, min_rounds=1, repeats=0)
-    settings = single_engine._settings
-    monkeypatch.setattr(final_benchmark, "_effort", lambda budget_s: effort)
-    monkeypatch.setattr(single_engine, "_settings", lambda *asked: islice(settings(*asked), 1))
+    measure_little(monkeypatch)
 
 
 @pytest.fixture(scope="module")
