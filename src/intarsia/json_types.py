@@ -1,8 +1,8 @@
-"""Types of JSON values, for files that anybody may have made: what is read is of the type that is asked for, or told.
+"""Types of JSON values: they check files that anybody may have made.
 
-A type is a function that takes a value, where it stands, and a list of faults. It gives the value as code wants it
-(lists as tuples, objects as frozen values), or notes what is wrong. Nothing is converted: ``"2"`` is no integer, and
-``true`` is none either. They are plain functions, since a run reads its manifest by them and must start at once.
+A type is a function of a value, its place in the document, and a list of faults. It returns the value as code wants it
+(lists as tuples, objects as frozen values), or adds a fault to the list. Nothing is converted: ``"2"`` is no integer,
+and ``true`` is none either. Types are plain functions because a run reads its manifest by them and must start fast.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def optional(type_: JsonType) -> JsonType:
 
 
 def either(first: JsonType, second: JsonType) -> JsonType:
-    """A value of one of two types; what is of neither is told as the second would be."""
+    """A value of one of two types; the fault of any other value is that of the second type."""
 
     def read(value: Any, at: str, faults: list[Fault]) -> Any:
         tried: list[Fault] = []

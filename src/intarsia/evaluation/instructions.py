@@ -17,13 +17,18 @@ def is_emulated(report: Mapping[str, Any]) -> bool:
     return bool(report.get("program", {}).get("is_emulated"))
 
 
+def runs_emulated(artifact: Artifact) -> bool:
+    """Whether an artifact runs in an emulator here. Only a program of C may, so no other one's report is read."""
+    return artifact.is_source and is_emulated(artifact.report())
+
+
 def are_emulated(artifacts: Sequence[Artifact]) -> bool:
     """Whether all run in an emulator, so that they are compared by instructions and not by time.
 
     Raises:
         ConfigError: Some do, and some do not.
     """
-    there = [artifact for artifact in artifacts if is_emulated(artifact.report())]
+    there = [artifact for artifact in artifacts if runs_emulated(artifact)]
     here = [artifact for artifact in artifacts if artifact not in there]
     if there and here:
         raise ConfigError(

@@ -25,7 +25,7 @@ from intarsia.cost.worker.client import WorkerClient, ask_twice
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Evaluated, Failed, Open, Opened, Respond
 from intarsia.errors import ModelError
-from intarsia.evaluation.instructions import is_emulated
+from intarsia.evaluation.instructions import runs_emulated
 from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.graph.reference.contrib_ops import unknown_values
@@ -169,6 +169,6 @@ def _checked(artifact: Artifact, case: _Case, worker: WorkerClient, values: Path
 
 def _patience_s(artifact: Artifact) -> float:
     """Seconds for an artifact to be opened, which runs it; for each run more where it runs in an emulator."""
-    if not (artifact.is_source and is_emulated(artifact.report())):
+    if not runs_emulated(artifact):
         return PATIENCE.artifact_s
     return PATIENCE.artifact_s + _RUNS * later_run_s(artifact.build().artifacts[0].meta)
