@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import onnxruntime
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
+from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
 from intarsia.graph import load_model
 from intarsia.graph.reference.reference import evaluate
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 
 def unoptimised(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The outputs, computed without optimisation."""
+    """The outputs, computed without optimisation, and exactly on a processor without VNNI too."""
+    content, _ = unsigned_weights(model.SerializeToString(), {})
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     try:
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except NoKernel:
         return evaluate(load_model(model), feeds)
     return dict(zip([value.name for value in session.get_outputs()], session.run(None, dict(feeds)), strict=True))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import openvino
 import pytest
 from onnx import helper, numpy_helper
 
@@ -31,11 +32,28 @@ def test_the_best_engine_ships_and_says_its_difference(name: str, tmp_path: Path
         report = compiled.report
     assert report["verified"]
     assert report["max_rel_error"] <= report["allowed_error"]
-    for single in report["singles"]:
-        assert single.get("failure", {"stage": "capability"})["stage"] == "capability"
+    wrong = {
+        s["target"] for s in report["singles"] if s.get("failure", {"stage": "capability"})["stage"] != "capability"
+    }
+    assert wrong <= ({"openvino"} if openvino_saturates() else set())
     if name.startswith(("images", "products")):
         (onnxruntime,) = (single for single in report["singles"] if single["target"] == "onnxruntime")
         assert onnxruntime["stages"] == {"stages": 5, "fault": None, "skipped": None, "cause": None}
+
+
+def openvino_saturates() -> bool:
+    """Whether OpenVINO adds products of uint8 and int8 in 16 bits here, as it does on x86 without VNNI."""
+    weights = {"s": np.float32(1), "u": np.uint8(0), "i": np.int8(0), "w": np.full((64, 64, 1, 1), 127, np.int8)}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "u"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "s", "u"], ["xd"]),
+        helper.make_node("DequantizeLinear", ["w", "s", "i"], ["wd"]),
+        helper.make_node("Conv", ["xd", "wd"], ["y"]),
+    ]
+    proto = model(nodes, [info("x", (1, 64, 8, 8))], [info("y", (1, 64, 8, 8))], weights)
+    compiled = openvino.Core().compile_model(openvino.Core().read_model(proto.SerializeToString()), "CPU")
+    (y,) = compiled(np.full((1, 64, 8, 8), 255, np.float32)).values()
+    return bool(abs(y.ravel()[0] / (64 * 127 * 255) - 1) > 0.1)
 
 
 def test_the_drop_in_session_runs_a_quantised_model(tmp_path: Path) -> None:

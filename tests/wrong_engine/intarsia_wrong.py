@@ -101,6 +101,9 @@ class _Faulty(Executable):
 def _session(model: bytes, names: Sequence[str]) -> Run:
     import onnxruntime
 
+    from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
+
+    model, _ = unsigned_weights(model, {})
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 3

@@ -161,13 +161,16 @@ class OnnxRuntimeBackend(Backend):
     def observe(
         self, model: SubModel, names: Sequence[str], feeds: Arrays, target: Target, settings: RunSettings
     ) -> Sequence[np.ndarray]:
-        """With all rewrites off, so that the values are there to be told."""
+        """With all rewrites off, so that the values are there to be told. Integer products are exact."""
+        from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
+
         plain = target.with_options({"optimization-level": "disable"})
         with guard(ExecutionError, _NAME):
             options = session_options(options_of(plain, settings))
             artifact = self.compile(model.with_outputs(names), target, settings)
             held = {name: model.weights[name].array() for name in artifact.weights}
-            return list(open_session(artifact.files["model.onnx"], held, options).run(list(names), dict(feeds)))
+            content, held = unsigned_weights(artifact.files["model.onnx"], held)
+            return list(open_session(content, held, options).run(list(names), dict(feeds)))
 
     def variants(self, target: Target) -> tuple[Target, ...]:
         """Two levels: the blocked layout that ``all`` adds can cost more than it gives (onnxruntime#26992)."""

@@ -33,12 +33,15 @@ def test_exported_options_are_those_of_target_and_plan(tmp_path: Path) -> None:
     assert options["graph_optimization_level"] == "ORT_ENABLE_BASIC"
     assert options["intra_op_num_threads"] == 2
     assert options["providers"] == ["CPUExecutionProvider"]
-    assert options["session_config"] == {"session.intra_op.allow_spinning": "0"}
+    assert options["session_config"] == {"session.x64quantprecision": "1", "session.intra_op.allow_spinning": "0"}
 
 
 @pytest.mark.parametrize(("spin", "config"), [(Spin.FREE, {}), (Spin.CALL, {"session.force_spinning_stop": "1"})])
 def test_spinning_is_a_setting_of_the_plan(tmp_path: Path, spin: Spin, config: dict[str, str]) -> None:
-    assert exported("onnxruntime", tmp_path, threads=4, spin=spin)["session_config"] == config
+    assert exported("onnxruntime", tmp_path, threads=4, spin=spin)["session_config"] == {
+        "session.x64quantprecision": "1",
+        **config,
+    }
 
 
 def test_variants_keep_what_the_user_stated() -> None:

@@ -41,6 +41,8 @@ Held<OrtSessionOptions> options_of(const OrtEngine& engine, const StoredStep& st
     engine.check(engine.api.set_execution_mode(raw, choice(step, "mode", {0, 1})));
     engine.check(engine.api.set_intra_threads(raw, static_cast<int>(threads)));
     engine.check(engine.api.set_inter_threads(raw, 1));
+    // On x86 without VNNI products of uint8 and int8 would else be added in 16 bits, and saturate.
+    engine.check(engine.api.add_config(raw, "session.x64quantprecision", "1"));
     if (spin == Spin::kCall) {
         engine.check(engine.api.add_config(raw, "session.force_spinning_stop", "1"));
     } else if (spin == Spin::kNever) {
