@@ -13,6 +13,7 @@ import pytest
 from intarsia import load
 from networks import folded_resnet18, micro
 from networks.probe import feeds
+from networks.quantised.answers import exact_session
 from tests.cli_fakes import invoke
 from tests.unit.codegen.tools import AARCH64, ARMHF, RISCV64
 
@@ -22,8 +23,6 @@ ARM64 = "c -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
 
 def check(model: onnx.ModelProto, target: str, folder: Path) -> None:
     """Compile by the command, verify by the command, and compare with ONNX Runtime."""
-    import onnxruntime
-
     path, artifact = folder / "model.onnx", folder / "model.intarsia"
     onnx.save(model, path)
     done = invoke(
@@ -37,7 +36,7 @@ def check(model: onnx.ModelProto, target: str, folder: Path) -> None:
     assert answer["is_right"]
     assert answer["timing"] is None
     given = feeds(model, 3)
-    (right,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, given)
+    (right,) = exact_session(model.SerializeToString()).run(None, given)
     with load(artifact) as loaded:
         (found,) = loaded(given).values()
     apart = np.abs(found - right).max() / np.abs(right).max()

@@ -21,6 +21,7 @@ from intarsia.search.boards.answers import Answers
 from intarsia.search.boards.candidates import Candidates, candidates_of
 from intarsia.search.boards.placement import place
 from networks import micro
+from networks.quantised.answers import exact_session
 from tests.unit.codegen.test_programs import run
 from tests.unit.codegen.tools import AARCH64, BOARDS, RISCV64
 
@@ -47,9 +48,7 @@ def lowered(name: str, target: Target, folder: Path) -> tuple[Candidates, onnx.M
 
 
 def check(found: Any, model: onnx.ModelProto, feeds: Feeds, *, name: str) -> None:
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = exact_session(model.SerializeToString())
     names = [output.name for output in session.get_outputs()]
     for results, each in zip(found, feeds, strict=True):
         for output, right in zip(names, session.run(None, each), strict=True):

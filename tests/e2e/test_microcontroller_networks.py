@@ -23,6 +23,7 @@ from intarsia.graph import load_model
 from intarsia.graph.submodel import extract
 from intarsia.target import Target
 from networks import micro
+from networks.quantised.answers import exact_session
 from tests.unit.codegen.smallest import smallest
 from tests.unit.codegen.tools import BOARDS, CC
 
@@ -64,9 +65,7 @@ def feeds_of(model: onnx.ModelProto, count: int) -> list[list[np.ndarray]]:
 
 
 def expected_of(model: onnx.ModelProto, feeds: list[list[np.ndarray]]) -> np.ndarray:
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(model.SerializeToString())
+    session = exact_session(model.SerializeToString())
     (source,) = session.get_inputs()
     return np.stack([session.run(None, {source.name: each})[0] for (each,) in feeds])
 
