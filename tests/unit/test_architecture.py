@@ -79,7 +79,8 @@ FOREIGN = {
 """Files that are there for what another library's users call, or for an extra; they may import it, once called."""
 
 REWRITERS = frozenset(
-    Path("backends/onnxruntime", name) for name in ("nchwc_boundaries.py", "saved_model.py", "substitution.py")
+    Path("backends/onnxruntime", name)
+    for name in ("nchwc_boundaries.py", "saved_model.py", "substitution.py", "unsigned_weights.py", "zero_points.py")
 )
 """They change the model that ONNX Runtime optimised, which is a model of ONNX as well."""
 

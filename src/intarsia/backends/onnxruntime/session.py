@@ -75,12 +75,16 @@ _NO_SATURATION = {"session.x64quantprecision": "1"}
 
 def serialised(model: SubModel) -> EngineArtifact:
     """A model as ONNX, without its large weights: ONNX Runtime is given those as arrays when it loads."""
+    from intarsia.backends.onnxruntime.zero_points import add_zero_points
+    from intarsia.graph.export import serialise
+
     # Packed types are stored two in a byte, so the array in memory is not what ORT wants: those stay inside.
     outside = not any(weight.dtype in _STORED_PACKED for weight in model.weights.values())
     with guard(CompileError, _NAME):
-        content = model.to_bytes(
+        message = model.to_message(
             weights="external" if outside else "inline", small_bytes=SMALL_BYTES, max_opset=MAX_OPSET, max_ir=MAX_IR
         )
+        content = serialise(add_zero_points(message))
     return EngineArtifact(
         files={"model.onnx": content},
         weights=tuple(w.name for w in model.weights.values() if outside and w.nbytes > SMALL_BYTES),
