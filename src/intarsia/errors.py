@@ -94,12 +94,15 @@ class MissingStageError(BackendUnavailableError):
     Attributes:
         plan: The text of the plan file.
         missing: What is missing, one sentence each.
+        remarks: What else is to be known of the description, one sentence each.
     """
 
-    def __init__(self, plan: str, missing: tuple[str, ...]) -> None:
-        super().__init__("planned, but this cannot be compiled here:\n" + "\n".join(f"  {each}" for each in missing))
+    def __init__(self, plan: str, missing: tuple[str, ...], remarks: tuple[str, ...] = ()) -> None:
+        lines = ["planned, but this cannot be compiled here:", *(f"  {each}" for each in missing), *remarks]
+        super().__init__("\n".join(lines))
         self.plan = plan
         self.missing = missing
+        self.remarks = remarks
 
 
 class BackendError(IntarsiaError, RuntimeError):

@@ -25,6 +25,7 @@ from intarsia.backends.contract import (
     NativeStep,
     ProfileRequest,
     guard,
+    reading,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import is_constant
@@ -57,6 +58,7 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     machine_code = (KERNELS,)
+    reads = reading({_NAME: "threads"})
     native_lack = None
     traits = OnnxRuntimeBackend.traits
     extends = OnnxRuntimeBackend.name

@@ -64,6 +64,7 @@ from intarsia.planning.engine_set import (
     without,
 )
 from intarsia.planning.problem import Problem
+from intarsia.planning.remarks import unread_options
 from intarsia.runtime import thread_budget
 from intarsia.runtime.cpp.preparing import value_fault
 from intarsia.target import Target, VirtualDevice
@@ -113,6 +114,7 @@ class Compilation:
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
         missing: Why the plan cannot be compiled here, one sentence each.
+        remarks: What is to be known of the description, one sentence each: what of it changes nothing.
         type_oracle: The target that tells what operators compute that ONNX does not define, where the model has some.
     """
 
@@ -126,6 +128,7 @@ class Compilation:
     devices: DevicePlan | None
     absent: Mapping[str, str]
     missing: tuple[str, ...]
+    remarks: tuple[str, ...]
     type_oracle: Target | None
 
     @property
@@ -200,6 +203,7 @@ def plan_compilation(request: Request) -> Compilation:
         devices=devices,
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
+        remarks=tuple(unread_options(engine_set.targets)),
         type_oracle=type_oracle,
     )
 

@@ -43,7 +43,7 @@ def program_report(
         error: The largest relative error of an output; ``None`` if nothing could be compared.
         allowed: What was allowed of that output.
         seconds: Of the compile.
-        remarks: What is to be known of the comparison.
+        remarks: What is to be known of the comparison, beside what planning remarks.
     """
     kinds = dict.fromkeys(str(partition.target) for partition in partitions)
     return {
@@ -57,7 +57,7 @@ def program_report(
         "chosen": " + ".join(kinds),
         "reason": reason,
         "verified": error is not None,
-        "remarks": list(remarks),
+        "remarks": [*job.remarks, *remarks],
         "conclusion": "single" if len(kinds) == 1 else "mix",
         "predicted_ms": None,
         "partitions": [_partition(job, partition) for partition in partitions],

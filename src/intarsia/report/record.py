@@ -74,7 +74,8 @@ def compile_report(
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
-    ``others`` are the footprints of plans that were not benchmarked, ``remarks`` what is to be known of the comparison;
+    ``others`` are the footprints of plans that were not benchmarked, ``remarks`` what is to be known of the comparison,
+    beside what planning remarks;
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
     ``left_out`` are failures that no engine is to blame for, by the targets that ran: they are kept nowhere but here.
     """
@@ -99,7 +100,7 @@ def compile_report(
         "shown_vs_best_single": _shown(chosen, decision),
         "reason": decision.reason,
         "verified": decision.is_verified,
-        "remarks": [*remarks, *(_left_out_remark(name, each) for name, each in (left_out or {}).items())],
+        "remarks": [*job.remarks, *remarks, *(_left_out_remark(name, each) for name, each in (left_out or {}).items())],
         "left_out": [
             {"target": name, "stage": each.stage, "reason": each.reason, "cause": each.cause.value}
             for name, each in (left_out or {}).items()

@@ -70,6 +70,7 @@ class Job:
     engine_set: Any = field(default_factory=lambda: SimpleNamespace(config=CONFIG))
     absent: Mapping[str, str] = field(default_factory=lambda: {"tensorrt": "no backend drives it"})
     devices: None = None
+    remarks: tuple[str, ...] = ("jit of 'llvm -jit=mcjit': no effect on mnn",)
 
     def device_of(self, partition: Partition) -> str | None:
         return None
@@ -264,3 +265,7 @@ def test_a_transfer_of_ours_has_its_time(monkeypatch: pytest.MonkeyPatch) -> Non
     # Steps and transfers were profiled at 5, 3, 0.25 and 0.5 ms; the plan took 8 in the benchmark.
     assert transfers_ms == [pytest.approx(0.25 * 8 / 8.75), pytest.approx(0.5 * 8 / 8.75)]
     assert sum([*parts_ms, *transfers_ms]) == pytest.approx(found["latency_ms"]["median"])
+
+
+def test_what_planning_remarks_is_in_the_report() -> None:
+    assert "jit of 'llvm -jit=mcjit': no effect on mnn" in report()["remarks"]

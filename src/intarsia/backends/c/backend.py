@@ -23,6 +23,7 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
+    reading,
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.contract.source import WritesSource
@@ -57,6 +58,7 @@ class CBackend(LoweredBackend, WritesSource):
     natives = NATIVES
     licence = "Apache-2.0"
     machine_code = (_LIBRARY,)
+    reads = reading({_NAME: "mcpu mattr mtriple march board ram flash stack"})
     native_lack = None
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (

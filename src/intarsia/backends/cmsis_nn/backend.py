@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from intarsia.backends.c.part import PartBackend
 from intarsia.backends.c.processor import Processor
 from intarsia.backends.cmsis_nn import choose, library
-from intarsia.backends.contract import Availability, Gap, Traits
+from intarsia.backends.contract import Availability, Gap, Traits, reading
 from intarsia.backends.contract.node_facts import words
 from intarsia.errors import ConfigError
 
@@ -34,6 +34,7 @@ class CmsisNnBackend(PartBackend):
     extra = ""
     licence = "Apache-2.0"
     machine_code = ()
+    reads = reading({_NAME: f"mcpu mattr sources {_UNDONE}"})
     traits = Traits(writes_in_place=False, dtypes=words("int8 uint8 int32 float32"))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.upstream(

@@ -12,6 +12,7 @@ from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Vis
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
 from intarsia.backends.contract.native import NativeRequest, NativeStep, Shelf
+from intarsia.backends.contract.options import READ_FOR_ALL, Reads, reading
 from intarsia.backends.contract.slots import (
     Arrays,
     BoundCall,
@@ -27,6 +28,7 @@ from intarsia.backends.contract.slots import (
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, GapReason, Traits
 
 __all__ = [
+    "READ_FOR_ALL",
     "Arrays",
     "Availability",
     "Backend",
@@ -45,6 +47,7 @@ __all__ = [
     "Places",
     "Port",
     "ProfileRequest",
+    "Reads",
     "Shelf",
     "Signature",
     "Slot",
@@ -58,6 +61,7 @@ __all__ = [
     "guard",
     "guarded",
     "is_late",
+    "reading",
     "signature_rows",
     "signatures",
     "thread_count",

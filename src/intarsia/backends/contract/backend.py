@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract.artifact import EngineArtifact
 from intarsia.backends.contract.embedding import Embedding
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.native import NativeRequest, NativeStep
+from intarsia.backends.contract.options import Reads
 from intarsia.backends.contract.slots import Arrays
 from intarsia.backends.contract.traits import Availability, ForkFault, Gap, Traits
 from intarsia.errors import LoadError, ModelError
@@ -67,6 +69,9 @@ class Backend(ABC):
     """Why the runtime `cpp` cannot load it; ``None`` where it can: then `native` says how."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
+    reads: ClassVar[Reads] = MappingProxyType({})
+    """The options of its own kind and of its bases that change what it compiles or how it runs. A compile remarks on
+    all others that are stated."""
 
     @abstractmethod
     def probe(self) -> Availability:

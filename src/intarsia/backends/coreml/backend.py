@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from intarsia.backends.contract import Arrays, Availability, EngineArtifact, Executable, Gap, Traits, border_rows, guard
+from intarsia.backends.contract import (
+    Arrays,
+    Availability,
+    EngineArtifact,
+    Executable,
+    Gap,
+    Traits,
+    border_rows,
+    guard,
+    reading,
+)
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.coreml import kernels
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -34,6 +44,7 @@ class CoremlBackend(LoweredBackend):
     natives = words("relu sigmoid softmax gelu leaky_relu layer_norm conv_bias")
     licence = "BSD-3-Clause"
     machine_code = ()
+    reads = reading({_NAME: "compute-precision"})
     traits = Traits(writes_in_place=False, dtypes=words("float32 int32"))
     gaps: ClassVar[tuple[Gap, ...]] = (
         Gap.not_implemented("running a package", _NOT_RUN),

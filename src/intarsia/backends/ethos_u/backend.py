@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.c.part import PartBackend
-from intarsia.backends.contract import Availability, Gap, Traits
+from intarsia.backends.contract import Availability, Gap, Traits, reading
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.ethos_u import check, tflite, translate, vela
 from intarsia.backends.ethos_u.call import kernel
 from intarsia.backends.package_probe import installed
 from intarsia.errors import BackendUnavailableError, CompileError
+from intarsia.target import KINDS
 
 if TYPE_CHECKING:
     from intarsia.backends.c.site import Site
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 _NAME = "ethos-u"
 _ACCELERATOR = "accelerator_config"
 _OF_TVM = ("enable_cascader", "enable_striping", "disable_copying_constants")
-"""Options of TVM's compiler for it, beside those that begin with ``dev_``; Vela has none of them."""
+_FOR_DEBUGGING = tuple(name for name in KINDS[_NAME].options if name.startswith("dev_"))
+"""Options of TVM's compiler for it; Vela has none of them."""
 
 
 class EthosUBackend(PartBackend):
@@ -36,6 +38,7 @@ class EthosUBackend(PartBackend):
     extra = "ethos-u"
     licence = "Apache-2.0"
     machine_code = ()
+    reads = reading({_NAME: " ".join((_ACCELERATOR, *_OF_TVM, *_FOR_DEBUGGING))})  # all but the first are refused
     traits = Traits(writes_in_place=False, dtypes=words("int8 uint8 int32 float32"))
     takes_regions = True
     runs_nowhere = "estimated, not run: there is no Ethos-U here, and no emulator of one"
@@ -92,7 +95,7 @@ class EthosUBackend(PartBackend):
     def source_lack(self, target: Target) -> str | None:
         """Whether Vela is here."""
         for name in target.options:
-            if name in _OF_TVM or name.startswith("dev_"):
+            if name in (*_OF_TVM, *_FOR_DEBUGGING):
                 return f"{_NAME}: {name} is an option of another compiler, and Vela has no such; leave it out"
         found = installed(vela.PACKAGE, self.extra, module=vela.MODULE.partition(".")[0])
         return None if found.usable else f"{_NAME} takes part, and {found.reason}; {found.fix}"

@@ -18,6 +18,7 @@ from intarsia.backends.contract import (
     border_rows,
     guard,
     openmp,
+    reading,
     signature_rows,
     signatures,
     thread_count,
@@ -55,6 +56,7 @@ class InductorBackend(LoweredBackend):
     natives = NATIVES
     licence = "BSD-3-Clause"
     machine_code = (_LIBRARY,)
+    reads = reading({_NAME: "mode threads"})
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
     )

@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
+    reading,
     signatures,
     thread_count,
 )
@@ -57,6 +58,7 @@ class IreeBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0 WITH LLVM-exception"
     machine_code = (_MODULE,)
+    reads = reading({_NAME: "opt-level threads"})
     meta_name = "BORDERS"
     traits = Traits(
         writes_in_place=False,

@@ -69,6 +69,7 @@ def isolated(inner: Backend, name: str, python: str) -> Backend:
         "machine_code": inner.machine_code,
         "traits": traits,
         "gaps": (*inner.gaps, *_GAPS),
+        "reads": inner.reads,
         "extends": inner.extends and inner.extends + suffix,
     }
     made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)

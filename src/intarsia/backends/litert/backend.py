@@ -20,6 +20,7 @@ from intarsia.backends.contract import (
     border_rows,
     guard,
     guarded,
+    reading,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -52,6 +53,7 @@ class LitertBackend(LoweredBackend):
     natives = words("conv_bias gelu hard_swish leaky_relu log_softmax prelu relu resize_linear sigmoid softmax")
     licence = "Apache-2.0"
     machine_code = ()
+    reads = reading({_NAME: "threads"})
     meta_name = "LITERT"
     traits = Traits(
         writes_in_place=False,

@@ -33,6 +33,7 @@ from intarsia.backends.contract import (
     as_port,
     border_rows,
     guard,
+    reading,
     thread_count,
 )
 from intarsia.backends.package_probe import version_of
@@ -79,6 +80,7 @@ class MnnBackend(Backend):
     extra = "mnn"
     licence = "BSD-3-Clause"
     machine_code = ()
+    reads = reading({"mnn": "precision memory power threads"})
     native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
     meta_name = "MNN"
     # The converter reads no opset or IR number: the ONNX node tests up to opset 26 convert as they are.

@@ -34,6 +34,7 @@ from intarsia.backends.contract import (
     as_port,
     guard,
     openmp,
+    reading,
     thread_count,
 )
 from intarsia.backends.ncnn import vulkan
@@ -65,6 +66,7 @@ class NcnnBackend(Backend):
     extra = "ncnn"
     licence = "BSD-3-Clause"
     machine_code = ()
+    reads = reading({"ncnn": "winograd sgemm packing fp16 threads", "vulkan": "max_storage_buffer_range"})
     native_lack = "its wheel holds a Python module alone, and no library that C++ could load"
     meta_name = "NCNN"
     traits = Traits(writes_in_place=False, compiles_once=True, follows_ports=True, spins=True)

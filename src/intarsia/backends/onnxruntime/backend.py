@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     ProfileRequest,
     Traits,
     guard,
+    reading,
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.native import KERNELS
@@ -58,6 +59,7 @@ class OnnxRuntimeBackend(Backend):
     extra = _NAME
     licence = "MIT"
     machine_code = (KERNELS,)  # of a session that holds other engines
+    reads = reading({_NAME: "optimization-level execution-mode custom-ops threads"})
     native_lack = None
     traits = Traits(
         writes_in_place=True,

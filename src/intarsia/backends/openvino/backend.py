@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
+    reading,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -63,6 +64,7 @@ class OpenVinoBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0"
     machine_code = ()
+    reads = reading({_NAME: "performance-hint inference-precision threads"})
     meta_name = "OPENVINO"
     native_lack = None
     traits = Traits(

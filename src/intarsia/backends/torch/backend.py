@@ -28,6 +28,7 @@ from intarsia.backends.contract import (
     guard,
     guarded,
     openmp,
+    reading,
     thread_count,
 )
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -58,6 +59,7 @@ class TorchBackend(LoweredBackend):
     natives = NATIVES
     licence = "BSD-3-Clause"
     machine_code = ()
+    reads = reading({_NAME: "threads"})
     traits = Traits(
         writes_in_place=False,
         compiles_slowly=True,

@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
+    reading,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -60,6 +61,7 @@ class TvmBackend(LoweredBackend):
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
     machine_code = ("kernels.so", "kernels.ll")
+    reads = reading({_NAME: "opt-level threads", "llvm": "mcpu mattr mtriple", "c": "mcpu mattr mtriple march"})
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
