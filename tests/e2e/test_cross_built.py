@@ -21,15 +21,17 @@ pytestmark = [pytest.mark.e2e, pytest.mark.engine]
 ARM64 = "c -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
 
 
-def check(model: onnx.ModelProto, target: str, folder: Path) -> None:
+AHEAD = ("--executor", "aot", "--runtime", "crt")
+
+
+def check(model: onnx.ModelProto, target: str, folder: Path, *stated: str) -> None:
     """Compile by the command, verify by the command, and compare with ONNX Runtime."""
     path, artifact = folder / "model.onnx", folder / "model.intarsia"
     onnx.save(model, path)
-    done = invoke(
-        "compile", str(path), "--target", target, "--executor", "aot", "--runtime", "crt", "-o", str(artifact)
-    )
+    done = invoke("compile", str(path), "--target", target, *stated, "-o", str(artifact))
     assert done.exit_code == 0, done.output
     assert "which is an emulator: nothing is timed" in done.output
+    assert ("written as a program for it" in " ".join(done.output.split())) is not bool(stated)
     done = invoke("verify", str(artifact), "--json")
     assert done.exit_code == 0, done.output
     answer = json.loads(done.output)
@@ -48,7 +50,7 @@ def check(model: onnx.ModelProto, target: str, folder: Path) -> None:
 @AARCH64
 @pytest.mark.parametrize("build", [folded_resnet18.in_float, folded_resnet18.in_integers])
 def test_resnet18_of_small_pictures_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp_path: Path) -> None:
-    check(build(64), ARM64, tmp_path)
+    check(build(64), ARM64, tmp_path, *AHEAD)
 
 
 @pytest.mark.large
@@ -66,6 +68,17 @@ def test_resnet18_agrees_on_aarch64(build: Callable[[int], onnx.ModelProto], tmp
         pytest.param("riscv/visionfive-2", marks=RISCV64),
     ],
 )
-@pytest.mark.parametrize("name", ["kws", "cnn1d"])
-def test_a_small_network_agrees_on_other_processors(name: str, target: str, tmp_path: Path) -> None:
-    check(micro.build(name), target, tmp_path)
+def test_a_small_network_agrees_on_other_processors(target: str, tmp_path: Path) -> None:
+    check(micro.build("cnn1d"), target, tmp_path, *AHEAD)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param("nvidia/jetson-nano", marks=AARCH64),
+        pytest.param("arm/rasp4b", marks=ARMHF),
+        pytest.param("risc-v", marks=RISCV64),
+    ],
+)
+def test_a_processor_that_is_not_here_gets_a_program_without_being_told_how(target: str, tmp_path: Path) -> None:
+    check(micro.build("kws"), target, tmp_path)

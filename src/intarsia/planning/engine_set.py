@@ -138,7 +138,7 @@ def absence(target: Target) -> str | None:
         devices = registry.require(registry.engine_of(target)).devices
     except BackendUnavailableError as error:
         return no_backend_there(target) or str(error)
-    stated, here = target.features.architecture, _architecture_here()
+    stated, here = target.features.architecture, architecture_here()
     if stated and here and stated != here:
         return f"{kind.name} compiles here for {here}, not for {stated}"
     if devices and target.device_type not in devices:
@@ -221,7 +221,8 @@ def no_backend_there(target: Target) -> str | None:
 
 
 @cache
-def _architecture_here() -> str:
+def architecture_here() -> str:
+    """The architecture of this machine's processor."""
     return Target.detect().features.architecture
 
 

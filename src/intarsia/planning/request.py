@@ -29,7 +29,7 @@ from intarsia.devices import (
 )
 from intarsia.errors import ConfigError, ModelError, NoCoverError, PlanError
 from intarsia.graph import Graph, SizeRange, load_model
-from intarsia.graph.bind import Shapes, ranges_of
+from intarsia.graph.bind import Shapes
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.numbers import MOST_THREADS
@@ -49,6 +49,7 @@ from intarsia.partitioning import (
 )
 from intarsia.planning.availability import is_ahead_of_time, is_native, missing_engines, missing_stages
 from intarsia.planning.custom_op_types import ask_types
+from intarsia.planning.driven import driven
 from intarsia.planning.engine_set import (
     Absence,
     Engine,
@@ -72,8 +73,6 @@ from intarsia.target import Target, VirtualDevice
 MAX_SEGMENTS = 64
 _ADVICE = "add a target"
 """How the line begins that says which engine would take a node, none of which writes C."""
-_VM = "vm"
-"""The executor of models whose shapes are not fixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +113,8 @@ class Compilation:
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
         missing: Why the plan cannot be compiled here, one sentence each.
-        remarks: What is to be known of the description, one sentence each: what of it changes nothing.
+        remarks: What is to be known of the description, one sentence each: what was chosen where it says
+            nothing, and what of it changes nothing.
         type_oracle: The target that tells what operators compute that ONNX does not define, where the model has some.
     """
 
@@ -168,7 +168,7 @@ def plan_compilation(request: Request) -> Compilation:
     """
     graph = load_model(request.model, request.shapes)
     run = _run_settings(request)
-    config = _driven(one_config(request.target, graph.metadata), request.shapes or {})
+    config, remarks = driven(one_config(request.target, graph.metadata), request.shapes or {})
     ahead = is_ahead_of_time(config)
     listed = source_engines(config) if ahead else engines(config, registry.usable(), stand_ins=True)
     native = is_native(config) and not ahead
@@ -203,7 +203,7 @@ def plan_compilation(request: Request) -> Compilation:
         devices=devices,
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
-        remarks=tuple(unread_options(engine_set.targets)),
+        remarks=(*remarks, *unread_options(engine_set.targets)),
         type_oracle=type_oracle,
     )
 
@@ -230,19 +230,6 @@ def segments_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], .
         return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
     sized = estimated(graph)
     return segments(sized, MAX_SEGMENTS, partial(work, sized))
-
-
-def _driven(config: CompilationConfig, shapes: Shapes) -> CompilationConfig:
-    """The configuration, with the executor ``vm`` where dimensions have ranges and nobody states another one."""
-    ranges = ranges_of(shapes)
-    if not ranges or config.executor.kind.name == _VM:
-        return config
-    if "executor" in config.options:
-        raise ConfigError(
-            f"sizes of {', '.join(ranges)} may vary, which needs the executor {_VM}, and the configuration states "
-            f"{str(config.executor)!r}: state {_VM}, or one size instead of a range"
-        )
-    return CompilationConfig.of({**config.export(), "executor": _VM})
 
 
 def _run_settings(request: Request) -> RunSettings:
