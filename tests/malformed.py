@@ -1,6 +1,6 @@
 """Models that are not sound, each for one reason: what `load_model` must refuse, and ONNX Runtime refuses too.
 
-Most are a small sound model with one thing changed. `tests/unit/graph/sound` holds them against our own words,
+Most are a small sound model with one thing changed. `tests/unit/graph/validation` holds them against our own words,
 `tests/conformance/test_malformed.py` against what ONNX Runtime does with them.
 """
 

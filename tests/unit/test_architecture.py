@@ -416,7 +416,7 @@ TESTED_ELSEWHERE = {
     "cost/worker/worker.py": "tests/unit/cost/worker/test_client.py",
     "graph/build.py": "tests/unit/graph/reading/test_read.py",
     "graph/parts.py": "tests/unit/graph/reading/test_read.py",
-    "graph/sound": "tests/unit/graph/sound/test_model.py",
+    "graph/validation": "tests/unit/graph/validation/test_model.py",
     "interop/sizes.py": "tests/unit/interop/test_session.py",
     "interop/torch_compile.py": "tests/e2e/test_torch_compile.py",
     "interop/torch_export.py": "tests/e2e/test_torch_compile.py",

@@ -24,9 +24,9 @@ MORE_THAN_ONE = {
     ("planning/request.py", "threads"),
     ("backends/contract/traits.py", "threads"),
     ("backends/ncnn/lowering/builder.py", "dimensions"),
-    ("spec/likeness.py", "tags"),
-    ("graph/sound/scopes.py", "dimensions"),
-    ("graph/sound/tensors.py", "dimensions"),
+    ("spec/similar_names.py", "tags"),
+    ("graph/validation/scopes.py", "dimensions"),
+    ("graph/validation/tensors.py", "dimensions"),
 }  # fmt: skip
 """What is never said of one."""
 

@@ -130,7 +130,7 @@ def _print_kind(data: Mapping[str, Any]) -> None:
 def _search(pattern: str, word: str = "") -> dict[str, Any]:
     """What has a name of this pattern; or, where nothing has, the tags that have a word in them, separators aside."""
     import intarsia.config  # noqa: F401 - its levels have tags too, and add themselves
-    from intarsia.spec.likeness import tags_with
+    from intarsia.spec.similar_names import tags_with
     from intarsia.target import ALIASES, LEVELS, Target, list_tags
 
     known = [(name, f"{kind['level']} kind", kind["meaning"]) for name, kind in _kinds().items()]

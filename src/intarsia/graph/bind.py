@@ -21,7 +21,7 @@ MOST_SIZE = 2**63 - 1
 
 
 def stated_shapes(shapes: Mapping[str, Any]) -> Shapes:
-    """The same with Python's own numbers, each of which a dimension may have; a `ConfigError` where one is none."""
+    """Return the stated shapes as Python integers. Raises `ConfigError` for a number that no dimension can have."""
     if not isinstance(shapes, Mapping):
         raise ConfigError(f"shapes={shown(shapes)}: give a size or sizes by name, as {{'input': (1, 3, 224, 224)}}")
     return {name: _stated(name, size) for name, size in shapes.items()}
@@ -41,7 +41,7 @@ def _stated(name: str, size: Any) -> tuple[int, ...] | int | str | SizeRange:
 
 
 def ranges_of(shapes: Shapes) -> dict[str, SizeRange]:
-    """The dimensions that stay open, with their sizes; a `ConfigError` where a text is no range."""
+    """Return the dimensions that stay open, with their ranges. Raises `ConfigError` for a text that is not a range."""
     read = {name: SizeRange.parse(size) if isinstance(size, str) else size for name, size in shapes.items()}
     return {name: size for name, size in read.items() if isinstance(size, SizeRange)}
 
@@ -88,7 +88,7 @@ def _check_names(
 
 
 def _unify(value: ir.Value, shape: tuple[int, ...], dims: dict[str, int]) -> None:
-    """Take a whole shape; what it says about named dimensions holds for the rest of the model too."""
+    """Apply a stated shape; the sizes of its named dimensions hold for the whole model."""
     declared = value.shape
     if declared is None:
         value.shape = ir.Shape(shape)

@@ -1,4 +1,4 @@
-"""From a normalised ONNX structure and its weights to a `Graph`: who produces, who reads, what is captured."""
+"""Makes a `Graph` of a normalised ONNX model and its weights: producers, consumers and captured values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 def build(model: onnx.ModelProto, weights: Mapping[str, Weight]) -> Graph:
-    """Make the frozen view.
+    """Make the `Graph`.
 
     Args:
         model: Normalised: nodes in topological order under unique names (their ids), no functions. Its initialisers
@@ -42,21 +42,21 @@ def build(model: onnx.ModelProto, weights: Mapping[str, Weight]) -> Graph:
 
 
 def captured(proto: onnx.NodeProto) -> Iterator[str]:
-    """Names that the node's nested graphs take from around them; may repeat."""
+    """Yield names of outer values that the node's nested graphs read; a name may repeat."""
     for attribute in proto.attribute:
         for graph in nested_graphs(attribute):
             yield from _free_names(graph)
 
 
 def nested_graphs(attribute: onnx.AttributeProto) -> tuple[onnx.GraphProto, ...]:
-    """The graphs an attribute holds itself."""
+    """Return the graphs in an attribute."""
     if attribute.type == onnx.AttributeProto.GRAPH:
         return (attribute.g,)
     return tuple(attribute.graphs)
 
 
 def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """The nodes, and those of graphs inside of them, at every depth."""
+    """Yield the nodes and those of nested graphs, at every depth."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
@@ -65,7 +65,7 @@ def all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 
 
 def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """A graph and those that nodes in it hold, at every depth."""
+    """Yield a graph and its nested graphs, at every depth."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
@@ -74,7 +74,7 @@ def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 def tensor_shape(type_proto: onnx.TypeProto | None) -> tuple[int, ...] | None:
-    """The shape, if every dimension is known."""
+    """Return the shape if every dimension is known, else ``None``."""
     if type_proto is None or not type_proto.HasField("tensor_type") or not type_proto.tensor_type.HasField("shape"):
         return None
     dims = type_proto.tensor_type.shape.dim

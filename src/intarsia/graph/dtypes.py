@@ -1,4 +1,4 @@
-"""Element types: ONNX's numbers, and the names by which the rest of Intarsia knows them."""
+"""Element types: ONNX's enumeration, and the names that the rest of Intarsia uses."""
 
 from __future__ import annotations
 

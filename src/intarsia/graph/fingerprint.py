@@ -1,4 +1,4 @@
-"""What a model is, apart from its names: a digest of structure and weight classes, and one of the whole content.
+"""Digests of a model: one of its structure and weight classes, without names, and one of its whole content.
 
 Measurements are keyed by the first, so that equal blocks of a network, or one network with other weights, are measured
 once; artifacts and verification by the second.
@@ -51,7 +51,9 @@ def model_fingerprint(model: SubModel) -> str:
 
 
 def likeness(graph: Graph, nodes: Sequence[Node]) -> str:
-    """Equal for runs of nodes that compute the same in the same order; cheaper than `fingerprint_of` for many of them.
+    """Return a digest that is equal for runs of nodes that compute the same in the same order.
+
+    It is cheaper than `fingerprint_of` where many runs are compared.
 
     Args:
         nodes: Each after what it reads.
@@ -101,7 +103,7 @@ def weight_digest(graph: Graph, weight: Weight) -> bytes:
 
 
 class _Canonical:
-    """Numbers the values of a partition in an order that only its wiring decides: depth first, from the outputs."""
+    """Numbers the values of a partition depth first from its outputs, so that names do not matter."""
 
     def __init__(self, model: SubModel) -> None:
         self._model = model
@@ -113,7 +115,7 @@ class _Canonical:
         self._records: list[str] = []
 
     def text(self) -> str:
-        """What is hashed: a tuple of one record per input, weight and node, then of the outputs."""
+        """Return the text to hash: a record for each input, weight and node, then the outputs."""
         for value in self._model.outputs:
             self._reach(self._producer[value.name])
         for node in self._model.nodes:  # what no output depends on
@@ -136,7 +138,7 @@ class _Canonical:
                 path.append((missing, iter(missing.reads)))
 
     def _next_missing(self, reads: Iterator[str]) -> Node | None:
-        """The next node that is read and has no number yet; values from outside get theirs on the way."""
+        """Return the next node that is read and not yet numbered; number the inputs found on the way."""
         for name in reads:
             if name not in self._number:
                 node = self._producer.get(name)
@@ -167,7 +169,7 @@ class _Canonical:
 
 
 class _Described:
-    """The part of a record that is the same in whichever partition its node or weight is; kept with the graph."""
+    """Records of nodes and weights that do not depend on the partition; cached with the graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._opsets = graph.opsets
@@ -203,7 +205,7 @@ def _attribute_records(node: onnx.NodeProto, scope: Mapping[str, Any]) -> tuple[
 
 
 def _nameless(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
-    """The attribute without what is said about it, and without the name of a tensor in it."""
+    """Return the attribute without its documentation and without the name of its tensor."""
     if not attribute.doc_string and not attribute.t.name:
         return attribute
     bare = onnx.AttributeProto()
@@ -215,7 +217,7 @@ def _nameless(attribute: onnx.AttributeProto) -> onnx.AttributeProto:
 
 
 def _nested(graph: onnx.GraphProto, scope: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A nested graph with its own names replaced by numbers."""
+    """Return a nested graph with numbers in place of its names."""
     names: dict[str, Any] = dict(scope)
     numbers = count()
 
@@ -242,7 +244,7 @@ def _nested(graph: onnx.GraphProto, scope: Mapping[str, Any]) -> tuple[Any, ...]
 
 
 def _content_class(weight: Weight) -> bytes | tuple[bool, int] | None:
-    """The content of a constant that steers what is computed; of the others, what can change how long it takes."""
+    """Return the content of a constant that decides the result; of other weights, what can change the time."""
     elements = prod(weight.shape)
     if elements <= _TINY_ELEMENTS or (not _is_float(weight.dtype) and weight.nbytes <= _SMALL_BYTES):
         return bytes(_content(weight))

@@ -45,7 +45,7 @@ class Graph:
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def node(self, id_: str) -> Node:
-        """The node of that id; where there is none, a `PlanError` names the nearest one."""
+        """Return the node of that id. Raises `PlanError`, which names the most similar id, if there is none."""
         index = self.position.get(id_)
         if index is None:
             raise PlanError(f"the graph has no node {id_!r}{nearest(id_, self.position)}")
@@ -53,13 +53,13 @@ class Graph:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The sizes of its open dimensions at which it is measured and checked; empty if every dimension is known."""
+        """The sizes of open dimensions at which it is measured and verified; empty if all dimensions are known."""
         return MappingProxyType(json.loads(self.metadata.get(SIZES_KEY, "{}")))
 
     def with_sizes(self, sizes: Mapping[str, int]) -> Graph:
-        """The same graph, to be measured and checked at these sizes."""
+        """Return the same graph, to be measured and verified at these sizes."""
         return self.with_metadata({SIZES_KEY: json.dumps(dict(sorted(sizes.items())))})
 
     def with_metadata(self, entries: Mapping[str, str]) -> Graph:
-        """The same graph with these key-value pairs added to its own; a new pair replaces one of the same key."""
+        """Return the same graph with these pairs added to its metadata; a new pair replaces one of the same key."""
         return replace(self, metadata=MappingProxyType({**self.metadata, **entries}))

@@ -1,4 +1,4 @@
-"""The errors that the graph libraries raise for a model they cannot handle, and the line that says why."""
+"""The errors that graph libraries raise for a model that they cannot handle, and how to find the cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 400
 
 
 def root_of(error: BaseException) -> str:
-    """The message of the first error in a chain: those around it only list onnx_ir's calls."""
+    """Return the message of the first error in a chain; the errors around it only list calls inside onnx_ir."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = str(error).strip().splitlines()

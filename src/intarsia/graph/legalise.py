@@ -22,14 +22,14 @@ Shape = tuple[int, ...]
 
 
 def legalise(node: Node, graph: Graph) -> list[onnx.NodeProto]:
-    """The nodes to write instead of one whose operator is in `REWRITES`, in ONNX of opset 21 and later."""
+    """Return the nodes to write in place of a node whose operator is in `REWRITES`, in opset 21 or later."""
     rewrite = _Rewrite(node, graph)
     REWRITES[node.op_type](rewrite)
     return rewrite.nodes
 
 
 class _Rewrite:
-    """Collects the nodes that stand for one; names of values in between are made from its first output."""
+    """Collects the nodes that replace one; names of intermediate values derive from its first output."""
 
     def __init__(self, node: Node, graph: Graph) -> None:
         self.node = node
@@ -89,7 +89,7 @@ def _equal(rewrite: _Rewrite) -> None:
 
 
 def _where(rewrite: _Rewrite) -> None:
-    """Every operand in the result's shape."""
+    """Where: broadcasts every operand to the shape of the result."""
     result = rewrite.shape(rewrite.node.outputs[0])
     sizes = rewrite.constant(np.array(result, np.int64))
     rewrite.end("Where", [_stretched(rewrite, name, result, sizes) for name in rewrite.inputs])
@@ -100,7 +100,7 @@ def _stretched(rewrite: _Rewrite, name: str, result: Shape, sizes: str) -> str:
 
 
 def _clip(rewrite: _Rewrite) -> None:
-    """The upper bound last: it holds where the bounds are crossed."""
+    """Clip: applies the upper bound last, so that it wins where the bounds cross."""
     data, low, high = (*rewrite.inputs, "", "")[:3]
     bounds = [(op_type, bound) for op_type, bound in (("Max", low), ("Min", high)) if bound]
     if not bounds:
@@ -113,7 +113,7 @@ def _clip(rewrite: _Rewrite) -> None:
 
 
 def _from_the_front(rewrite: _Rewrite) -> None:
-    """The same operator, with indices that count from the end counted from the front."""
+    """Replaces indices that count from the end with those that count from the start."""
     data, indices, *rest = rewrite.inputs
     dtype = np.dtype(rewrite.dtype(indices))
     sizes = rewrite.constant(np.array(_indexed(rewrite), dtype))
@@ -124,7 +124,7 @@ def _from_the_front(rewrite: _Rewrite) -> None:
 
 
 def _indexed(rewrite: _Rewrite) -> int | Shape:
-    """What each index is below: a size, or one for each number of a tuple."""
+    """Return the bound of each index: a size, or one size for each number of a tuple."""
     shape = rewrite.shape(rewrite.inputs[0])
     if rewrite.node.op_type != "GatherND":
         return shape[rewrite.axis(0)]
@@ -133,7 +133,7 @@ def _indexed(rewrite: _Rewrite) -> int | Shape:
 
 
 def _last_of_equals(rewrite: _Rewrite) -> None:
-    """The first among the elements in reverse, from which the place follows."""
+    """ArgMax or ArgMin with the last index: finds the first one in the reversed elements."""
     data = rewrite.inputs[0]
     axis = rewrite.axis(0)
     size = rewrite.shape(data)[axis]
@@ -143,7 +143,7 @@ def _last_of_equals(rewrite: _Rewrite) -> None:
 
 
 def _lp_normalization(rewrite: _Rewrite) -> None:
-    """Where all is zero, zero by one: ONNX says zero there."""
+    """LpNormalization: divides by one where the norm is zero, since ONNX defines the result as zero there."""
     data = rewrite.inputs[0]
     axes = rewrite.constant(np.array([rewrite.axis(-1)], np.int64))
     is_square = rewrite.attribute("p", 2) == 2
@@ -157,7 +157,7 @@ def _lp_normalization(rewrite: _Rewrite) -> None:
 
 
 def _layer_normalization(rewrite: _Rewrite) -> None:
-    """With a batch of one before all that is normalised together."""
+    """LayerNormalization: adds a batch dimension of one in front of the normalised dimensions."""
     data, *factors = rewrite.inputs
     axes = rewrite.constant(np.array([0], np.int64))
     batch = rewrite.add("Unsqueeze", (data, axes))
@@ -167,7 +167,7 @@ def _layer_normalization(rewrite: _Rewrite) -> None:
 
 
 def _convolution(rewrite: _Rewrite) -> None:
-    """Over two dimensions, with the pads stated."""
+    """Convolution: as one over two dimensions, with explicit padding."""
     data, weight, *bias = rewrite.inputs
     kernel, size = rewrite.shape(weight)[2:], rewrite.shape(data)[2:]
     ones = (1,) * len(kernel)
@@ -202,7 +202,7 @@ def _stated_pads(rewrite: _Rewrite, kernel: Shape, size: Shape, strides: Shape, 
 
 
 def _transposed_convolution(rewrite: _Rewrite) -> None:
-    """With pads and output padding stated, where ONNX has them follow from the shape of the result."""
+    """Transposed convolution: computes padding and output padding from the stated output shape."""
     data, weight, *_ = rewrite.inputs
     kernel, size, made = rewrite.shape(weight)[2:], rewrite.shape(data)[2:], rewrite.shape(rewrite.node.outputs[0])[2:]
     known = dict(rewrite.node.attributes)
@@ -235,7 +235,7 @@ def _gemm(rewrite: _Rewrite) -> None:
 
 
 def _matrices(rewrite: _Rewrite) -> None:
-    """Vectors as matrices of one row on the left and one column on the right."""
+    """MatMul: makes a vector a matrix of one row on the left, or of one column on the right."""
     left, right = rewrite.inputs
     added = []
     if len(rewrite.shape(left)) == 1:
@@ -249,7 +249,7 @@ def _matrices(rewrite: _Rewrite) -> None:
 
 
 def _mean(rewrite: _Rewrite) -> None:
-    """Sums of two at a time."""
+    """Mean: sums two operands at a time."""
     total, *rest = rewrite.inputs
     for name in rest:
         total = rewrite.add("Add", (total, name))

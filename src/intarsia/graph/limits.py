@@ -1,4 +1,4 @@
-"""What a model may ask for at most: bounds that real models stay far below, and files made to do harm do not."""
+"""Upper bounds for models. Real models stay far below them; hostile files may not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Each bound is checked before anything of that size is built; beyond it a model is refused, or left unfolded.
+    """Bounds that are checked before anything of that size is built. Beyond one, a model is refused or not folded.
 
     Attributes:
         file_bytes: Of the model's own file. Protobuf reads no larger message; weights beyond that lie beside it.

@@ -1,4 +1,4 @@
-"""What a graph is made of: nodes, values, weights. Frozen data; `intarsia.graph.build` makes them from ONNX."""
+"""The parts of a graph: nodes, values and weights, as frozen data. `intarsia.graph.build` makes them from ONNX."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ class Value:
 
 
 class Tensor(Protocol):
-    """Where a weight's content comes from: an array in memory, a mapped file, or one that is read on demand."""
+    """The source of a weight's content: an array in memory, a mapped file, or a file that is read on demand."""
 
     def numpy(self) -> np.ndarray:
-        """The content; the same memory at each call where that is possible."""
+        """Return the content, in the same memory at each call if possible."""
         ...
 
 
@@ -103,7 +103,7 @@ class Weight:
 
     @classmethod
     def of(cls, name: str, array: np.ndarray) -> Weight:
-        """A weight with this content, in memory."""
+        """Make a weight with this content, in memory."""
         return cls(
             name=name, dtype=array.dtype.name, shape=array.shape, nbytes=array.nbytes, source=ArrayTensor(content=array)
         )
@@ -116,7 +116,7 @@ class Weight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayTensor:
-    """A `Tensor` that is there already."""
+    """A `Tensor` in memory."""
 
     content: np.ndarray
 
@@ -141,7 +141,7 @@ class MappedTensor:
 
 
 def map_file(path: str | Path) -> np.ndarray:
-    """A file's bytes, read page by page when they are used.
+    """Map a file into memory: its pages are read when they are used.
 
     The array calls itself writeable, since some engines share no other kind, but nothing written reaches the file.
 

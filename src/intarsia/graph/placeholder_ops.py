@@ -23,7 +23,7 @@ outputs."""
 
 
 def punched(model: SubModel, partitions: Sequence[SubModel]) -> SubModel:
-    """The model with one placeholder instead of each partition's nodes, without the weights that only these read.
+    """Return the model with a placeholder in place of each partition, without weights that only the partitions read.
 
     A placeholder's attribute ``partition`` is the partition's position. Its ``dims`` are the shapes of the outputs, one
     after the other, each as its rank followed by its dimensions.
@@ -72,7 +72,7 @@ def _described(value: Value) -> tuple[int, ...]:
 
 
 def _ordered(nodes: Sequence[Node], known: set[str]) -> list[Node]:
-    """The nodes, each behind those whose results it reads; among those that are ready the graph's order decides."""
+    """Sort nodes topologically; the graph's order breaks ties."""
     producer = {name: place for place, node in enumerate(nodes) for name in node.outputs if name and name not in known}
     before = {place: {producer[name] for name in node.reads if name in producer} for place, node in enumerate(nodes)}
     sorter = TopologicalSorter(before)

@@ -88,7 +88,7 @@ class ListOf(OptionType):
 
 
 def last_signs(items: Iterable[str]) -> tuple[str, ...]:
-    """The last mention of each feature, in order; sorted within runs of one sign."""
+    """The list with only the last mention of each feature kept, and each run of equal signs sorted."""
     last: dict[str, str] = {}
     for item in items:
         name = item[1:] if item[:1] in {"+", "-"} else item
@@ -100,7 +100,7 @@ def last_signs(items: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MapOf(OptionType):
-    """Strings to values of one type; in text ``name=value``, separated by commas. The order means nothing."""
+    """A map from strings to values of one type, written ``name=value, …``. Order has no meaning."""
 
     value: OptionType
 

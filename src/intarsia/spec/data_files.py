@@ -1,4 +1,4 @@
-"""Files of data that people write, as JSON or YAML by their suffix. What the data means is left to whoever asks."""
+"""Reads JSON and YAML files that people write. The suffix decides the format; the caller interprets the data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_data(path: Path, what: str = "file") -> Any:
-    """The data of a JSON or YAML file; the text of a file with another suffix, without the blanks around it.
+    """Return the data of a JSON or YAML file, or the stripped text of a file with any other suffix.
 
     Raises:
-        SpecError: It cannot be read, or is wrong, with the line and a caret; ``what`` is what it calls the file.
+        SpecError: The file cannot be read or parsed. The message names it as ``what``, with the line and a caret.
     """
     try:
         text = read_text(path)

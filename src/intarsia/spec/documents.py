@@ -1,6 +1,6 @@
-"""Texts that people write in files: read within limits, and told with line and caret where they are wrong.
+"""Reads text files that people write, within size limits, and points at errors with line and caret.
 
-What a text means is left to `intarsia.spec.json_text`, `intarsia.spec.yaml_text` and the readers of specs.
+The text is parsed by `intarsia.spec.json_text`, `intarsia.spec.yaml_text` and the readers of specs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _OTHERS = {
 
 
 class TextError(ValueError):
-    """What is wrong with a text, and where. The message holds the number of the line, the line, and a caret.
+    """An error in a text. The message holds the line number, the line and a caret.
 
-    ``start`` and ``stop`` count characters; without a start no place is known.
+    ``start`` and ``stop`` are character offsets; ``start`` is ``None`` if the place is not known.
     """
 
     def __init__(self, problem: str, text: str = "", start: int | None = None, stop: int | None = None) -> None:
@@ -45,18 +45,18 @@ class TextError(ValueError):
         super().__init__(self.told(""))
 
     def told(self, source: str) -> str:
-        """The message, with what the text is called: ``a.yaml, line 3: …``."""
+        """Return the message with the name of the text in front: ``a.yaml, line 3: …``."""
         place = ", ".join(filter(None, (source, f"line {self._line}" if self._line else "")))
         lines = () if "\n" in self.problem else self._lines  # one that has several lines shows its own place
         return "\n".join((f"{place}: {self.problem}" if place else self.problem, *lines))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file, or of a pipe, with Python's own line ends, and without the mark that UTF-8 may begin with.
+    """Return the text of a file or pipe, with a line feed as line end and without a byte order mark.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It is no file, is too large for a text that a person wrote, or is no UTF-8.
+        OSError: The file cannot be read.
+        ValueError: It is not a file, is larger than `MOST_BYTES`, or is not UTF-8.
     """
     with Path(path).open("rb") as stream:
         mode = os.fstat(stream.fileno()).st_mode

@@ -1,4 +1,4 @@
-"""JSON that people write, to plain data: each name once, every number finite, and no deeper than a person nests."""
+"""Parses JSON that people write: duplicate keys, infinite numbers and very deep nesting are errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTA
 
 
 def parse_json(text: str) -> Any:
-    """The data of JSON text; a `TextError` where it is none, says a name twice, or holds what no setting can be."""
+    """Return the data of JSON text. Raises `TextError` for invalid JSON, duplicate keys and odd numbers."""
     if len(text) > MOST_BYTES:
         raise TextError(TOO_LARGE)
     try:
@@ -34,7 +34,7 @@ def parse_json(text: str) -> Any:
 
 
 def depth(data: object) -> int:
-    """How many lists and maps stand within each other."""
+    """Return how deeply lists and maps are nested."""
     found, level = 0, [data]
     while level := [item for item in level if isinstance(item, dict | list)]:
         found += 1
@@ -43,7 +43,7 @@ def depth(data: object) -> int:
 
 
 def check_written(data: object, text: str) -> None:
-    """Raise a `TextError` where an escape in this JSON stands alone, so that it is half of a character."""
+    """Raise a `TextError` for an unpaired surrogate escape, which is half a character."""
     half = _HALF.search(text)
     if half is None:
         return
@@ -56,7 +56,7 @@ def check_written(data: object, text: str) -> None:
 
 
 def number_flaw(word: str) -> str:
-    """Why a number cannot be a value; empty where it can."""
+    """Return why a number cannot be a value, or an empty string if it can."""
     if len(word) > MOST_DIGITS:
         return f"this number has {len(word)} digits; at most {MOST_DIGITS} are allowed"
     return "" if math.isfinite(float(word)) else f"{shown_name(word)} is larger than any number that a float holds"
@@ -89,7 +89,7 @@ def _integer(word: str) -> int:
 
 
 def _flaw(text: str) -> TextError | None:
-    """The first flaw that the parser found and cannot place: it walks the tokens once more."""
+    """Find the first error whose place the parser does not tell, by scanning the tokens again."""
     names: list[set[str] | None] = []  # of each open map those said so far; None for a list
     before = ""
     for found in _TOKEN.finditer(text):

@@ -1,4 +1,4 @@
-"""What is wrong with a spec: collected while reading goes on, then raised together as one `SpecError`."""
+"""Collects all errors of a spec while it is read, and raises them together as one `SpecError`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_COMPARED = 32
 
 
 class Where(NamedTuple):
-    """A place in what the user handed over.
+    """A place in the user's input.
 
     Attributes:
         path: Such as ``targets[1].host.mcpu``; empty at the top.
@@ -32,19 +32,19 @@ class Where(NamedTuple):
     depth: int = 0
 
     def field(self, name: str) -> Where:
-        """The option ``name`` of the spec that stands here."""
+        """Return the place of option ``name`` of the spec at this place."""
         return Where(f"{self.path}.{name}" if self.path else name, self.piece, self.depth)
 
     def item(self, index: int) -> Where:
-        """The element at ``index`` of the list that stands here."""
+        """Return the place of element ``index`` of the list at this place."""
         return Where(f"{self.path}[{index}]", self.piece, self.depth)
 
     def on(self, piece: Piece | None) -> Where:
-        """The same path, at these characters."""
+        """Return the same path with these characters."""
         return Where(self.path, piece, self.depth)
 
     def deeper(self) -> Where:
-        """The spec that stands here is nested."""
+        """Return the same place, one nesting level deeper."""
         return Where(self.path, self.piece, self.depth + 1)
 
 
@@ -60,11 +60,11 @@ class Problems:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many were found that the next ones are only counted, so that nobody need word them."""
+        """Whether the limit is reached: further problems are counted, and not described."""
         return len(self._found) == _MOST_SAID
 
     def add(self, where: Where, what: str) -> None:
-        """Note that something is wrong at this place; reading goes on. Behind very many others it is only counted."""
+        """Record a problem at this place. Beyond the limit it is only counted."""
         if self.is_full:
             self._unsaid += 1
             return
@@ -74,7 +74,7 @@ class Problems:
         self._found.append("\n".join(lines))
 
     def are_quotes_open(self, where: Where, piece: Piece) -> bool:
-        """Whether a quote or escape does not end; if so it is noted."""
+        """Whether a quote or escape is not closed; if so, record that as a problem."""
         mark = unclosed(piece)
         if mark is None:
             return False
@@ -86,15 +86,15 @@ class Problems:
 
     @property
     def is_past_hints(self) -> bool:
-        """Whether so many were found that the next ones get no hint, as each takes time."""
+        """Whether there are so many problems that further ones get no hint, since finding a hint takes time."""
         return len(self._found) >= _MOST_HINTS
 
     def nearest(self, name: str, legal: Iterable[str], otherwise: str = "") -> str:
-        """As `nearest`, for a problem about to be added; none behind so many others, as each takes time."""
+        """Return the hint of `nearest` for the next problem, or an empty string if `is_past_hints`."""
         return "" if self.is_past_hints else nearest(name, legal, otherwise)
 
     def raise_any(self) -> None:
-        """Raise all that was found as one `SpecError`: every problem, its place, and the nearest legal spelling."""
+        """Raise all problems as one `SpecError`, each with its place. Returns if there are none."""
         if not self._found:
             return
         head = [] if len(self._found) == 1 else [f"{len(self._found) + self._unsaid} problems:"]
@@ -103,7 +103,7 @@ class Problems:
 
 
 def nearest(name: str, legal: Iterable[str], otherwise: str = "") -> str:
-    """``; did you mean …?`` with the legal spelling that is nearest, else the text of ``otherwise``."""
+    """Return ``; did you mean …?`` with the nearest legal spelling, or ``otherwise`` if none is near."""
     close = closest(name, legal)
     if close is not None:
         return f"; did you mean {close!r}?"
@@ -111,7 +111,7 @@ def nearest(name: str, legal: Iterable[str], otherwise: str = "") -> str:
 
 
 def closest(name: str, legal: Iterable[str]) -> str | None:
-    """The one of these words that a name may be a misspelling of."""
+    """Return the word that is spelled most like ``name``, or ``None`` if none is near."""
     if len(name) > _LONGEST_COMPARED:
         return None
     import difflib  # slow to import, and needed for errors only
@@ -126,7 +126,7 @@ def closest(name: str, legal: Iterable[str]) -> str | None:
 
 
 def _ends_shared(name: str, word: str) -> int:
-    """How many characters they begin and end with alike: a slip of the hand leaves most of both ends as they were."""
+    """Count equal characters at both ends of two words: a typing error leaves most of them unchanged."""
     return _beginning_shared(name, word) + _beginning_shared(name[::-1], word[::-1])
 
 
@@ -136,7 +136,7 @@ def _beginning_shared(name: str, word: str) -> int:
 
 
 def _may_be_near(name: str, word: str) -> bool:
-    """Whether difflib could find them near: twice the characters they share is enough of all that they have.
+    """Whether the two words share enough characters for difflib to call them close; a cheap upper bound.
 
     A bound that costs a hundredth of what difflib needs for a word, where there are a thousand tags to compare with.
     """
@@ -148,7 +148,7 @@ def _may_be_near(name: str, word: str) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value as messages quote it: with its type, and short."""
+    """Return a value as messages quote it: short, with its type."""
     if isinstance(value, int | float | bool | type(None)):
         text = "a very large number" if isinstance(value, int) and value.bit_length() > 200 else repr(value)
     elif isinstance(value, str):
@@ -159,12 +159,12 @@ def shown(value: object) -> str:
 
 
 def shown_name(name: str) -> str:
-    """A name the user wrote, quoted and short."""
+    """Return a user's name, quoted and shortened."""
     return repr(name if len(name) <= 60 else f"{name[:57]}…")
 
 
 def caret(piece: Piece) -> tuple[str, str]:
-    """The line of the source that a piece begins on, and one with carets under the piece."""
+    """Return the source line where a piece begins, and a line with carets under the piece."""
     start, stop = piece.span
     line_start = piece.source.rfind("\n", 0, start) + 1
     line_stop = piece.source.find("\n", start)

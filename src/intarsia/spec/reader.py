@@ -1,4 +1,4 @@
-"""Any form of a spec to its value: text, JSON text, a dict, an existing value. Tags are looked up on the way.
+"""Reads a spec from any of its forms: text, JSON text, a dict or an existing value. Resolves tags.
 
 What characters mean is left to `intarsia.spec.syntax`, what option values mean to `intarsia.spec.types`.
 """
@@ -13,9 +13,9 @@ from typing import Any
 from intarsia.spec.containers import MOST_SPECS
 from intarsia.spec.documents import TextError
 from intarsia.spec.json_text import parse_json
-from intarsia.spec.likeness import did_you_mean, tag_near, tags_with
 from intarsia.spec.problems import Problems, Where, nearest, shown, shown_name
 from intarsia.spec.schema import Kind, Option
+from intarsia.spec.similar_names import did_you_mean, tag_near, tags_with
 from intarsia.spec.spec import TAGS_TYPE, Level, Placed, Spec
 from intarsia.spec.statements import Statement, read_statements
 from intarsia.spec.syntax import Piece, layer, split_specs, words
@@ -27,7 +27,7 @@ _DEEPEST = 8
 
 
 def read(level: Level, form: object, *, path: str = "", alone: bool = True) -> Spec[Any]:
-    """The value of one spec of this level, in any form.
+    """Read one spec of this level from any form.
 
     Args:
         path: Where it stands in what the user handed over.
@@ -58,7 +58,7 @@ def read_list(level: Level, form: object) -> tuple[Spec[Any] | Placed, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What the first word, or the fields ``kind`` and ``tag``, said."""
+    """What the first word, or the fields ``kind`` and ``tag``, name."""
 
     kind: Kind
     base: Mapping[str, Value]
@@ -68,7 +68,10 @@ class _Head:
 
 
 class SpecReader:
-    """Reads specs of one level and those nested in them, collecting ``problems``; what has one is read as ``None``."""
+    """Reads specs of one level and those nested in them.
+
+    A spec with an error is read as ``None``, and the error is added to ``problems``.
+    """
 
     def __init__(self, level: Level, resolving: tuple[str, ...] = (), problems: Problems | None = None) -> None:
         self.level = level
@@ -79,7 +82,7 @@ class SpecReader:
     # what option types need of us
 
     def nested_text(self, level: str, piece: Piece, where: Where, *, in_list: bool) -> Value:
-        """The spec of this level written here, or ``None``."""
+        """Read a spec of this level from text; ``None`` if it has a problem."""
         inner = self._inner(level)
         if inner is not self:
             return inner.nested_text(level, piece, where, in_list=in_list)
@@ -99,7 +102,7 @@ class SpecReader:
         return self._from_words(words(piece), where.on(piece), in_list=in_list)
 
     def nested_data(self, level: str, data: object, where: Where, *, in_list: bool) -> Value:
-        """The spec of this level given here, or ``None``."""
+        """Read a spec of this level from data; ``None`` if it has a problem."""
         inner = self._inner(level)
         if inner is not self:
             return inner.nested_data(level, data, where, in_list=in_list)
@@ -249,7 +252,7 @@ class SpecReader:
     def _name(
         self, name: str, where: Where, *, in_list: bool, tags_allowed: bool = True, kinds_allowed: bool = True
     ) -> _Head | None:
-        """What a first word means: a tag, a kind, either with a suffix of digits (in a list), a tag with a variant."""
+        """Resolve a first word: a tag or a kind, in a list perhaps with an index, or a tag with a variant."""
         is_kind = kinds_allowed and name in self.level.kinds  # no tag has the name of a kind, so none is looked for
         tag = self.level.tags.find(name) if tags_allowed and not is_kind else None
         if tag is not None:
@@ -304,7 +307,7 @@ class SpecReader:
         self.problems.add(where, f"{word} {shown_name(name)} is not defined{hint}")
 
     def _meant(self, name: str, names: Sequence[str], tags_allowed: bool) -> str:
-        """What a name may mean, as a hint: a word that is spelled nearly so, or tags of which it is a part."""
+        """Return a hint for an unknown name: a similar word, or tags that contain the name."""
         tags = self.level.tags if tags_allowed else ()
         has_vendor = tags_allowed and "/" in name
         similar = self.level.tags.similar(name) if tags_allowed else ()
@@ -389,7 +392,7 @@ class SpecReader:
 
 
 def load_json(piece: Piece, where: Where, problems: Problems) -> Any:
-    """The data of JSON text, or ``None`` after noting why there is none; a name may stand once."""
+    """Return the data of JSON text, or record a problem and return ``None``. Duplicate keys are problems."""
     try:
         return parse_json(piece.text)
     except TextError as fault:

@@ -1,4 +1,4 @@
-"""What a kind of spec may say: its options, each with type, default, unit and meaning."""
+"""Declares the options of a kind, each with type, default, unit and meaning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Options = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One thing that can be stated.
+    """An option of a kind.
 
     Attributes:
         name: As written, after the dashes.
@@ -57,12 +57,12 @@ def text(name: str, meaning: str, default: str | None = None) -> Option:
 
 
 def fill_nothing(options: Options) -> Options:
-    """The `Kind.fill` of kinds whose options say everything themselves."""
+    """The default `Kind.fill`: no option follows from the others."""
     return options
 
 
 def find_no_fault(options: Options) -> Iterable[tuple[str, str]]:
-    """The `Kind.check` of kinds whose schema says everything."""
+    """The default `Kind.check`: there are no rules beyond the schema."""
     return ()
 
 
@@ -84,16 +84,16 @@ class Kind:
     check: Callable[[Options], Iterable[tuple[str, str]]] = field(default=find_no_fault, repr=False)
 
     def complete(self, options: Options) -> Options:
-        """The stated options with what follows from them, in the one form that equal meanings share."""
+        """Return the stated options and those that follow from them, in canonical form."""
         return self.fill(options)
 
     def faults(self, options: Options) -> Iterable[tuple[str, str]]:
-        """An option's name and what is wrong with it, for each rule that the options break."""
+        """Return the option's name and the error for each rule that the options break."""
         return self.check(options)
 
 
 def schema(*groups: Iterable[Option]) -> Mapping[str, Option]:
-    """The table of all these options; a `ValueError` where a name is declared twice, or cannot be written."""
+    """Return a table of these options. Raises `ValueError` for a duplicate name or one that text cannot hold."""
     table: dict[str, Option] = {}
     for option in (option for group in groups for option in group):
         if option.name in table:

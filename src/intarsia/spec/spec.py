@@ -1,4 +1,4 @@
-"""The value that every level of the spec language is made of, and the level itself."""
+"""Defines `Spec`, the value that targets, configurations and deployments are made of, and `Level`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Spec(Generic[K]):
 
     @classmethod
     def of_parts(cls, kind: K, options: Options, tags: tuple[str, ...]) -> Self:
-        """The value of these parts, which are known to be valid: what a reader makes."""
+        """Make a value of parts that a reader has validated."""
         spec = object.__new__(cls)
         spec._fix(kind, options, tags)
         return spec
@@ -55,7 +55,7 @@ class Spec(Generic[K]):
         place(self, "key", self.text(tags=False))
 
     def _be(self, other: Spec[K]) -> None:
-        """Take over the parts of a value of this level."""
+        """Copy the parts of another value of this level into this one."""
         for name in Spec.__slots__:
             object.__setattr__(self, name, getattr(other, name))
 
@@ -65,7 +65,7 @@ class Spec(Generic[K]):
         return self.tags[0] if self.tags else ""
 
     def __getitem__(self, name: str) -> Value:
-        """The stated value of an option, else its default; a `KeyError` where the kind has no such option."""
+        """Return the stated value of an option, or its default. Raises `KeyError` if the kind has no such option."""
         try:
             option = self.kind.options[name]
         except KeyError:
@@ -73,7 +73,7 @@ class Spec(Generic[K]):
         return self.options.get(name, option.default)
 
     def text(self, *, tags: bool = True, index: int | None = None) -> str:
-        """Canonical text; ``index`` makes it that of a placed spec."""
+        """Return the canonical text, with ``index`` that of a placed spec."""
         words = [self.kind.name if index is None else f"{self.kind.name}:{index}"]
         words += (
             f"-{name}={self.kind.options[name].type.text(value, tags=tags)}" for name, value in self.options.items()
@@ -94,7 +94,7 @@ class Spec(Generic[K]):
         return json.dumps(self.export())
 
     def executed(self) -> Iterator[tuple[str, str]]:
-        """The option and absolute path of each file that is loaded or run as code, of nested specs too."""
+        """Return option and absolute path of each file that is loaded or run as code, also in nested specs."""
         for name, value in self.options.items():
             yield from self.kind.options[name].type.executed(name, value)
 
@@ -140,17 +140,17 @@ class Placed:
 
 
 def find_no_kind(name: str) -> None:
-    """The `Level.plugin` of levels that nobody extends."""
+    """The default `Level.plugin`: no plug-in adds kinds."""
 
 
 def be_whole(spec: Spec[Any]) -> Spec[Any]:
-    """The `Level.whole` of levels whose values are complete by themselves."""
+    """The default `Level.whole`: the value is complete as it is."""
     return spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One level of the language: what a name may mean, and what Python type its values are.
+    """One level of the language: the kinds it has, and the Python type of its values.
 
     Attributes:
         name: ``target``, ``config``, …; what messages call its values.
@@ -174,9 +174,9 @@ class Level:
     inner: Mapping[str, Level] = field(default_factory=lambda: MappingProxyType({}))
 
     def nested(self, name: str) -> Level:
-        """The level of that name, which may be this one."""
+        """Return the level of that name, which may be this one."""
         return self if name == self.name else self.inner[name]
 
     def kind(self, name: str) -> Kind | None:
-        """The kind of that name, or ``None``."""
+        """Return the kind of that name, or ``None``."""
         return self.kinds.get(name) or self.plugin(name)

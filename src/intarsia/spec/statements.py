@@ -1,4 +1,4 @@
-"""The words after a kind, paired up: which option each states, and where its value stands."""
+"""Pairs up the words after a kind: which option each states, and where its value is."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Text to pieces and back: blanks, commas, quotes and escapes, with every character knowing where it stood.
+"""Splits text at blanks and commas, resolves quotes and escapes, and prints text that reads back.
 
-It knows no kind and no option; what the pieces mean is said by `intarsia.spec.types` and `intarsia.spec.reader`.
+Every character keeps its position in the source, for carets in errors.
 
-A value is read in layers. A *container* (list, map, nested spec) whose whole text is one quoted string loses that pair
-of quotes and one round of escapes, then is split; a *leaf* does the same and is then a string. So each nesting costs
-one layer of quotes, and what needs none is written without.
+It knows no kind and no option: `intarsia.spec.types` and `intarsia.spec.reader` interpret the pieces.
+
+A value is read in layers. If the whole text of a *container* (list, map, nested spec) is one quoted string, these
+quotes and one level of escapes are removed before it is split. For a *leaf* the result is a string. So each nesting
+level takes one layer of quotes, and values that need no quotes are printed without.
 """
 
 from __future__ import annotations
@@ -20,11 +22,11 @@ _SPECIAL = frozenset(f"{BLANKS}{QUOTES}\\,")
 
 
 class Piece(NamedTuple):
-    """Part of a source text. A tuple, since a text becomes dozens of them and those are made in half the time.
+    """Part of a source text. It is a tuple because a text becomes dozens of pieces, and tuples are made twice as fast.
 
     Attributes:
         text: The characters of this part, after unquoting.
-        at: Position in ``source`` of each character of ``text``, and of what follows the last one.
+        at: Position in ``source`` of each character of ``text``, and the position after the last one.
     """
 
     source: str
@@ -33,30 +35,30 @@ class Piece(NamedTuple):
 
     @classmethod
     def whole(cls, source: str) -> Piece:
-        """The piece that is all of ``source``."""
+        """Return the piece that is all of ``source``."""
         return cls(source, source, range(len(source) + 1))
 
     @property
     def span(self) -> tuple[int, int]:
-        """First position in the source, and the one after the last."""
+        """The first position in the source, and the position after the last."""
         return self.at[0], self.at[len(self.text) - 1] + 1 if self.text else self.at[0]
 
     def cut(self, start: int, stop: int) -> Piece:
-        """The characters from ``start`` up to ``stop``."""
+        """Return the characters from ``start`` up to ``stop``."""
         return Piece(self.source, self.text[start:stop], self.at[start : stop + 1])
 
     def pick(self, indices: Sequence[int]) -> Piece:
-        """The characters at these indices, in this order."""
+        """Return the characters at these indices, in this order."""
         return Piece(self.source, "".join(self.text[i] for i in indices), [*(self.at[i] for i in indices), self.at[-1]])
 
 
 def _is_plain(text: str) -> bool:
-    """Whether every character stands for itself, as in most texts there are."""
+    """Whether the text has no quotes and no escapes, as most texts."""
     return "'" not in text and '"' not in text and "\\" not in text
 
 
 def shield(text: str) -> tuple[list[bool], int | None]:
-    """Which characters stand in quotes or in an escape pair, and where something was opened that never closes."""
+    """Return which characters are quoted or escaped, and the position of a quote or escape that never closes."""
     if _is_plain(text):
         return [False] * len(text), None
     mask: list[bool] = []
@@ -78,13 +80,13 @@ def shield(text: str) -> tuple[list[bool], int | None]:
 
 
 def unclosed(piece: Piece) -> Piece | None:
-    """The quote that never closes, or the backslash at the end that escapes nothing."""
+    """Return the quote that never closes or the backslash at the end, or ``None``."""
     _, index = shield(piece.text)
     return None if index is None else piece.cut(index, index + 1)
 
 
 def trim(piece: Piece) -> Piece:
-    """Without the blanks at both ends; an escaped blank stays."""
+    """Remove blanks at both ends, but not an escaped blank."""
     text = piece.text
     if text and text[0] not in BLANKS and text[-1] not in BLANKS:
         return piece
@@ -112,7 +114,7 @@ def is_quoted(text: str) -> bool:
 
 
 def unquote(piece: Piece) -> Piece:
-    """The inside of a quoted piece, one round of escapes resolved."""
+    """Return the inside of a quoted piece, with one level of escapes resolved."""
     inside = trim(piece.cut(1, len(piece.text) - 1))
     keep, i = [], 0
     while i < len(inside.text):
@@ -123,13 +125,13 @@ def unquote(piece: Piece) -> Piece:
 
 
 def layer(piece: Piece) -> Piece:
-    """What a container is split from: one pair of quotes around the whole is taken off."""
+    """Return the text of a container to split: without one pair of quotes around the whole."""
     bare = trim(piece)
     return unquote(bare) if is_quoted(bare.text) else bare
 
 
 def leaf(piece: Piece) -> str:
-    """The string that a value stands for. Quotes around a part of it are ordinary characters."""
+    """Return the string that a text means. Quotes around only a part of it are ordinary characters."""
     bare = trim(piece)
     if _is_plain(bare.text):
         return bare.text
@@ -152,7 +154,7 @@ def leaf(piece: Piece) -> str:
 
 
 def split(piece: Piece, separators: str) -> list[Piece]:
-    """The parts between unshielded separators; parts that are all blank vanish."""
+    """Split at separators that are not quoted or escaped, and drop blank parts."""
     if not any(char in piece.text for char in separators):
         whole = trim(piece)
         return [whole] if whole.text else []
@@ -171,17 +173,17 @@ def split(piece: Piece, separators: str) -> list[Piece]:
 
 @cache
 def _parts(separators: str) -> re.Pattern[str]:
-    """Matches what stands between separators, where no character is shielded."""
+    """The pattern of the text between separators, for text without quotes and escapes."""
     return re.compile(f"[^{re.escape(separators)}]+")
 
 
 def words(piece: Piece) -> list[Piece]:
-    """The parts between blanks."""
+    """Split at blanks."""
     return split(piece, BLANKS)
 
 
 def divide(piece: Piece, separator: str) -> tuple[Piece, Piece | None]:
-    """Before and after the first unshielded separator; nothing after where there is none."""
+    """Split at the first separator that is not quoted or escaped; the second part is ``None`` if there is none."""
     mask, _ = shield(piece.text)
     for i, char in enumerate(piece.text):
         if char == separator and not mask[i]:
@@ -190,7 +192,7 @@ def divide(piece: Piece, separator: str) -> tuple[Piece, Piece | None]:
 
 
 def split_specs(piece: Piece, tags: Iterable[str]) -> list[Piece]:
-    """The specs of a priority list.
+    """Split a priority list into its specs.
 
     A comma ends a spec when a blank stands beside it or no option was begun; any other belongs to a value. A known tag
     at the head of a spec is taken whole, the longest first, since a tag may contain a comma. Empty parts are kept, for
@@ -234,7 +236,7 @@ def _stands_at(text: str, index: int, tag: str) -> bool:
 
 
 def quote(text: str) -> str:
-    """The quoted string that `unquote` turns back into ``text``."""
+    """Return the quoted string that `unquote` turns back into ``text``."""
     mark = '"' if "'" in text and '"' not in text else "'"
     inside = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
     if text[:1] and text[0] in BLANKS:
@@ -245,14 +247,14 @@ def quote(text: str) -> str:
 
 
 def print_leaf(text: str, *, shun: str = "") -> str:
-    """The shortest text that `leaf` reads as this string, quoted where a character needs it or is ``shun``."""
+    """Return the shortest text that `leaf` reads as this string. Characters in ``shun`` need quotes too."""
     if text and _SPECIAL.isdisjoint(text) and (not shun or shun not in text):
         return text
     return quote(text)
 
 
 def print_container(body: str, *, inside: bool) -> str:
-    """The text of a container, quoted where it would not be read back; ``inside`` another one, commas need it too."""
+    """Return the text of a container, quoted where needed; ``inside`` another one, commas need quotes too."""
     mask, _ = shield(body)
     split_marks = f"{BLANKS}," if inside else BLANKS
     needs = not body or is_quoted(body) or any(not mask[i] and char in split_marks for i, char in enumerate(body))

@@ -1,4 +1,4 @@
-"""One file of tags to `Tag` values: its fields are checked here, its forms when a tag is used.
+"""Reads a file of tags. Its fields are checked here; the spec of a tag is read when the tag is used.
 
 A file is JSON or, by its suffix, YAML::
 
@@ -33,7 +33,7 @@ class Row:
 
 
 def read_tag_file(path: Path) -> Mapping[str, Row]:
-    """The tags of one file, by name; a `SpecError` with every field that is wrong, or why it cannot be read."""
+    """Return the tags of one file by name. Raises `SpecError` that names every invalid field."""
     reader = _FileReader()
     rows = reader.rows(read_data(path, "tag file"))
     try:
@@ -44,7 +44,7 @@ def read_tag_file(path: Path) -> Mapping[str, Row]:
 
 
 class _FileReader:
-    """Reads the fields of one file, collecting ``problems``; what has one is read as its default."""
+    """Reads the fields of one file. Errors are added to ``problems``, and their fields get defaults."""
 
     def __init__(self) -> None:
         self.problems = Problems()

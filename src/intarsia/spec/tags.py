@@ -1,7 +1,7 @@
-"""Registries of named things that plug-ins and users may add to; and tags, names for whole specs of every level.
+"""Registries that plug-ins and users may extend, and tags: names for whole specs of every level.
 
 A tag is where a value came from, not part of it. `TagTable` is their one namespace; files of them are read by
-`intarsia.spec.shelves`.
+`intarsia.spec.tag_sources`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Registry(Mapping[str, T]):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Undo on leaving what is registered inside."""
+        """A context at whose end all that was registered inside it is removed."""
         before = self._rows
         try:
             yield
@@ -62,7 +62,7 @@ class Registry(Mapping[str, T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What a suffix selects (``name:variant``), where it is of another level than its tag."""
+    """What a suffix selects (``name:variant``) if it is of another level than its tag."""
 
     level: str
     form: Form
@@ -70,7 +70,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """A named spec. Its form is read when the tag is used, so it may name kinds and tags that are added later.
+    """A named spec. It is read when the tag is used, so it may name kinds and tags that are registered later.
 
     Attributes:
         name: Such as ``vendor/product``. It may contain a comma, but no blank, quote, backslash or leading dash.
@@ -97,69 +97,69 @@ class Tag:
                 raise SpecError(f"{variant!r} cannot name a variant of tag {self.name!r}: digits are a device index")
 
     def chosen(self, variant: str = "") -> Variant | None:
-        """The spec that this variant names, or the tag itself for an empty one; ``None`` if it has no such variant."""
+        """Return what this variant names (the tag itself if empty), or ``None`` if there is no such variant."""
         if not variant:
             return Variant(level=self.level, form=self.form)
         form = self.variants.get(variant)
         return form if form is None or isinstance(form, Variant) else Variant(level=self.level, form=form)
 
 
-class Shelf(ABC):
-    """Tags that stand ready without having been registered, read no further than a name needs."""
+class TagSource(ABC):
+    """A source of tags that need no registration. It reads only what a look-up needs."""
 
     @abstractmethod
     def tags(self) -> Mapping[str, Tag]:
-        """All of them, by name."""
+        """Return all tags by name."""
 
     def find(self, name: str) -> Tag | None:
         """The tag of this name."""
         return self.tags().get(name)
 
     def with_comma(self, text: str) -> tuple[str, ...]:
-        """Names with a comma in them, among them each that occurs in this text."""
+        """Return names that contain a comma, at least those that occur in this text."""
         return tuple(name for name in self.tags() if "," in name)
 
     def similar(self, name: str) -> Iterator[str]:
-        """Names that this one may be a misspelling of, without reading more than a file or two."""
+        """Return candidates for a misspelled name. Reads at most a file or two."""
         return iter(self.tags())
 
 
 class TagTable(Registry[Tag]):
-    """Tags of every level: those registered, and behind them those on the shelves, nearest first."""
+    """The tags of every level: first the registered ones, then those of the sources in order."""
 
-    __slots__ = ("_shelves",)
+    __slots__ = ("_sources",)
 
-    def __init__(self, *shelves: Shelf) -> None:
+    def __init__(self, *sources: TagSource) -> None:
         super().__init__("tag")
-        self._shelves = shelves
+        self._sources = sources
 
     def find(self, name: str) -> Tag | None:
         """The tag of this name."""
         tag = self._rows.get(name)
         if tag is not None:
             return tag
-        return next((tag for shelf in self._shelves if (tag := shelf.find(name)) is not None), None)
+        return next((tag for source in self._sources if (tag := source.find(name)) is not None), None)
 
     def level_of(self, word: str) -> str:
-        """The level of what ``tag`` or ``tag:variant`` names; empty where this word names nothing."""
+        """Return the level of what ``tag`` or ``tag:variant`` names, or an empty string if it names nothing."""
         tag = self.tag_of(word)
         chosen = None if tag is None else tag.chosen(word[len(tag.name) + 1 :])
         return "" if chosen is None else chosen.level
 
     def tag_of(self, word: str) -> Tag | None:
-        """The tag that ``tag`` or ``tag:variant`` begins with, whether or not it has such a variant."""
+        """Return the tag of ``tag`` or ``tag:variant``, whether or not it has such a variant."""
         return self.find(word) or self.find(word.rpartition(":")[0])
 
     def with_comma(self, text: str) -> tuple[str, ...]:
-        """Names with a comma in them, among them each that occurs in this text."""
+        """Return names that contain a comma, at least those that occur in this text."""
         if "," not in text:
             return ()
         registered = (name for name in self._rows if "," in name)
-        return (*registered, *(name for shelf in self._shelves for name in shelf.with_comma(text)))
+        return (*registered, *(name for source in self._sources for name in source.with_comma(text)))
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Names that this one may be a misspelling of."""
-        return (*self._rows, *(other for shelf in self._shelves for other in shelf.similar(name)))
+        return (*self._rows, *(other for source in self._sources for other in source.similar(name)))
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.find(name) is not None
@@ -171,7 +171,7 @@ class TagTable(Registry[Tag]):
         return tag
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._rows, *(name for shelf in self._shelves for name in shelf.tags()))))
+        return iter(dict.fromkeys((*self._rows, *(name for source in self._sources for name in source.tags()))))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -179,7 +179,7 @@ class TagTable(Registry[Tag]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """Another spelling, of a dict that names a kind.
+    """Another spelling of a dict that names a kind.
 
     ``whole``: standing alone, it means a whole that the spec is the chief part of (`Level.whole`).
     """

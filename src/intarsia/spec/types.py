@@ -1,5 +1,5 @@
 # ruff: noqa: D102 - what the methods of each type do is said once, by `OptionType`
-"""Types of option values: each reads its values from text and from data, and prints them as both.
+"""Types of option values. Each reads and prints its values as text and as JSON data.
 
 Text coerces (``-threads=2`` is an int); data does not (``{"threads": "2"}`` is a problem, and so is ``True``).
 A value that cannot be read is noted and read as ``None``, so that the rest of the spec is still looked at.
@@ -28,7 +28,7 @@ _BOOLS = MappingProxyType({"true": True, "1": True, "false": False, "0": False})
 
 
 class Reader(Protocol):
-    """What a type needs of whoever reads the spec around it."""
+    """The interface of the spec reader that a type uses for nested values."""
 
     problems: Problems
 
@@ -43,7 +43,7 @@ class Reader(Protocol):
 
 
 class OptionType(ABC):
-    """How values of one type are read and printed."""
+    """Reads and prints values of one type."""
 
     most: ClassVar[int | None] = None
     """How many of them a list may hold; ``None`` for any number."""
@@ -51,22 +51,22 @@ class OptionType(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """The type in words, as messages and docs name it."""
+        """The name of the type in messages and docs."""
 
     @abstractmethod
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
-        """The value written here, or ``None`` after noting why there is none."""
+        """Read a value from text, or record a problem and return ``None``."""
 
     @abstractmethod
     def from_data(self, data: object, where: Where, reader: Reader) -> Value:
-        """The value given here, or ``None`` after noting why there is none."""
+        """Read a value from data, or record a problem and return ``None``."""
 
     @abstractmethod
     def text(self, value: Value, *, tags: bool = True, inside: bool = False) -> str:
-        """What `from_text` reads as this value; ``inside`` a list or map, commas need quotes."""
+        """Return the text that `from_text` reads as this value; ``inside`` a list or map, commas need quotes."""
 
     def data(self, value: Value) -> Value:
-        """Pure JSON that `from_data` reads as this value."""
+        """Return the JSON data that `from_data` reads as this value."""
         return value
 
     def split(self, piece: Piece, reader: Reader) -> list[Piece]:
@@ -75,11 +75,11 @@ class OptionType(ABC):
 
     @property
     def executes(self) -> bool:
-        """Whether its values themselves name files that are loaded or run as code: see `ExecutedPath`."""
+        """Whether values of this type name files that are loaded or run as code; see `ExecutedPath`."""
         return False
 
     def executed(self, option: str, value: Value) -> Iterator[tuple[str, str]]:
-        """The option and path of each file that a value has loaded or run as code; of a spec, what is inside it."""
+        """Return option and path of each file that this value loads or runs as code, including nested specs."""
         nested = getattr(value, "executed", None)
         return iter(()) if nested is None else nested()
 
@@ -106,7 +106,7 @@ class Bool(OptionType):
         return "true" if value else "false"
 
     def reads(self, word: str) -> bool:
-        """Whether a word after a bare option is its value, and not the next thing said."""
+        """Whether the word after a bare option is its value, and not the next option."""
         return word.lower() in _BOOLS
 
 
@@ -198,12 +198,12 @@ class Float(OptionType):
 
 
 class Word(OptionType):
-    """A string; which ones are legal is said by ``checked``."""
+    """A string that ``checked`` accepts."""
 
     __slots__ = ()
 
     def checked(self, word: str, where: Where, reader: Reader) -> str | None:
-        """The word, or ``None`` after noting what is wrong with it."""
+        """Return the word, or record a problem and return ``None``."""
         return word
 
     def from_text(self, piece: Piece, where: Where, reader: Reader) -> Value:
@@ -270,7 +270,7 @@ class Enum(Word):
 
 
 def mistyped(data: object, wanted: str, where: Where, reader: Reader) -> None:
-    """Note that a value is of another type than the wanted one."""
+    """Record that a value has the wrong type."""
     article = "an" if wanted == "int" else "a"
     reader.problems.add(where, f"must be {article} {wanted}, found {shown(data)}")
 

@@ -13,8 +13,8 @@ from typing import Literal, TypedDict, Unpack, overload
 
 from intarsia.errors import SpecError
 from intarsia.spec import Registry, Tag
-from intarsia.spec.shelves import read_tag_folder
 from intarsia.spec.tag_files import Row, read_tag_file
+from intarsia.spec.tag_sources import read_tag_folder
 from intarsia.target.tags import TAGS, is_taken
 from intarsia.target.target import Target
 

@@ -6,11 +6,11 @@ import pytest
 
 from intarsia.errors import SpecError
 from intarsia.spec import Tag, TagTable, Variant
-from intarsia.spec.tags import Shelf
+from intarsia.spec.tags import TagSource
 
 
-class Drawer(Shelf):
-    """A shelf that is a dict, and notes whether it was read as a whole."""
+class Drawer(TagSource):
+    """A source that is a dict, and notes whether it was read as a whole."""
 
     def __init__(self, *names: str) -> None:
         self._tags = {name: Tag(name=name, level="target", form="mnn") for name in names}
@@ -55,7 +55,7 @@ def test_a_variant_is_of_the_tags_level_or_names_its_own() -> None:
     assert tag.chosen("none") is None
 
 
-def test_what_is_registered_stands_before_the_shelves_and_a_nearer_shelf_before_a_farther() -> None:
+def test_what_is_registered_stands_before_the_sources_and_a_nearer_source_before_a_farther() -> None:
     near, far = Drawer("a", "b"), Drawer("b", "c")
     tags = TagTable(near, far)
     own = Tag(name="a", level="target", form="ncnn")
@@ -72,21 +72,21 @@ def test_what_is_registered_stands_before_the_shelves_and_a_nearer_shelf_before_
         tags["d"]
 
 
-def test_asking_for_a_name_reads_no_shelf_as_a_whole() -> None:
-    shelf = Drawer("v/a")
-    tags = TagTable(shelf)
+def test_asking_for_a_name_reads_no_source_as_a_whole() -> None:
+    source = Drawer("v/a")
+    tags = TagTable(source)
     assert "v/a" in tags
     assert "v/b" not in tags
     assert not tags.__contains__(3)
     tags.register("v/b", Tag(name="v/b", level="target", form="mnn"))
     assert tags.with_comma("v/a, v/b") == ()
     assert tags.similar("v/c") == ("v/b", "v/a")
-    assert not shelf.was_read
+    assert not source.was_read
     assert dict(tags).keys() == {"v/a", "v/b"}
-    assert shelf.was_read
+    assert source.was_read
 
 
-def test_a_scope_keeps_what_the_shelves_hold() -> None:
+def test_a_scope_keeps_what_the_sources_hold() -> None:
     tags = TagTable(Drawer("a"))
     with tags.scope():
         assert "a" in tags

@@ -13,13 +13,13 @@ import pytest
 
 from intarsia.config import CompilationConfig
 from intarsia.errors import SpecError
-from intarsia.spec import shelves
-from intarsia.spec.shelves import VendorFolder
+from intarsia.spec import tag_sources
 from intarsia.spec.tag_files import Row, read_tag_file
+from intarsia.spec.tag_sources import VendorFolder
 from intarsia.target import TAGS, Target, list_tags
 from intarsia.target.tags import SHIPPED, user_folder
 
-FOLDER = Path(shelves.__file__).parents[1] / "target" / "tags"
+FOLDER = Path(tag_sources.__file__).parents[1] / "target" / "tags"
 FILES = sorted(FOLDER.glob("*.json"))
 
 
@@ -184,12 +184,12 @@ def test_only_the_file_of_the_vendor_is_read(monkeypatch: pytest.MonkeyPatch) ->
         return read_tag_file(path)
 
     monkeypatch.setattr("intarsia.spec.tag_files.read_tag_file", note)
-    shelf = VendorFolder(FOLDER)
-    assert shelf.find("llvm") is None
-    assert shelf.with_comma("llvm -mcpu=a, cuda -arch=sm_80") == ()
+    source = VendorFolder(FOLDER)
+    assert source.find("llvm") is None
+    assert source.with_comma("llvm -mcpu=a, cuda -arch=sm_80") == ()
     assert read == []
-    assert shelf.find("apple/m1-gpu") is not None
-    assert shelf.find("apple/m2-gpu") is not None
+    assert source.find("apple/m1-gpu") is not None
+    assert source.find("apple/m2-gpu") is not None
     assert read == ["apple"]
 
 

@@ -11,7 +11,7 @@ from intarsia.backends.contract.device_memory import DeviceMemory, DeviceValue
 from intarsia.backends.contract.embedding import Embedding, PartitionBlocks, Visit
 from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
-from intarsia.backends.contract.native import NativeRequest, NativeStep, Shelf
+from intarsia.backends.contract.native import NativeFiles, NativeRequest, NativeStep
 from intarsia.backends.contract.options import READ_FOR_ALL, Reads, reading
 from intarsia.backends.contract.slots import (
     Arrays,
@@ -41,6 +41,7 @@ __all__ = [
     "ForkFault",
     "Gap",
     "GapReason",
+    "NativeFiles",
     "NativeRequest",
     "NativeStep",
     "PartitionBlocks",
@@ -48,7 +49,6 @@ __all__ = [
     "Port",
     "ProfileRequest",
     "Reads",
-    "Shelf",
     "Signature",
     "Slot",
     "Traits",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 
-class Shelf(ABC):
+class NativeFiles(ABC):
     """Where a step's files for the runtime `cpp` are put: into the artifact, next to what Python reads."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class NativeRequest:
     weights: Arrays
     target: Target
     settings: RunSettings
-    shelf: Shelf
+    files: NativeFiles
 
 
 NativeStep = Mapping[str, Any]

@@ -26,8 +26,8 @@ _MARK = "intarsia weight "
 
 
 def native_model(request: NativeRequest) -> str:
-    """Put the model and its own constants onto the request's shelf; the entry of the model."""
-    artifact, weights, shelf = request.artifact, request.weights, request.shelf
+    """Put the model and its own constants onto the request's files; the entry of the model."""
+    artifact, weights, files = request.artifact, request.weights, request.files
     with guard(LoadError, _NAME), scratch() as folder:
         model, held = read_model(artifact, weights)
         _mark(model, {name: weights[name] for name in artifact.weights})
@@ -43,17 +43,17 @@ def native_model(request: NativeRequest) -> str:
             continue
         name = layer.get("name", "")
         if name.startswith(_MARK):
-            data.set("offset", str(shelf.weight(artifact.weights[_place_in(name)])))
+            data.set("offset", str(files.weight(artifact.weights[_place_in(name)])))
         else:
             own += bytes(-len(own) % _ALIGNED)
             places.append((data, len(own)))
             start = int(data.get("offset", "0"))
             own += content[start : start + int(data.get("size", "0"))]
-    first = shelf.add(CONSTANTS, bytes(own))
+    first = files.add(CONSTANTS, bytes(own))
     for data, offset in places:
         data.set("offset", str(first + offset))
-    shelf.add(MODEL, ET.tostring(tree, encoding="utf-8", xml_declaration=True))
-    return shelf.entry(MODEL)
+    files.add(MODEL, ET.tostring(tree, encoding="utf-8", xml_declaration=True))
+    return files.entry(MODEL)
 
 
 def _place_in(name: str) -> int:

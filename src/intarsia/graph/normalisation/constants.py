@@ -1,4 +1,4 @@
-"""Makes constants the graph's own: `Constant` nodes and the large constants of nested graphs become its weights."""
+"""Turns `Constant` nodes and large constants of nested graphs into weights of the graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lift_constants(model: ir.Model) -> None:
 
 
 def constant_tensor(node: ir.Node) -> ir.TensorProtocol | None:
-    """What a `Constant` node holds; ``None`` for sparse tensors and references to a function's attributes."""
+    """Return the tensor of a `Constant` node; ``None`` for sparse tensors and for references to function attributes."""
     name, attribute = next(iter(node.attributes.items()), (None, None))
     if attribute is None or attribute.is_ref():
         return None
@@ -54,7 +54,7 @@ def constant_tensor(node: ir.Node) -> ir.TensorProtocol | None:
 
 
 def content(tensor: ir.TensorProtocol) -> np.ndarray:
-    """The content as arrays are handed around: text as ``str``, where a tensor has bytes."""
+    """Return the content as an array, with text as ``str`` in place of bytes."""
     array = tensor.numpy()
     if tensor.dtype != ir.DataType.STRING:
         return array
@@ -63,14 +63,14 @@ def content(tensor: ir.TensorProtocol) -> np.ndarray:
 
 
 def own_tensor(tensor: ir.TensorProtocol) -> ir.TensorProtocol:
-    """The same content under a name of its own: naming a tensor that came from a message changes the message."""
+    """Return a copy of the tensor under a new name; renaming in place would change its message."""
     if tensor.dtype == ir.DataType.STRING:
         return ir.StringTensor(list(tensor.numpy().flat), shape=ir.Shape(tensor.shape.numpy()))
     return ir.Tensor(tensor.numpy(), dtype=tensor.dtype)
 
 
 def add_weight(graph: ir.Graph, name: str, tensor: ir.TensorProtocol) -> ir.Value:
-    """A new weight of the graph under a name that is free."""
+    """Add a weight to the graph under an unused name."""
     shape = ir.Shape(tensor.shape.numpy())
     value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=shape, const_value=tensor)
     graph.register_initializer(value)
@@ -98,7 +98,7 @@ def _own(value: ir.Value, graph: ir.Graph, taken: dict[str, int]) -> None:
 
 
 def _names(model: ir.Model) -> dict[str, int]:
-    """How often each value name is used, over all nested graphs."""
+    """Count the uses of each value name, in nested graphs too."""
     count: dict[str, int] = {}
     for graph in model.graphs():
         for value in (*graph.inputs, *graph.initializers.values(), *(out for node in graph for out in node.outputs)):
@@ -107,7 +107,7 @@ def _names(model: ir.Model) -> dict[str, int]:
 
 
 def _free(name: str, taken: dict[str, int]) -> str:
-    """The name itself if nothing else has it, else with a number."""
+    """Return the name if it is unused, else the name with a number."""
     if taken.get(name, 0) <= 1:
         return name
     number = 1
@@ -119,7 +119,7 @@ def _free(name: str, taken: dict[str, int]) -> str:
 
 @contextmanager
 def detached(model: ir.Model) -> Iterator[onnx.ModelProto]:
-    """The model with large constants turned into inputs behind the real ones; the model is whole again on leaving."""
+    """A context in which large constants of the model are inputs after the real ones."""
     graph = model.graph
     count = len(graph.inputs)
     large = [
@@ -142,7 +142,7 @@ def detached(model: ir.Model) -> Iterator[onnx.ModelProto]:
 
 
 def _state_type(value: ir.Value) -> None:
-    """A constant's declared type may be missing or, in careless files, wrong: its content decides."""
+    """Set a constant's declared type by its content, since files may lack it or state a wrong one."""
     tensor = value.const_value
     if tensor is not None:
         value.shape = ir.Shape(tensor.shape.numpy())

@@ -1,4 +1,4 @@
-"""Computes what does not depend on the inputs, and finds the type and shape of all the rest, in one pass forward.
+"""Folds constants and infers all types and shapes, in one forward pass.
 
 Each node is inferred with the constants known so far, so shape arithmetic ends in plain constants.
 """
@@ -81,7 +81,7 @@ def fold_and_infer(model: ir.Model) -> None:
 
 
 class _Folder:
-    """The state of one pass: types by value, and the constants made so far."""
+    """The state of one pass: the type of each value, and the constants folded so far."""
 
     def __init__(self, model: ir.Model) -> None:
         self._graph = model.graph
@@ -138,7 +138,7 @@ class _Folder:
     def _folded(
         self, node: ir.Node, proto: onnx.NodeProto, reads: Mapping[str, ir.Value]
     ) -> Sequence[ir.TensorProtocol | None] | None:
-        """The outputs by position, if they are constant and may be computed now; ``None`` for one left out."""
+        """Return the outputs by position if they can be folded; ``None`` for an absent output."""
         if any(output.is_graph_output() for output in node.outputs):
             return None  # an output must have a node
         extent = _static_extent(node)
@@ -156,7 +156,7 @@ class _Folder:
         return self._made[key]
 
     def _may_spend(self, node: ir.Node, tensors: Mapping[str, ir.TensorProtocol]) -> bool:
-        """Whether what is left of the limits does for this node; it is spent then."""
+        """Whether the remaining limits suffice for this node; if so, deduct its share."""
         inputs = [tensor.size for tensor in tensors.values()]
         outputs = [_elements(output) for output in node.outputs]
         nbytes, taken = sum(map(_nbytes, node.outputs)), folding_ns(node.op_type, inputs, outputs)
@@ -193,12 +193,12 @@ class _Folder:
 
 
 def constant(value: ir.Value) -> ir.TensorProtocol | None:
-    """The content of a value that is a weight."""
+    """Return the content of a value that is a weight."""
     return value.const_value if value.is_initializer() else None
 
 
 def _type_proto(value: ir.Value) -> onnx.TypeProto | None:
-    """A value's type and shape as ONNX writes them."""
+    """Return a value's type and shape as an ONNX message."""
     if value.type is None:
         return None
     proto = ir.serde.serialize_type(value.type)
@@ -208,7 +208,7 @@ def _type_proto(value: ir.Value) -> onnx.TypeProto | None:
 
 
 def captures(node: ir.Node) -> dict[str, ir.Value]:
-    """The values that a node's nested graphs take from around the node."""
+    """Return the outer values that a node's nested graphs read."""
     found: dict[str, ir.Value] = {}
     own: set[ir.Value] = set()
     graphs = [graph for attribute in node.attributes.values() for graph in _graphs(attribute)]
@@ -247,7 +247,7 @@ def _adopt(output: ir.Value, found: onnx.TypeProto) -> None:
 
 
 def _static_extent(node: ir.Node) -> ir.TensorProtocol | None:
-    """What `Shape` and `Size` give for an input whose shape is known, though its content is not."""
+    """Return the result of `Shape` or `Size` for an input of known shape."""
     if node.domain or node.op_type not in {"Shape", "Size"}:
         return None
     source = node.inputs[0]
@@ -261,7 +261,7 @@ def _static_extent(node: ir.Node) -> ir.TensorProtocol | None:
 
 
 def _is_foldable(node: ir.Node, opset: int) -> bool:
-    """Whether evaluating it now gives what an engine would compute later."""
+    """Whether evaluating the node now gives the result that an engine would compute later."""
     if node.op_type in _KEPT or any(_graphs(attribute) for attribute in node.attributes.values()):
         return False
     types = [output.type for output in node.outputs if output.name]
@@ -289,7 +289,7 @@ def _elements(value: ir.Value) -> int:
 
 
 def _check_extent(node: ir.Node, output: ir.Value) -> None:
-    """Refuse a shape that no array can have, where a node computes it."""
+    """Raise an error if a node computes a shape that no array can have."""
     dims = [dim for dim in output.shape or () if isinstance(dim, int)]
     called = (
         f"node {node.name!r} ({node.op_type})" if node.name else f"the {node.op_type} node that makes {output.name!r}"
@@ -303,7 +303,7 @@ def _check_extent(node: ir.Node, output: ir.Value) -> None:
 
 
 def _key(proto: onnx.NodeProto, tensors: Mapping[str, ir.TensorProtocol]) -> Hashable:
-    """Equal for nodes that compute the same, so that equal constants are made, and stored, once."""
+    """Return a key that is equal for nodes that compute the same, so that equal constants are stored once."""
 
     def identity(tensor: ir.TensorProtocol) -> Hashable:
         if tensor.nbytes > _SMALL or tensor.dtype == ir.DataType.STRING:
@@ -335,7 +335,7 @@ def _forget_shapes(model: ir.Model) -> None:
 
 
 def _complete_by_propagation(model: ir.Model) -> bool:
-    """Fill in shapes that need partly known shape arithmetic followed across nodes; whether that found any."""
+    """Infer shapes by symbolic shape propagation across nodes. Returns whether any was found."""
     unknown = {
         output.name: output
         for node in model.graph
@@ -366,7 +366,7 @@ def _is_pool(node: ir.Node) -> bool:
 
 
 def folding_ns(op_type: str, inputs: Sequence[int], outputs: Sequence[int]) -> int:
-    """Nanoseconds, about, by the elements of what is read, and of what is made as far as that is known."""
+    """Estimate the nanoseconds of folding a node from the numbers of elements that it reads and makes."""
     elements = sum(inputs) + sum(outputs)
     if op_type in _PRODUCTS:
         return _USUAL_NS * elements + isqrt(prod((*sorted(inputs)[-2:], max(outputs, default=1))))
@@ -374,5 +374,5 @@ def folding_ns(op_type: str, inputs: Sequence[int], outputs: Sequence[int]) -> i
 
 
 def is_bounded(op_type: str) -> bool:
-    """Whether what it makes is about as large as what it reads, at most, whatever the numbers say."""
+    """Whether the outputs are at most about as large as the inputs, for any input values."""
     return op_type in _BOUNDED

@@ -1,4 +1,4 @@
-"""Gives every node its id and every output of the graph a node of its own; calls of functions become their nodes."""
+"""Names every node, gives every graph output a node of its own, and inlines functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def state_names(model: ir.Model) -> None:
 
 
 def _swap_names(graph: ir.Graph, value: ir.Value, copy: ir.Value, name: str, taken: set[str | None]) -> None:
-    """The output keeps the name that callers know, unless it is an input too: inputs keep theirs first."""
+    """Keep the public name of an output, unless it is also an input: then the input keeps the name."""
     number = 1
     while f"{name}_{number}" in taken:
         number += 1
@@ -65,7 +65,7 @@ def _swap_names(graph: ir.Graph, value: ir.Value, copy: ir.Value, name: str, tak
 
 
 def inline_functions(model: ir.Model) -> None:
-    """Write every call out. What a call says of itself holds for the nodes that it becomes."""
+    """Inline every function call. Metadata of the call is copied to its nodes."""
     if not model.functions:
         return
     bodies = (function.all_nodes() for function in model.functions.values())
@@ -78,7 +78,7 @@ def inline_functions(model: ir.Model) -> None:
 
 
 class _Inliner(InlinePass):
-    """Finds each name in one step.
+    """Inlines functions with a look-up table of names.
 
     For every copy of a function's node, onnx_ir 1.1.0 counts up from 2 until it meets a free name: ten thousand copies
     take a minute. Here the body gets the next free names before it is copied, and those are taken as they are.

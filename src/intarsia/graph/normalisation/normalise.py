@@ -25,8 +25,8 @@ from intarsia.graph.normalisation.opset_upgrade import raise_opset
 from intarsia.graph.normalisation.simplify import drop_dead, drop_idle, state_defaults
 from intarsia.graph.parts import ArrayTensor, MappedTensor, Tensor, Weight, map_file
 from intarsia.graph.reading.read import ModelSource, read_model
-from intarsia.graph.sound import check_types
-from intarsia.graph.sound.tensors import check_dims
+from intarsia.graph.validation import check_types
+from intarsia.graph.validation.tensors import check_dims
 
 Types = Mapping[str, tuple[str, tuple[int, ...] | None]]
 """Element type of values by name, and their shape where that is always the same."""
@@ -60,7 +60,7 @@ def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types |
 
 @contextmanager
 def _as_model_errors() -> Iterator[None]:
-    """What the graph libraries raise for a model that `check_model` let pass, in our words: it came from the model."""
+    """A context that turns errors of the graph libraries into `ModelError`: the model caused them."""
     try:
         yield
     except IntarsiaError:
@@ -77,7 +77,7 @@ def _as_model_errors() -> Iterator[None]:
 
 
 def _check_inputs(model: ir.Model) -> None:
-    """Refuse inputs that no machine holds, before anything is made of their size."""
+    """Refuse inputs too large for any machine, before anything of their size is allocated."""
     for value in model.graph.inputs:
         dims = [dim for dim in value.shape or () if isinstance(dim, int)]
         check_dims(dims, f"input {value.name!r}")
@@ -159,7 +159,7 @@ def _weight(value: ir.Value, mapped: Callable[[str], np.ndarray]) -> Weight:
 def _source(
     tensor: ir.TensorProtocol, dtype: str, shape: tuple[int, ...], mapped: Callable[[str], np.ndarray]
 ) -> Tensor:
-    """External data stays in its file; the rest is taken out of the message, which is freed, and is writeable."""
+    """Move weights out of the message, so that it can be freed. External data stays in its file."""
     is_mappable = dtype != STRING and not is_packed(dtype)
     if is_mappable and isinstance(tensor, ir.ExternalTensor) and not (tensor.offset or 0) % element_bytes(dtype):
         return MappedTensor(file=mapped(tensor.path), offset=tensor.offset or 0, dtype=numpy_dtype(dtype), shape=shape)

@@ -71,7 +71,7 @@ def _is_older_form(node: Node, graph: Graph, schema: defs.OpSchema, max_opset: i
 
 
 def _form(schema: defs.OpSchema) -> tuple[object, ...]:
-    """All that a schema says of how the operator is written, but for element types."""
+    """Return all of an operator's schema except its element types."""
     attributes = {
         name: (each.type, each.required, each.default_value.SerializeToString())
         for name, each in schema.attributes.items()
@@ -88,5 +88,5 @@ def _allows(schema: defs.OpSchema, formal: defs.OpSchema.FormalParameter, dtype:
 
 
 def own_operators(node: onnx.NodeProto) -> Iterator[str]:
-    """The types of ONNX's own operators that a node has in it, itself included."""
+    """Return the ONNX operators in a node: its own and those of nested graphs."""
     return (inner.op_type for inner in all_nodes([node]) if inner.domain == "")

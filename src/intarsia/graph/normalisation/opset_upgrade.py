@@ -1,4 +1,4 @@
-"""Operator-set versions are raised once, when a model is read: what later stages see is `OPSET` or newer.
+"""Raises the operator-set version when a model is read, so that later stages see `OPSET` or newer.
 
 Around it, what onnx's version converter gets silently wrong on the way up is put right. Found with onnx 1.23.2 by
 comparing single operators before and after, in onnxruntime: `Hardmax` keeps its axis although the meaning of the axis
@@ -37,7 +37,7 @@ def raise_opset(model: ir.Model) -> None:
 
 
 def _converted(proto: onnx.ModelProto, version: int) -> onnx.ModelProto | None:
-    """The model at `OPSET`, or ``None``. Some adapters need shapes, so those come first."""
+    """Return the model at `OPSET`, or ``None`` if it cannot be converted. Some adapters need inferred shapes."""
     if not is_convertible(proto, version):
         return None
     try:
@@ -60,7 +60,7 @@ def _is_known(node: onnx.NodeProto) -> bool:
 
 
 def _take_over(model: ir.Model, converted: ir.Model) -> None:
-    """Replace the graph, and give back the nodes' metadata and the constants' content.
+    """Replace the graph, and restore metadata of nodes and content of constants.
 
     Constants came along as inputs or small tensors.
     """
@@ -84,7 +84,7 @@ def _take_over(model: ir.Model, converted: ir.Model) -> None:
 
 
 def _raise_ir(model: ir.Model, opset: int) -> None:
-    """The IR version that belongs to the opset; below 4, constants would have to be inputs."""
+    """Raise the IR version to that of the opset. Below 4, constants would have to be inputs."""
     fitting = onnx.helper.OP_SET_ID_VERSION_MAP.get(("ai.onnx", opset), 4)
     model.ir_version = max(model.ir_version or 4, fitting, 4)
 
@@ -95,7 +95,7 @@ def is_convertible(model: onnx.ModelProto, version: int) -> bool:
 
 
 def repair_before(model: onnx.ModelProto, version: int) -> None:
-    """Rewrite, within its old opset, what the converter would carry over wrongly."""
+    """Rewrite nodes within the old opset that the converter would convert wrongly."""
     for graph in all_graphs(model.graph):
         if version < 13:
             _rewrite(graph, "Hardmax", _flat_hardmax)
@@ -106,7 +106,7 @@ def repair_before(model: onnx.ModelProto, version: int) -> None:
 
 
 def repair_after(model: onnx.ModelProto, version: int) -> bool:
-    """Complete what the converter left out; ``False`` where that cannot be told."""
+    """Complete what the converter left out. Returns ``False`` if the model does not say how."""
     if version > 10:
         return True
     scales = {tensor.name: tensor for graph in all_graphs(model.graph) for tensor in graph.initializer}
@@ -126,7 +126,7 @@ def _rewrite(graph: onnx.GraphProto, op_type: str, rewritten: Callable[[onnx.Nod
 
 
 def _flat_hardmax(node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """Before 13 the input counts as a matrix, cut at the axis; on a matrix old and new agree."""
+    """Hardmax: before opset 13 the input is flattened to a matrix at the axis; on a matrix, old and new agree."""
     axis = helper.get_node_attr_value(node, "axis") if node.attribute else 1
     source, result = node.input[0], node.output[0]
     flat, hard, shape = (f"{result}/{part}" for part in ("flat", "hard", "shape"))
@@ -139,7 +139,7 @@ def _flat_hardmax(node: onnx.NodeProto) -> list[onnx.NodeProto]:
 
 
 def _per_channel(node: onnx.NodeProto, lengths: Mapping[str, int]) -> list[onnx.NodeProto]:
-    """Each group's scale and bias repeated for its channels."""
+    """Group normalisation: repeats scale and bias of each group for its channels."""
     groups = int(helper.get_node_attr_value(node, "num_groups"))
     source, *per_group = node.input
     if any(lengths.get(name, groups) != groups for name in per_group):
@@ -172,7 +172,7 @@ def _constant(name: str, numbers: list[int]) -> onnx.NodeProto:
 
 
 def _length(value: onnx.ValueInfoProto) -> int:
-    """Of a vector; -1 for anything else."""
+    """Return the length of a vector; -1 for anything else."""
     shape = tensor_shape(value.type)
     return shape[0] if shape is not None and len(shape) == 1 else -1
 

@@ -1,4 +1,4 @@
-"""Takes out what does nothing, and writes out attributes that a node leaves to their default."""
+"""Removes nodes without effect, and states the default values of attributes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _is_idle(node: ir.Node, source: ir.Value) -> bool:
 
 
 def _is_off(dropout: ir.Node) -> bool:
-    """Whether it drops nothing: its third input, training mode, is absent or known to be false."""
+    """Whether a Dropout is inactive: its third input, training mode, is absent or false."""
     training = dropout.inputs[2] if len(dropout.inputs) > 2 else None
     if training is None:
         return True
@@ -71,7 +71,7 @@ def _is_off(dropout: ir.Node) -> bool:
 
 
 def _hand_over(graph: ir.Graph, source: ir.Value, output: ir.Value) -> bool:
-    """Make ``source`` the graph's output under the name of ``output``, if it may be one."""
+    """Make ``source`` the graph's output under the name of ``output``, if that is allowed."""
     producer = source.producer()
     if producer is None or producer.graph is not graph or source.is_graph_output():
         return False

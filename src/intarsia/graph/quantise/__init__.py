@@ -1,4 +1,4 @@
-"""Parts of a model in 8 bits: which nodes can, as graph rewrites to plain ONNX, and what it costs in accuracy.
+"""Quantises parts of a model to 8 bits: which nodes can be, the rewritten graph, and the loss of accuracy.
 
 Weights are scaled per output channel, symmetrically, to ``int8``; what is multiplied with them is ``uint8`` with a zero
 point, so that zero stays zero. Engines get plain ONNX: ``DynamicQuantizeLinear`` with ``MatMulInteger``, or operators

@@ -1,4 +1,4 @@
-"""A graph in the making: nodes, values and weights that are new beside those that stay."""
+"""Builds a graph from another one: new nodes, values and weights beside those that stay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 class GraphDraft:
-    """Collects nodes in running order; every name that is new is made from one that is there, so it is unique."""
+    """Collects nodes in topological order. New names derive from existing ones and are unique."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -28,7 +28,7 @@ class GraphDraft:
         self._inputs: list[onnx.ValueInfoProto] = []
 
     def keep(self, node: Node, outputs: Sequence[str] | None = None) -> None:
-        """A node as it is, or with other names for what it gives."""
+        """Keep a node, perhaps with new names for its outputs."""
         if outputs is None:
             self._nodes.append(node.proto)
             return
@@ -42,13 +42,13 @@ class GraphDraft:
     def add(
         self, op_type: str, inputs: Sequence[str], output: str, like: str, dtype: str = "float32", **more: Any
     ) -> str:
-        """A new node with one output, of the shape of ``like``."""
+        """Add a node with one output of the shape of ``like``."""
         return self.add_several(op_type, inputs, [(output, dtype, self.graph.values[like].shape)], **more)[0]
 
     def add_several(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[tuple[str, str, Shape | None]], **more: Any
     ) -> list[str]:
-        """A new node; name, dtype and shape of each output."""
+        """Add a node with several outputs: name, dtype and shape of each."""
         names = [name for name, _, _ in outputs]
         self._nodes.append(helper.make_node(op_type, inputs, names, name=f"{names[0]}/{op_type}", **more))
         for name, dtype, shape in outputs:
@@ -56,18 +56,18 @@ class GraphDraft:
         return names
 
     def weight(self, name: str, array: np.ndarray) -> str:
-        """A new constant; one that is there under this name stays."""
+        """Add a constant, unless there is one of this name."""
         if name not in self._weights:
             self._weights[name] = Weight.of(name, np.ascontiguousarray(array).reshape(array.shape))
         return name
 
     def new_input(self, name: str, shape: Shape) -> str:
-        """One more input of the graph."""
+        """Add an input to the graph."""
         self._inputs.append(helper.make_tensor_value_info(name, elem_type_of("float32"), shape))
         return name
 
     def finish(self, inputs: Iterable[Value], outputs: Iterable[Value | str]) -> Graph:
-        """The graph of all that was collected. Outputs by name are new values."""
+        """Return the finished graph."""
         proto = onnx.ModelProto(ir_version=self.graph.ir_version)
         for domain, version in self.graph.opsets.items():
             proto.opset_import.add(domain=domain, version=version)

@@ -1,4 +1,4 @@
-"""Which nodes can compute in 8 bits: products with constant weights, and sums of what such products give."""
+"""Finds nodes that can compute in 8 bits: products with constant weights, and sums of their results."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Layer:
 
     @property
     def output(self) -> str:
-        """The value that it gives."""
+        """The value that the layer computes."""
         return (self.norm or self.node).outputs[0]
 
 
 def layers_of(graph: Graph, nodes: Iterable[Node]) -> tuple[Layer, ...]:
-    """The layers among these nodes of a graph, in order."""
+    """Return the layers among these nodes, in order."""
     inside = {node.id: node for node in nodes}
     products = {layer.output: layer for layer in _products(graph, inside)}
     found = [*products.values(), *_sums(graph, inside, products)]
@@ -90,7 +90,7 @@ def _is_constant_bias(graph: Graph, node: Node) -> bool:
 
 
 def _norm(graph: Graph, node: Node, inside: Mapping[str, Node]) -> Node | None:
-    """The BatchNormalization that alone reads a convolution, if its figures are constant."""
+    """Return the BatchNormalization with constant parameters that is the only reader of a convolution."""
     value = graph.values[node.outputs[0]]
     if value.is_output or len(value.consumers) != 1:
         return None
@@ -104,7 +104,7 @@ def _norm(graph: Graph, node: Node, inside: Mapping[str, Node]) -> Node | None:
 
 
 def _sums(graph: Graph, inside: Mapping[str, Node], products: Mapping[str, Layer]) -> Iterator[Layer]:
-    """Sums of two values that convolutions give, at once or through other sums."""
+    """Return sums of two results of convolutions, directly or through other sums."""
     givers = {output: layer.node.id for output, layer in products.items() if layer.node.op_type == "Conv"}
     for node in inside.values():
         if node.domain != "":
@@ -118,7 +118,7 @@ def _sums(graph: Graph, inside: Mapping[str, Node], products: Mapping[str, Layer
 
 
 def with_sums(layers: Iterable[Layer], chosen: Iterable[str]) -> tuple[Layer, ...]:
-    """Of the layers those that were chosen by id, and the sums of what these give."""
+    """Return the layers chosen by id, and the sums of their results."""
     ids = set(chosen)
     found = []
     for layer in layers:

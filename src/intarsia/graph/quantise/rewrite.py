@@ -42,7 +42,7 @@ def quantised_weight(weight: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndar
 
 
 def weight_terms(weight: np.ndarray, axis: int, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """A weight as a sum of so many in 8 bits, each with its scales: each rounds what those before it leave."""
+    """Return a weight as a sum of 8-bit terms with scales: each term rounds the remainder of those before it."""
     terms = []
     rest = weight
     for _ in range(count):
@@ -151,14 +151,14 @@ class LayerWriter:
         self._summed([*products, *([bias] if bias else [])], output, layer.output)
 
     def _summed(self, terms: Sequence[str], output: str, like: str) -> None:
-        """The sum of values; nothing for one, which has its name already."""
+        """Add the sum of values; a single value needs no node."""
         total = terms[0]
         for number, term in enumerate(terms[1:], start=1):
             last = number == len(terms) - 1
             total = self.draft.add("Add", [total, term], output if last else f"{output}/sum/{number}", like)
 
     def _measured(self, name: str) -> tuple[str, str, str]:
-        """A value in 8 bits by its own range, with scale and zero point."""
+        """Quantise a value dynamically, by its own range."""
         if name not in self._dynamic:
             made = (f"{name}/uint8", f"{name}/scale", f"{name}/zero")
             shape = self.draft.graph.values[name].shape
@@ -169,7 +169,7 @@ class LayerWriter:
         return self._dynamic[name]
 
     def _fixed(self, name: str) -> str:
-        """A value that went through 8 bits by its calibrated range."""
+        """Quantise and dequantise a value by its calibrated range."""
         if name not in self._static:
             self._static[name] = self.rounded(self.draft, name, self._ranges[name], f"{name}/fixed")
         return self._static[name]
@@ -200,7 +200,7 @@ class LayerWriter:
         self._summed(products, output, layer.output)
 
     def _restored(self, name: str, steps: np.ndarray, scales: np.ndarray, axis: int) -> str:
-        """A constant that engines keep in few bits."""
+        """Return a dequantised constant that engines keep in few bits."""
         zeros = np.zeros(scales.shape, steps.dtype)
         inputs = [
             self.draft.weight(f"{name}/{part}", array)
@@ -211,7 +211,7 @@ class LayerWriter:
         )[0]
 
     def _folded(self, layer: Layer) -> tuple[np.ndarray, np.ndarray | None]:
-        """Weight and bias, with the normalisation behind them gone into both."""
+        """Fold the following normalisation into weight and bias."""
         weights, node = self.draft.graph.weights, layer.node
         weight = weights[node.inputs[1]].array()
         bias = weights[node.inputs[2]].array() if len(node.inputs) > 2 and node.inputs[2] else None

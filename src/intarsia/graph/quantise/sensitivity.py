@@ -1,4 +1,4 @@
-"""Graphs that measure: the ranges of values, and how much each layer in 8 bits changes the outputs."""
+"""Builds graphs that measure ranges of values, and how much each layer in 8 bits changes the outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GATES = "intarsia/gates"
 
 
 def ranged(graph: Graph, names: Iterable[str]) -> tuple[Graph, Mapping[str, tuple[str, str]]]:
-    """A graph that gives the least and the largest element of values, and what these outputs are called."""
+    """Return a graph that computes minimum and maximum of values, and the names of these outputs."""
     draft = GraphDraft(graph)
     for node in graph.nodes:
         draft.keep(node)
@@ -35,7 +35,7 @@ def ranged(graph: Graph, names: Iterable[str]) -> tuple[Graph, Mapping[str, tupl
 def trimmed(
     graph: Graph, ranges: Mapping[str, Range], shares: Sequence[float]
 ) -> tuple[Graph, Mapping[str, tuple[str, ...]]]:
-    """A graph that gives the mean squared error of values that keep to these shares of their ranges in 8 bits.
+    """Return a graph that computes the mean squared error of 8-bit values clipped to these shares of their ranges.
 
     What lies beyond is clipped, and steps within are finer. The outputs' names come in the order of the shares.
     """
@@ -58,7 +58,7 @@ def trimmed(
 
 
 def gated(graph: Graph, layers: Sequence[tuple[Layer, Scheme]], ranges: Mapping[str, Range]) -> Graph:
-    """The graph in which layers compute in fp32 and in each of these ways; the input `GATES` says which way counts.
+    """Return a graph in which layers compute in fp32 and in each of these ways; the input `GATES` selects one.
 
     So the error of any choice of layers can be seen without building it.
     """

@@ -1,1 +1,1 @@
-"""A model as it comes: its file formats, its external data, and what it says of itself."""
+"""Reads model files: formats, external data, and the declared interface."""

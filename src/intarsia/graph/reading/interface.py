@@ -1,4 +1,4 @@
-"""What a model says of itself, read without normalising it: its inputs and outputs, where it came from; its digest."""
+"""Reads a model's declared inputs, outputs and origin without normalising it, and computes its digest."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from intarsia.graph.build import all_graphs
 from intarsia.graph.inference import INFERENCE_ERRORS, root_of
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.reading.external import settle_external
-from intarsia.graph.sound import check_model
+from intarsia.graph.validation import check_model
 
 ModelSource = str | os.PathLike[str] | bytes | onnx.ModelProto | ir.Model
 

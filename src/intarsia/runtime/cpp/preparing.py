@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
-from intarsia.backends.contract import EngineArtifact, NativeRequest, Shelf
+from intarsia.backends.contract import EngineArtifact, NativeFiles, NativeRequest
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError
 from intarsia.runtime.artifact.artifact import Artifact
@@ -98,18 +98,18 @@ def _borders(plan: Plan) -> list[Any]:
 
 
 def _native(
-    plan: Plan, place: int, part: EngineArtifact, settings: RunSettings, weights: Mapping[str, Any], shelf: Shelf
+    plan: Plan, place: int, part: EngineArtifact, settings: RunSettings, weights: Mapping[str, Any], files: NativeFiles
 ) -> Mapping[str, Any]:
     step = plan.steps[place]
     if plan.settings.embed and not part.files:
         return {"loader": "inside"}  # of the session that another step of this engine holds
     request = NativeRequest(
-        artifact=as_compiled(part), weights=weights, target=step.target, settings=settings, shelf=shelf
+        artifact=as_compiled(part), weights=weights, target=step.target, settings=settings, files=files
     )
     return registry.of(step.target).native(request)
 
 
-class _Entries(Shelf):
+class _Entries(NativeFiles):
     """Entries of an artifact that belong to one step."""
 
     def __init__(self, out: Writer, step: int, weights: Mapping[str, int]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from intarsia.spec.shelves import PlugIns, UserFolder, VendorFolder
+from intarsia.spec.tag_sources import PlugIns, UserFolder, VendorFolder
 from intarsia.spec.tags import TagTable
 from intarsia.target.aliases import ALIASES
 from intarsia.target.kinds.catalogue import KINDS

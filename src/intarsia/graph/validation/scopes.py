@@ -9,7 +9,7 @@ import onnx
 from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.limits import LIMITS
-from intarsia.graph.sound.tensors import check_sparse, check_tensor, check_text
+from intarsia.graph.validation.tensors import check_sparse, check_tensor, check_text
 from intarsia.spec.problems import nearest
 
 _UNTYPED = frozenset({onnx.TensorProto.UNDEFINED})

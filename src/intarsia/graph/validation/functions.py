@@ -10,8 +10,8 @@ import onnx
 from intarsia.errors import ModelError
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.limits import LIMITS
-from intarsia.graph.sound.nodes import Key, key_of, plain_domain
-from intarsia.graph.sound.tensors import check_text
+from intarsia.graph.validation.nodes import Key, key_of, plain_domain
+from intarsia.graph.validation.tensors import check_text
 
 
 class Extent(NamedTuple):

@@ -4,6 +4,6 @@ Files come from anywhere. What ONNX Runtime refuses to load is refused here too,
 cure; `docs/models.md` lists what is checked, and the few exceptions.
 """
 
-from intarsia.graph.sound.model import check_model, check_types
+from intarsia.graph.validation.model import check_model, check_types
 
 __all__ = ["check_model", "check_types"]

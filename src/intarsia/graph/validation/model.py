@@ -14,10 +14,10 @@ from intarsia.graph.build import all_graphs, all_nodes
 from intarsia.graph.inference import INFERENCE_ERRORS
 from intarsia.graph.limits import LIMITS
 from intarsia.graph.normalisation.constants import detached
-from intarsia.graph.sound.functions import check_expansion, function_text, functions_of
-from intarsia.graph.sound.nodes import ONNX_DOMAIN, Key, Rules, plain_domain
-from intarsia.graph.sound.scopes import check_body, check_graph
-from intarsia.graph.sound.tensors import check_text
+from intarsia.graph.validation.functions import check_expansion, function_text, functions_of
+from intarsia.graph.validation.nodes import ONNX_DOMAIN, Key, Rules, plain_domain
+from intarsia.graph.validation.scopes import check_body, check_graph
+from intarsia.graph.validation.tensors import check_text
 
 _DOMAINS = (ONNX_DOMAIN, "ai.onnx.ml")
 """Domains whose newest version is known here."""

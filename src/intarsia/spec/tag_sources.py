@@ -1,7 +1,7 @@
-"""Where tags come from that nobody registered: a folder with a file per vendor, a user's folder, installed packages.
+"""Sources of tags: the shipped folder with one file per vendor, a user's folder, and installed packages.
 
-Each is read when a name first needs it and then kept, so that merely starting costs nothing. What a file may say is
-known to `intarsia.spec.tag_files`.
+A source is read when a name first needs it, and then cached, so that starting costs nothing. `intarsia.spec.tag_files`
+reads one file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
 from intarsia.spec.problems import closest
-from intarsia.spec.tags import Shelf, Tag
+from intarsia.spec.tags import Tag, TagSource
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from intarsia.spec.tag_files import Row
 
 
-class _ByVendor(Shelf):
-    """A shelf in parts: a tag ``vendor/product`` stands in the part of its vendor."""
+class _ByVendor(TagSource):
+    """A source that is divided by vendor: the tag ``vendor/product`` is in the part of its vendor."""
 
     def __init__(self) -> None:
         self._parts: dict[str, Mapping[str, Tag]] = {}
@@ -32,11 +32,11 @@ class _ByVendor(Shelf):
     @property
     @abstractmethod
     def vendors(self) -> Collection[str]:
-        """The vendors that have a part."""
+        """The vendors for which there is a part."""
 
     @abstractmethod
     def _read(self, vendor: str) -> Mapping[str, Tag]:
-        """The part of one of them."""
+        """Read the part of one vendor."""
 
     def find(self, name: str) -> Tag | None:
         """The tag of this name."""
@@ -44,20 +44,20 @@ class _ByVendor(Shelf):
         return self.part(vendor).get(name) if slash and vendor in self.vendors else None
 
     def with_comma(self, text: str) -> tuple[str, ...]:
-        """Names with a comma in them, among them each that occurs in this text."""
+        """Return names that contain a comma, at least those that occur in this text."""
         if "/" not in text:
             return ()
         named = (vendor for vendor in self.vendors if f"{vendor}/" in text)
         return tuple(name for vendor in named for name in self.part(vendor) if "," in name)
 
     def similar(self, name: str) -> Iterator[str]:
-        """The names of the vendor that this name seems to mean."""
+        """Return the tags of the vendor whose name is spelled most alike."""
         vendor, slash, _ = name.partition("/")
         near = closest(vendor, self.vendors) if slash else None
         yield from () if near is None else self.part(near)
 
     def tags(self) -> Mapping[str, Tag]:
-        """All of them, by name."""
+        """Return all tags by name."""
         return {name: tag for vendor in self.vendors for name, tag in self.part(vendor).items()}
 
     def part(self, vendor: str) -> Mapping[str, Tag]:
@@ -81,7 +81,7 @@ class VendorFolder(_ByVendor):
         return frozenset(path.stem for path in self._folder.glob("*.json"))
 
     def similar(self, name: str) -> Iterator[str]:
-        """The names of the vendor that this name seems to mean; for one without vendor, those of such a product."""
+        """Return tags of the vendor with the most similar name; without a vendor, tags with such a product."""
         return super().similar(name) if "/" in name else iter(self._products.get(name, ()))
 
     @cached_property
@@ -99,12 +99,12 @@ class VendorFolder(_ByVendor):
 
 
 class PlugIns(_ByVendor):
-    """Tags that installed packages offer: an entry point is named after a vendor and leads to its `Tag` values.
+    """Tags of installed packages: an entry point has the vendor's name and leads to its `Tag` values.
 
-    They may not redefine those of the shelves ``over``.
+    They may not redefine tags of the sources ``over``.
     """
 
-    def __init__(self, group: str, over: Iterable[Shelf] = ()) -> None:
+    def __init__(self, group: str, over: Iterable[TagSource] = ()) -> None:
         super().__init__()
         self._group = group
         self._over = tuple(over)
@@ -135,21 +135,24 @@ class PlugIns(_ByVendor):
         return {tag.name: tag for tag in tags}
 
 
-class UserFolder(Shelf):
-    """A folder of tag files of any names, read whole when any tag is first asked for; it need not exist.
+class UserFolder(TagSource):
+    """A user's folder of tag files. All files are read at the first look-up; the folder need not exist.
 
-    A row may redefine a tag of the shelves ``over`` only with ``override``, and has no name that ``is_taken``.
+    A row may redefine a tag of the sources ``over`` only with ``override``, and has no name that ``is_taken``.
     """
 
     def __init__(
-        self, folder: Callable[[], Path], over: Iterable[Shelf] = (), is_taken: Callable[[str], bool] = lambda _: False
+        self,
+        folder: Callable[[], Path],
+        over: Iterable[TagSource] = (),
+        is_taken: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._folder = folder
         self._over = tuple(over)
         self._is_taken = is_taken
 
     def tags(self) -> Mapping[str, Tag]:
-        """All of them, by name."""
+        """Return all tags by name."""
         return self._tags
 
     @cached_property
@@ -167,7 +170,7 @@ class UserFolder(Shelf):
 
 
 def read_tag_folder(folder: Path) -> Mapping[str, Row]:
-    """The tags of every tag file in a folder, by name; a `SpecError` where one is at fault, or two define one tag."""
+    """Return all tags of a folder by name. Raises `SpecError` for an invalid file or a tag that is defined twice."""
     from intarsia.spec.data_files import SUFFIXES
     from intarsia.spec.tag_files import read_tag_file
 
@@ -181,7 +184,7 @@ def read_tag_folder(folder: Path) -> Mapping[str, Row]:
     return MappingProxyType(rows)
 
 
-def refuse_redefinition(name: str, where: str, shelves: Iterable[Shelf]) -> None:
-    """Raise a `SpecError` if a shelf has a tag of this name."""
-    if any(shelf.find(name) is not None for shelf in shelves):
+def refuse_redefinition(name: str, where: str, sources: Iterable[TagSource]) -> None:
+    """Raise a `SpecError` if a source has a tag of this name."""
+    if any(source.find(name) is not None for source in sources):
         raise SpecError(f"tag {name!r} of {where} has been previously defined; say override to replace it")

@@ -10,7 +10,7 @@ import pytest
 
 from intarsia.errors import SpecError
 from intarsia.spec import Tag
-from intarsia.spec.shelves import PlugIns, UserFolder, VendorFolder, read_tag_folder
+from intarsia.spec.tag_sources import PlugIns, UserFolder, VendorFolder, read_tag_folder
 
 
 def write(folder: Path, name: str, *tags: str, override: bool = False) -> None:
@@ -55,32 +55,32 @@ def test_names_with_a_comma_are_looked_for_where_text_names_the_vendor(shipped: 
 def test_what_a_name_may_be_a_misspelling_of(tmp_path: Path) -> None:
     write(tmp_path, "acme.json", "acme/one", "acme/two")
     write(tmp_path, "other.json", "other/one")
-    shelf = VendorFolder(tmp_path)
-    assert list(shelf.similar("acmee/onne")) == ["acme/one", "acme/two"]
-    assert sorted(shelf.similar("one")) == ["acme/one", "other/one"]
-    assert list(shelf.similar("three")) == []
-    assert list(shelf.similar("zzz/one")) == []
-    assert sorted(shelf.tags()) == ["acme/one", "acme/two", "other/one"]
+    source = VendorFolder(tmp_path)
+    assert list(source.similar("acmee/onne")) == ["acme/one", "acme/two"]
+    assert sorted(source.similar("one")) == ["acme/one", "other/one"]
+    assert list(source.similar("three")) == []
+    assert list(source.similar("zzz/one")) == []
+    assert sorted(source.tags()) == ["acme/one", "acme/two", "other/one"]
 
 
 # a user's folder
 
 
 def test_a_users_folder_need_not_exist(tmp_path: Path) -> None:
-    shelf = UserFolder(lambda: tmp_path / "none")
-    assert shelf.find("a") is None
-    assert shelf.tags() == {}
+    source = UserFolder(lambda: tmp_path / "none")
+    assert source.find("a") is None
+    assert source.tags() == {}
 
 
 def test_a_users_files_have_any_name_and_their_tags_too(tmp_path: Path) -> None:
     write(tmp_path, "mine.json", "platform0", "acme/five,1")
     (tmp_path / "more.yaml").write_text("tags: {lab/box: {form: mnn}}", encoding="utf-8")
     (tmp_path / "notes.txt").write_text("no tags", encoding="utf-8")
-    shelf = UserFolder(lambda: tmp_path)
-    assert sorted(shelf.tags()) == ["acme/five,1", "lab/box", "platform0"]
-    assert shelf.find("lab/box") == Tag(name="lab/box", level="target", form="mnn")
-    assert shelf.with_comma("a, b") == ("acme/five,1",)
-    assert list(shelf.similar("x")) == list(shelf.tags())
+    source = UserFolder(lambda: tmp_path)
+    assert sorted(source.tags()) == ["acme/five,1", "lab/box", "platform0"]
+    assert source.find("lab/box") == Tag(name="lab/box", level="target", form="mnn")
+    assert source.with_comma("a, b") == ("acme/five,1",)
+    assert list(source.similar("x")) == list(source.tags())
 
 
 def test_a_user_redefines_only_on_request(tmp_path: Path, shipped: VendorFolder) -> None:
@@ -125,19 +125,19 @@ BOX = Tag(name="lab/box", level="target", form="mnn", source="its sheet")
 
 @pytest.mark.parametrize("offered", [[BOX], lambda: [BOX]])
 def test_a_package_offers_tags_or_a_function_that_makes_them(monkeypatch: pytest.MonkeyPatch, offered: object) -> None:
-    shelf = offer(monkeypatch, offered)
-    assert shelf.find("lab/box") == BOX
-    assert shelf.find("lab/other") is None
-    assert shelf.find("box") is None
-    assert list(shelf.similar("labb/box")) == ["lab/box"]
+    source = offer(monkeypatch, offered)
+    assert source.find("lab/box") == BOX
+    assert source.find("lab/other") is None
+    assert source.find("box") is None
+    assert list(source.similar("labb/box")) == ["lab/box"]
 
 
 def test_a_package_that_is_not_named_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf = offer(monkeypatch, lambda: 1 / 0)
-    assert shelf.find("nvidia/box") is None
-    assert shelf.with_comma("nvidia/a,b") == ()
+    source = offer(monkeypatch, lambda: 1 / 0)
+    assert source.find("nvidia/box") is None
+    assert source.with_comma("nvidia/a,b") == ()
     with pytest.raises(SpecError, match="cannot load the tags of plug-in lab_tags:TAGS: division by zero"):
-        shelf.find("lab/box")
+        source.find("lab/box")
 
 
 @pytest.mark.parametrize("offered", [[1], [Tag(name="box", level="target", form="mnn")], 5])

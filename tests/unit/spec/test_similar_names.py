@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from intarsia.errors import SpecError
-from intarsia.spec.likeness import did_you_mean, tag_near, tags_with
+from intarsia.spec.similar_names import did_you_mean, tag_near, tags_with
 from intarsia.target import Target, list_tags
 
 PI = ["raspberry-pi/4b-aarch64", "raspberry-pi/4b-armhf"]

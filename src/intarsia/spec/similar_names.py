@@ -1,4 +1,4 @@
-"""Which tags a name may mean that leaves out the vendor, the separators, or the end: ``raspberrypi4``, ``rtx3070``."""
+"""Finds the tags that an inexact name may mean: ``raspberrypi4`` or ``rtx3070`` without vendor and separators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MOST_NAMED = 3
 
 
 def tags_with(name: str, tags: Collection[str]) -> list[str]:
-    """The tags that have this name in them, those first that end in it.
+    """Return the tags that contain this name; tags that end in it come first.
 
-    Case and separators do not count, a number is compared as a whole: ``4`` is in ``4b``, and not in ``400``. Only
-    where no tag has it so, numbers may run into each other: ``c54xlarge``.
+    Case and separators are ignored. Numbers match as a whole: ``4`` matches ``4b``, but not ``400``. If no tag matches
+    so, numbers may also run together: ``c54xlarge``.
     """
     wanted = _tokens(name)
     if sum(map(len, wanted)) < _SHORTEST or not any(each.isalpha() for each in wanted):
@@ -30,7 +30,7 @@ def tags_with(name: str, tags: Collection[str]) -> list[str]:
 
 
 def tag_near(name: str, tags: Iterable[str]) -> list[str]:
-    """The tag that this name may be a misspelling of, whose numbers are those of the name."""
+    """Return the tag that is spelled most like this name and has the same numbers, as a list of at most one."""
     wanted = _tokens(name)
     numbers = {each for each in wanted if each.isdigit()}
     folded = {"".join(parts): tag for tag in tags if numbers <= set(parts := _tokens(tag))}
@@ -39,7 +39,7 @@ def tag_near(name: str, tags: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(found: Sequence[str], name: str) -> str:
-    """``; did you mean …?`` of some tags; nothing where there are none."""
+    """Return ``; did you mean …?`` for these tags, or an empty string if there are none."""
     if not found:
         return ""
     if len(found) > _MOST_NAMED:
@@ -49,7 +49,7 @@ def did_you_mean(found: Sequence[str], name: str) -> str:
 
 
 def _tokens(name: str) -> list[str]:
-    """Runs of letters and of digits; letters go on across separators, a number ends there."""
+    """Split a name into runs of letters and digits. A separator ends a number, but not a run of letters."""
     parts: list[str] = []
     for each in re.findall(r"[^\W\d_]+|\d+", name.lower()):
         if parts and parts[-1].isalpha() and each.isalpha():
@@ -60,7 +60,7 @@ def _tokens(name: str) -> list[str]:
 
 
 def _is_in(wanted: Sequence[str], parts: Sequence[str]) -> bool:
-    """Whether one stands in the other; its first letters may be the end of a word, its last ones the beginning."""
+    """Whether ``parts`` contain ``wanted``, which may begin inside a word and end inside a word."""
     return any(_begins(wanted, parts[start:]) for start in range(len(parts) - len(wanted) + 1))
 
 

@@ -13,8 +13,8 @@ from onnx import AttributeProto, checker, defs
 
 from intarsia.errors import ModelError
 from intarsia.graph.inference import root_of
-from intarsia.graph.sound.scopes import node_text
-from intarsia.graph.sound.tensors import check_text
+from intarsia.graph.validation.scopes import node_text
+from intarsia.graph.validation.tensors import check_text
 
 ONNX_DOMAIN = ""
 _ALIAS = "ai.onnx"
