@@ -12,7 +12,7 @@ _NEEDS: Mapping[str, str] = {
     "cutlass": "CUTLASS, CUDA's compiler and an NVIDIA GPU",
     "cudnn": "cuDNN, which the engine torch calls on cuda",
     "cublas": "cuBLAS, which the engine torch calls on cuda",
-    "dnnl": "oneDNN with a Python interface, which no package brings; the engine torch calls it inside",
+    "dnnl": "oneDNN's library; torch and openvino hold one inside, and call it",
     "arm_acl": "an Arm processor, and the Arm Compute Library built for it",
     "bnns": "a machine of Apple's",
     "clml": "a GPU of Qualcomm's, and its SDK for OpenCL ML",
@@ -23,8 +23,13 @@ _NEEDS: Mapping[str, str] = {
 """What a backend would need, by engine kind."""
 
 
+def need_of(kind: str) -> str:
+    """What a backend of an engine kind would need, in words."""
+    return _NEEDS.get(kind, "a package that brings one")
+
+
 def unsupported(kind: str) -> Availability:
     """Why an engine kind without a backend cannot be used, and what a backend would need. No command cures that."""
-    need = _NEEDS.get(kind, "a package that brings one")
+    need = need_of(kind)
     useless = "described only: Intarsia has no backend for it, so installing it changes nothing"
     return Availability(usable=False, reason=f"{useless} (a backend would need {need})")

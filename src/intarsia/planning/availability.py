@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from intarsia.backends import registry
 from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
-from intarsia.partitioning import PlanFile
+from intarsia.partitioning import Partitioning, PlanFile
 from intarsia.planning.engine_set import Absence, Engine, absence, leaves
 from intarsia.target import Target
 
@@ -117,3 +118,22 @@ def missing_engines(
             yield from filter(None, map(lacks, serving))
             if not serving:
                 yield f"no engine of the configuration serves {str(device)!r}"
+
+
+def unsupported_accelerators(described: Iterable[Engine]) -> tuple[Target, ...]:
+    """The accelerators that are named and that no backend drives.
+
+    An engine that is only not installed is passed over where others do: the machine is still the one that is described.
+    """
+    known = registry.names()
+    return tuple(target for target in leaves(described) if target.kind.partial and target.kind.name not in known)
+
+
+def missing_accelerators(named: Iterable[Target], given: Partitioning, lacks: Absence) -> Iterator[str]:
+    """Why accelerators are missing that run a part of the model by priority, and what to do."""
+    wanted = {partition.target for partition in given.partitions}
+    lacking = [target for target in named if target in wanted]
+    yield from filter(None, map(lacks, lacking))
+    if lacking:
+        names = " and ".join(dict.fromkeys(target.kind.name for target in lacking))
+        yield f"by priority, a part of this model is for {names}; to compile for the rest, leave that out"

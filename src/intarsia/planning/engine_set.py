@@ -15,6 +15,7 @@ from intarsia.backends import registry
 from intarsia.backends.contract import Backend
 from intarsia.backends.contract.source import WritesSource
 from intarsia.backends.described import described_capability
+from intarsia.backends.unsupported import need_of
 from intarsia.config import CompilationConfig, NestedEngine, engines
 from intarsia.devices import DevicePlan
 from intarsia.errors import BackendUnavailableError, ConfigError
@@ -133,7 +134,7 @@ def absence(target: Target) -> str | None:
         extra = kind.runs_here[0]
         return f"no engine that is usable here generates code for {str(target)!r}; pip install 'intarsia[{extra}]'"
     if kind.name not in registry.names():
-        return f"no backend drives {kind.name!r} yet"
+        return f"no backend drives {kind.name!r} yet; one would need {need_of(kind.name)}"
     try:
         devices = registry.require(registry.engine_of(target)).devices
     except BackendUnavailableError as error:
@@ -150,7 +151,7 @@ def source_absence(target: Target) -> str | None:
     """Why no code can be written for a target; ``None`` if it can, whatever processor it is for."""
     name = target.kind.name
     if name not in registry.names():
-        return f"no backend drives {name!r} yet"
+        return f"no backend drives {name!r} yet; one would need {need_of(name)}"
     backend = registry.of(target)
     if not isinstance(backend, WritesSource):
         return _NO_SOURCE.format(name)

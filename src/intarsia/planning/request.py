@@ -47,7 +47,14 @@ from intarsia.partitioning import (
     split_at_places,
     with_precision,
 )
-from intarsia.planning.availability import is_ahead_of_time, is_native, missing_engines, missing_stages
+from intarsia.planning.availability import (
+    is_ahead_of_time,
+    is_native,
+    missing_accelerators,
+    missing_engines,
+    missing_stages,
+    unsupported_accelerators,
+)
 from intarsia.planning.custom_op_types import ask_types
 from intarsia.planning.driven import driven
 from intarsia.planning.engine_set import (
@@ -73,6 +80,8 @@ from intarsia.target import Target, VirtualDevice
 MAX_SEGMENTS = 64
 _ADVICE = "add a target"
 """How the line begins that says which engine would take a node, none of which writes C."""
+_SINGLE = "single"
+"""The strategy that takes whole models alone, and with it the comparison of engines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +348,12 @@ def _divided(
 
     if missing:
         return *divided(described), missing
+    named = unsupported_accelerators(described) if request.plan is None and request.search.partition != _SINGLE else ()
+    if named:
+        engine_set, given = divided(described)
+        lacking = tuple(missing_accelerators(named, given.partitioning, lacks))
+        if lacking:
+            return engine_set, given, lacking
     try:
         return *divided(present(described, lacks)), ()
     except NoCoverError as error:

@@ -31,7 +31,7 @@ def described(form: object) -> tuple[CompilationConfig, tuple[Target | NestedEng
     ("text", "reason"),
     [
         ("reference", None),
-        ("ethos-n", "no backend drives 'ethos-n' yet"),
+        ("ethos-n", "no backend drives 'ethos-n' yet; one would need an Ethos-N processor"),
         ("ethos-u", "a part of programs in C alone; state the executor aot"),
         ("c -mcpu=cortex-m4", "c compiles here for "),
         ("cuda", "generates code for 'cuda'; pip install 'intarsia[torch]'"),

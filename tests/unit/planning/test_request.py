@@ -152,7 +152,7 @@ def test_what_only_an_absent_engine_takes_is_planned_for_it() -> None:
         plan_compilation(Request(model=odd, target="tensorrt -base=cuda, reference"))
     job = plan_compilation(Request(model=odd, target="triton -base=cuda, reference"))
     assert job.missing == (
-        "no backend drives 'triton' yet",
+        "no backend drives 'triton' yet; one would need Triton, which PyTorch's compiler generates code for",
         "of the engines that are here, no target takes 1 of 1 node",
     )
     assert parts(job) == [("triton -base=cuda", ("odd",), None)]
