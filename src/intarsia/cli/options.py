@@ -168,6 +168,14 @@ store_option = click.option(
 seed_option = click.option(
     "--seed", metavar="N", type=SEED, default=0, show_default=True, help="For inputs and search."
 )
+shape_option = click.option(
+    "--shape",
+    "shapes",
+    type=SHAPE,
+    multiple=True,
+    callback=lambda _, __, pairs: dict(pairs) or None,
+    help="Bind an input's shape, or a symbolic dimension to a size or a range.",
+)
 setting_options = (
     *machine_options,
     click.option(
@@ -192,14 +200,7 @@ setting_options = (
         "be used here, whichever is more]",
     ),
     store_option,
-    click.option(
-        "--shape",
-        "shapes",
-        type=SHAPE,
-        multiple=True,
-        callback=lambda _, __, pairs: dict(pairs) or None,
-        help="Bind an input's shape, or a symbolic dimension to a size or a range.",
-    ),
+    shape_option,
     click.option(
         "--max-error",
         type=Share(),

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from intarsia.errors import PlanError
 from tests.cli_fakes import Fakes, invoke
 
@@ -35,3 +37,26 @@ def test_a_file_is_no_folder_to_write_into(fakes: Fakes, folder: Path) -> None:
     done = invoke("export", "m.intarsia", "taken")
     assert done.exit_code == 2
     assert "cannot write into taken: it is a file" in done.stderr
+
+
+def test_a_model_for_an_engine_that_runs_elsewhere_is_written_and_said_not_to_be_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(model: Path, target: str, folder: Path, *, shapes: object) -> tuple[tuple[Path, ...], str]:
+        assert (model.name, target, shapes) == ("m.onnx", "coreml", {"n": 4})
+        return (folder / "model.mlpackage",), "it runs elsewhere"
+
+    monkeypatch.setattr("intarsia.driver.packages.write_package", written)
+    (folder / "m.onnx").touch()
+    done = invoke("export", "m.onnx", "out", "--target", "coreml", "--shape", "n=4")
+    assert (done.stdout, done.stderr) == ("out/model.mlpackage\n", "not run: it runs elsewhere\n")
+    told = json.loads(invoke("export", "m.onnx", "out", "--target", "coreml", "--shape", "n=4", "--json").stdout)
+    assert told["not_run"] == "it runs elsewhere"
+
+
+@pytest.mark.parametrize("more", [("--runtime", "cpp", "--target", "coreml"), ("--shape", "n=4")])
+def test_flags_that_mean_nothing_together_are_refused(folder: Path, more: tuple[str, ...]) -> None:
+    (folder / "m.onnx").touch()
+    done = invoke("export", "m.onnx", "out", *more)
+    assert done.exit_code == 2
+    assert "--target" in done.stderr

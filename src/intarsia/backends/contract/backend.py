@@ -67,6 +67,8 @@ class Backend(ABC):
     """What `intarsia.backends.contract.metadata` calls the type of an artifact's ``meta``; ``None``: not checked."""
     native_lack: ClassVar[str | None] = "the runtime cpp has no loader for it"
     """Why the runtime `cpp` cannot load it; ``None`` where it can: then `native` says how."""
+    runs_elsewhere: ClassVar[str | None] = None
+    """Why what it writes runs on other machines alone; ``None`` where it runs here too."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
     reads: ClassVar[Reads] = MappingProxyType({})

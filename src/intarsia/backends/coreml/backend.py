@@ -41,6 +41,7 @@ class CoremlBackend(LoweredBackend):
 
     name = _NAME
     extra = _NAME
+    runs_elsewhere = _NOT_RUN
     natives = words("relu sigmoid softmax gelu leaky_relu layer_norm conv_bias")
     licence = "BSD-3-Clause"
     machine_code = ()

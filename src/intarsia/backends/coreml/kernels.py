@@ -73,6 +73,9 @@ def write(
 
     Inputs are named in order. ``precision`` is the type that it is to compute in: ``float16`` or ``float32``.
     """
+    import logging
+
+    logging.getLogger("coremltools").setLevel(logging.ERROR)  # it says at length what it lacks off a Mac
     import coremltools
 
     model = coremltools.convert(
