@@ -37,7 +37,7 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     """
     mixes = report.get("mixes", ())
     shown = mixes if verbose else mixes[:MOST_MIXES]
-    timed = ranked((*report["singles"], *shown))
+    timed = ranked((*report["singles"], *shown, *report.get("default_settings", ())))
     columns = [*_COLUMNS, *(_MORE if verbose else ())]
     if any(plan.get("precision", PLAIN) != PLAIN for plan in timed):
         columns.insert(1, Column(header="type", show=lambda plan: plan.get("precision", PLAIN), is_number=False))
@@ -76,6 +76,8 @@ def _failures(report: Json) -> Iterator[tuple[str, str]]:
 
 
 def _name(plan: Json) -> str:
+    if "default_of" in plan:
+        return f"{plan['target']}, default settings"
     if "tuned" not in plan:
         return f"{plan['name']}: {joined(plan['targets'])}"
     return plan["tuned"] if plan.get("spin", "call") == "call" else f"{plan['tuned']}, spin {plan['spin']}"

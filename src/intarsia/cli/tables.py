@@ -8,6 +8,7 @@ import click
 
 from intarsia.cli.console import echo, print_table, print_text
 from intarsia.cli.program import print_program
+from intarsia.report import default_settings
 from intarsia.report.reasons import (
     NOTHING,
     Json,
@@ -53,14 +54,20 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     """Every benchmarked plan, fastest first, what was timed apart, and the engines that could not run it, with why."""
     mixes = report.get("mixes", ())
     shown = [*report.get("reduced_precision", ()), *(mixes if verbose else mixes[:MOST_MIXES])]
-    timed = ranked((*report["singles"], *shown))
-    rows = [_mix_row(plan) if "transitions" in plan else _single_row(plan, report) for plan in timed]
+    timed = ranked((*report["singles"], *shown, *report.get("default_settings", ())))
+    rows = [_row(plan, report) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
     header = ("plan", "ms", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
     for line in void(report):
         print_text(line)
+
+
+def _row(plan: Json, report: Json) -> Row:
+    if "default_of" in plan:
+        return plan["target"], latency(plan), speed(plan), default_settings.remark(plan)
+    return _mix_row(plan) if "transitions" in plan else _single_row(plan, report)
 
 
 def _single_row(single: Json, report: Json) -> Row:
@@ -123,7 +130,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     print_buckets(report)
     print_plans(report, verbose=verbose)
     click.echo()
-    for line in (*decision(report), *larger_needs(report)):
+    for line in (*decision(report), *larger_needs(report), *default_settings.sentences(report)):
         print_text(line)
     click.echo()
     _print_parts(report["partitions"], verbose=verbose)

@@ -26,6 +26,7 @@ from intarsia.runtime import Artifact, CompiledModel, attach_report
 from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.cpp.preparing import prepare
 from intarsia.runtime.tolerance import remark
+from intarsia.search.default_settings import measure_defaults
 from intarsia.search.search import Found, search
 from intarsia.search.single.footprints import held_against, measure_footprints
 from intarsia.search.single.single_engine import first_settings
@@ -93,11 +94,12 @@ def _borders(job: Compilation) -> set[str]:
 
 
 def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace, progress: Watcher) -> dict[str, Any]:
-    """The report, for which the engines' footprints are measured that are not known yet."""
+    """The report, for which footprints and default settings of engines are measured that are not known yet."""
     decision, deadline = found.decision, measurer.time.deadline
     due = found.singles if job.problem.settings.footprints else held_against(decision.chosen, found.singles)
     known = decision.verdict.footprints
     others = {} if decision.is_interrupted else measure_footprints(job.problem, measurer, due, known, progress)
+    defaults = measure_defaults(job.problem, measurer, found.singles, decision, deadline, progress)
     return compile_report(
         job=job,
         singles=found.singles,
@@ -109,6 +111,7 @@ def _report(job: Compilation, found: Found, measurer: Measurer, work: Workspace,
         cached=measurer.cached,
         others=others,
         left_out=measurer.left_out,
+        defaults=defaults,
         remarks=_remarks(work.folder / VALUES, job.graph.outputs),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from intarsia.cost.timing.statistics import Interval
 from intarsia.cost.timing.verdict import Shown, unshown
+from intarsia.report.default_settings import sentences
 from intarsia.report.reasons import Json, joined, larger_needs, latency, megabytes, ms, ranked
 from intarsia.search.decision.conclusion import Conclusion
 
@@ -15,7 +16,7 @@ _SHARED = (
     *("model", "chosen", "reason", "latency_ms", "figures", "needs", "singles", "mixes", "reduced_precision"),
     *("accuracy", "verified", "remarks", "max_rel_error", "allowed_error", "allowed_reason", "best_single"),
     *("conclusion", "shown_vs_best_single", "speedup_vs_best_single", "absent", "search", "threads", "max_memory"),
-    *("engines", "machine"),
+    *("engines", "machine", "default_settings"),
 )
 _NO_WIN = (Conclusion.LOST, Conclusion.NO_DIFFERENCE)
 """Mixes were benchmarked, and none was shown to be faster."""
@@ -64,6 +65,7 @@ class Comparison:
             mine = {**self.report["figures"], "latency_ms": self.report["latency_ms"]["median"]}
             yield f"it takes {_cost(mine)}, the best engine alone, {best['target']}, {_cost(best)}"
         yield from larger_needs(self.report)
+        yield from sentences(self.report)
         yield from self.report.get("remarks", ())
         control = self.report["search"].get("control")
         if self.report["search"].get("control_void") and control is not None:

@@ -28,12 +28,14 @@ from intarsia.report.alternatives import (
     transfers_json,
     unmeasured_json,
 )
+from intarsia.report.default_settings import rows_json
 from intarsia.report.plan_figures import needs_json, plan_figures
 from intarsia.runtime import Bucket, this_machine
 from intarsia.runtime.plan import transitions
 from intarsia.runtime.verify import TOLERANCE
 from intarsia.search.collage.collage import CollageResult, Mix
 from intarsia.search.decision.decision import Decision
+from intarsia.search.default_settings import AtDefaults
 from intarsia.search.precision.reduced_precision import ReducedPrecision
 from intarsia.search.single.alternatives import AlternativeCosts
 from intarsia.search.single.single_engine import Single
@@ -71,6 +73,7 @@ def compile_report(
     remarks: Sequence[str] = (),
     announced: tuple[float, str] | None = None,
     left_out: Mapping[str, Failure] | None = None,
+    defaults: Sequence[AtDefaults] = (),
 ) -> dict[str, Any]:
     """The object that ``intarsia compile --json`` prints; ``artifact`` is set by whoever saves it.
 
@@ -78,6 +81,7 @@ def compile_report(
     beside what planning remarks;
     ``announced`` is how many seconds were announced that it would take, where those of the budget do not do, and why.
     ``left_out`` are failures that no engine is to blame for, by the targets that ran: they are kept nowhere but here.
+    ``defaults`` are engines at default settings that are less exact.
     """
     chosen, verdict = decision.chosen, decision.verdict
     footprints = {**(others or {}), **verdict.footprints}
@@ -122,6 +126,7 @@ def compile_report(
         "reduced_precision": [_reduced(each, decision) for each in decision.reduced.found],
         "reduced_precision_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.reduced.dropped],
         "mixes": mixes,
+        "default_settings": rows_json(defaults, latency and latency["median"], _speed(chosen, decision)),
         "segments": [] if collage is None else segments_json(job.problem.segments, alternatives),
         "search": {
             "seconds": round(seconds, 3),

@@ -7,7 +7,7 @@ It is asked in this order: ``probe`` (are you here), ``capability`` (which nodes
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -109,6 +109,13 @@ class Backend(ABC):
     def variants(self, target: Target) -> tuple[Target, ...]:
         """The target with each combination of options that is worth measuring. Options that the user stated stay."""
         return (target,)
+
+    def at_defaults(self, target: Target, isa: Collection[str]) -> Target:
+        """The target with the options that the engine has on a processor with these features if nobody sets any.
+
+        Only options that make its results less exact than ours matter here. Options that the user stated stay.
+        """
+        return target
 
     def native(self, request: NativeRequest) -> NativeStep:
         """How the runtime `cpp` loads what was compiled; a `LoadError` if it cannot load that."""

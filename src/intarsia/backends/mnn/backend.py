@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
@@ -158,6 +158,11 @@ class MnnBackend(Backend):
         if "memory" in target.options:
             return (target,)
         return (target, target.with_options({"memory": "high"}))
+
+    def at_defaults(self, target: Target, isa: Collection[str]) -> Target:
+        """With the larger Winograd units, and the precision that MNN calls normal."""
+        own = {"memory": "high", "precision": "normal"}
+        return target.with_options({name: value for name, value in own.items() if name not in target.options})
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """Write ``model.mnn`` (above 1 GB its weights beside it) and ``options.json``: by the call that takes them."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from importlib import util
 from pathlib import Path
@@ -146,6 +146,12 @@ class NcnnBackend(Backend):
             source = Source(chunks(artifact.meta["blocks"], weights, artifact.files["derived.bin"]))
             engine.load(param, source)
         return NcnnExecutable(engine, *(list(map(_border, artifact.meta[side])) for side in ("inputs", "outputs")))
+
+    def at_defaults(self, target: Target, isa: Collection[str]) -> Target:
+        """In f16 on Arm processors that compute in it."""
+        if target.kind.name != self.name or "fp16" in target.options or "asimdhp" not in isa:
+            return target
+        return target.with_options({"fp16": True})
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """``model.param`` and ``model.bin`` as any ncnn reads them, and ``options.json``: options and blob names."""

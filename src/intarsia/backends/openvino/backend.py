@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -226,6 +226,17 @@ class OpenVinoBackend(Backend):
         times = primitive_times(compiled, [writable(request.feeds[name]) for name in meta["left"]], request.runs)
         del held
         return times
+
+    def at_defaults(self, target: Target, isa: Collection[str]) -> Target:
+        """In bf16 on x86 processors that compute in it, in f16 on Arm's that do.
+
+        Source: OpenVINO 2026, "Precision Control": the plugin takes the fastest element type of the processor.
+        """
+        if "inference-precision" in target.options:
+            return target
+        fast = ((frozenset({"avx512_bf16", "amx_bf16"}), "bf16"), (frozenset({"asimdhp"}), "f16"))
+        own = next((name for features, name in fast if not features.isdisjoint(isa)), None)
+        return target if own is None else target.with_options({"inference-precision": own})
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
         """OpenVINO's IR in full precision, and ``options.json`` with the properties to compile it with."""

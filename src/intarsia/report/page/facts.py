@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from intarsia.report.default_settings import sentences
 from intarsia.report.page.engines import names
 from intarsia.report.reasons import Json, decision, figures, larger_needs, opportunity
 
@@ -36,7 +37,7 @@ def verdict(report: Json) -> str:
 
 def reasons(report: Json) -> list[str]:
     """The sentences that ``intarsia explain`` prints; what is left out of them stands on the page."""
-    return [*decision(report, "all are listed below"), *larger_needs(report), *figures(report)]
+    return [*decision(report, "all are listed below"), *larger_needs(report), *sentences(report), *figures(report)]
 
 
 def error_note(report: Json) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
+from intarsia.report.default_settings import sentences
 from intarsia.report.page import facts, partitions, plans
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.facts import Provenance
@@ -55,7 +56,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             data=drawing(report, graph),
             verdict=facts.verdict(report),
             reasons=facts.reasons(report),
-            notes=[*report.get("remarks", ()), *larger_needs(report), *program_notes(report)],
+            notes=[*report.get("remarks", ()), *larger_needs(report), *sentences(report), *program_notes(report)],
             error_note=facts.error_note(report),
             legend=partitions.legend(report),
             plans=timed,

@@ -12,14 +12,25 @@ from intarsia.report.page.engines import colour, names
 from intarsia.report.reasons import Json, ranked
 
 HEADINGS: Mapping[str, int] = MappingProxyType(
-    {"Every engine alone": 6, "Mixes of engines": 3, "In reduced precision": 3, "The plan that was asked for": 1}
+    {
+        "Every engine alone": 6,
+        "Mixes of engines": 3,
+        "In reduced precision": 3,
+        "At default settings": 3,
+        "The plan that was asked for": 1,
+    }
 )
 """What plans are listed under, and how many of each the first screen shows."""
 
 
 def plans(report: Json) -> list[dict[str, Any]]:
     """Every plan that was timed, those of the benchmark first, its speed as a bar with its interval."""
-    known = (*report["singles"], *report.get("mixes", ()), *report.get("reduced_precision", ()))
+    known = (
+        *report["singles"],
+        *report.get("mixes", ()),
+        *report.get("reduced_precision", ()),
+        *report.get("default_settings", ()),
+    )
     timed = ranked([plan for plan in known if isfinite(plan.get("latency_ms") or inf)])
     if report["latency_ms"] is not None and report["chosen"] not in map(_label, timed):
         timed.append(_asked_for(report))
@@ -52,7 +63,9 @@ def foremost(plans: Sequence[Json]) -> list[tuple[str, list[Json]]]:
 
 
 def _heading(plan: Json) -> str:
-    alone, mixes, reduced, asked = HEADINGS
+    alone, mixes, reduced, defaults, asked = HEADINGS
+    if "default_of" in plan:
+        return defaults
     if "transitions" not in plan:
         return alone
     if "precision" in plan:
@@ -76,16 +89,17 @@ def _asked_for(report: Json) -> Json:
 
 def _plan(plan: Json, report: Json, longest: float) -> dict[str, Any]:
     is_mix = "transitions" in plan
-    targets = plan["targets"] if is_mix else [plan["tuned"]]
+    target = plan.get("tuned", plan.get("target"))
+    targets = plan["targets"] if is_mix else [target]
     interval, speed = plan.get("speedup_vs_best_single"), plan.get("speed")
-    is_best = not is_mix and plan["target"] == report["best_single"]
+    is_best = not is_mix and "default_of" not in plan and plan["target"] == report["best_single"]
     return {
         "heading": _heading(plan),
-        "name": _name(plan) if is_mix else plan["tuned"],
+        "name": _name(plan) if is_mix else target,
         "tag": plan["name"] if is_mix else None,
         "transitions": plan["transitions"] if is_mix else 0,
         "is_best": is_best,
-        "is_chosen": _label(plan) == report["chosen"],
+        "is_chosen": "default_of" not in plan and _label(plan) == report["chosen"],
         "colours": list(dict.fromkeys(colour(target) for target in targets)),
         "ms": plan["latency_ms"],
         "speed": speed,
