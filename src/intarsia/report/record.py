@@ -126,7 +126,9 @@ def compile_report(
         "reduced_precision": [_reduced(each, decision) for each in decision.reduced.found],
         "reduced_precision_dropped": [{"plan": plan, "reason": reason} for plan, reason in decision.reduced.dropped],
         "mixes": mixes,
-        "default_settings": rows_json(defaults, latency and latency["median"], _speed(chosen, decision)),
+        "default_settings": rows_json(
+            defaults, None if latency is None else latency["median"], _speed(chosen, decision)
+        ),
         "segments": [] if collage is None else segments_json(job.problem.segments, alternatives),
         "search": {
             "seconds": round(seconds, 3),

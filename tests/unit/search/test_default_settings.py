@@ -136,13 +136,13 @@ def test_plans_that_were_asked_for_are_compared_with_nothing(asked: list[list[st
 def test_without_time_the_reason_is_kept(
     asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module.FinalBenchmark, "run", lambda *_: NO_BENCHMARK)
+    monkeypatch.setattr(f"{module.__name__}.FinalBenchmark.run", lambda *_: NO_BENCHMARK)
     (row,) = found(tmp_path)
     assert (row.gain, row.error, row.reason) == (None, None, module.NO_TIME)
 
 
 def test_an_engine_that_fails_says_so(asked: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = {f"{IN_BF16}, default settings": ("load", "no")}
-    monkeypatch.setattr(module.FinalBenchmark, "run", lambda *_: verdict([str(ORT)], failed=failed))
+    monkeypatch.setattr(f"{module.__name__}.FinalBenchmark.run", lambda *_: verdict([str(ORT)], failed=failed))
     (row,) = found(tmp_path)
     assert row.reason == "it failed at load: no"
