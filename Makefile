@@ -13,7 +13,7 @@ MORE := .venv-more
 MORE_STAMP := $(MORE)/.installed
 DIST := dist
 
-.PHONY: help demo test more large check lint types unit docs dist engines bench vulkan browser boards clean
+.PHONY: help demo test more large check lint types unit docs dist engines bench vulkan opencl browser boards clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -26,7 +26,7 @@ test: $(STAMP) vulkan browser boards ## run every test: unit, conformance on the
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 	$(MAKE) more
 
-more: $(MORE_STAMP) ## hold the engines that the extra `cpu` leaves out to the contract and a sample of the operators; torch.compile
+more: $(MORE_STAMP) opencl ## hold the engines that the extra `cpu` leaves out to the contract and a sample of the operators; torch.compile
 	$(MORE)/bin/python -m pytest -n 2 --dist worksteal -k "xla or torch or iree or tvm or litert or tinygrad or ethos" \
 		tests/conformance/test_contract.py tests/conformance/test_node_cases.py \
 		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py \
@@ -65,7 +65,7 @@ dist: $(STAMP) ## build the release in dist/: the sdist, a wheel for any machine
 			$(BIN)/python -m auditwheel show $$wheel >&2; exit 1; }; done
 	@ls -sh $(DIST)
 
-engines: $(MORE_STAMP) vulkan ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
+engines: $(MORE_STAMP) vulkan opencl ## run every ONNX operator case on every engine and write docs/engines.md (an hour)
 	$(MORE)/bin/python -m tests.conformance
 
 bench: $(STAMP) ## reproduce the figures in the README (long; wants a quiet machine)
@@ -81,6 +81,15 @@ vulkan:
 		echo "installing Mesa's Vulkan device in software"; \
 		timeout 600 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
 			--no-install-recommends libvulkan1 mesa-vulkan-drivers' </dev/null >/dev/null 2>&1 || \
+		echo "it cannot be installed here; the tests that want it skip"; }
+
+# PoCL, an OpenCL device that is the CPU, for the tests that want one: as root on Debian or Ubuntu, where no driver is
+# there yet. Elsewhere those tests skip, and `intarsia devices` says what to install.
+opencl:
+	@ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+		echo "installing PoCL, an OpenCL device in software"; \
+		timeout 900 sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+			--no-install-recommends ocl-icd-libopencl1 pocl-opencl-icd' </dev/null >/dev/null 2>&1 || \
 		echo "it cannot be installed here; the tests that want it skip"; }
 
 # Chromium, for the tests that open a report in a browser: as root on Debian, where it is not there yet. Elsewhere those

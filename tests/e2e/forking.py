@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=PATIENCE_S)
     arguments = parser.parse_args()
     if arguments.insist:
-        LoadedLibraries.note = lambda self, backend: None  # type: ignore[method-assign]
+        LoadedLibraries.note = lambda self, backend, target: None  # type: ignore[method-assign]
     path = write(arguments.folder, arguments.form)[arguments.form]
     print(json.dumps(outcomes(path, feeds(0), arguments.limit)))  # noqa: T201 - this is how a program answers
 

@@ -1,4 +1,4 @@
-"""Two engines on different devices in one plan: the CPU, and a Vulkan device, which may be Mesa's in software."""
+"""Two engines on different devices in one plan: the CPU, and one with Vulkan or OpenCL, which may be in software."""
 
 from __future__ import annotations
 
@@ -20,29 +20,39 @@ from tests.e2e.conftest import Run
 
 pytestmark = [pytest.mark.e2e]
 
-ENGINES = [name for name in KINDS["vulkan"].engines if name in registry.names()]
+PLACES = [(name, kind) for kind in ("vulkan", "opencl") for name in KINDS[kind].engines if name in registry.names()]
 ORT = "onnxruntime -optimization-level=all"
 SHAPE = (1, 8, 12, 12)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Each engine that can be had for Vulkan and is here, if a device is."""
-    name: str = request.param
+@pytest.fixture(scope="module", params=PLACES, ids="-on-".join)
+def place(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Each engine that can be had for a kind of device and is here, if a device is."""
+    name, kind = request.param
     found = registry.probe(name)
     if not found.usable:
         pytest.skip(f"{name}: {found.reason}")
-    if "vulkan" not in found.devices:
+    if kind not in found.devices:
         pytest.skip(f"{name} runs here on {', '.join(found.devices)}")
-    reason = lack("vulkan")
+    reason = lack(kind)
     if reason is not None:
         pytest.skip(reason)
-    return name
+    return name, kind
+
+
+@pytest.fixture(scope="module")
+def engine(place: tuple[str, str]) -> str:
+    return place[0]
+
+
+@pytest.fixture(scope="module")
+def device(place: tuple[str, str]) -> str:
+    return place[1]
 
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Path:
-    """Convolutions, and between them a Det, which no engine has on Vulkan; x and h are read on both sides of it."""
+    """Convolutions, and between them a Det, which none has on such a device; x and h are read on both sides of it."""
     rng = np.random.default_rng(0)
     weights = [
         numpy_helper.from_array(rng.standard_normal((8, 8, 3, 3)).astype(np.float32) / 8, name) for name in ("w", "v")
@@ -70,17 +80,17 @@ def of_order(*devices: str, engine: str) -> str:
     return json.dumps({"targets": [composite], "libraries": [engine, "onnxruntime"]})
 
 
-def both(engine: str) -> str:
+def both(engine: str, device: str) -> str:
     """A composite of the two engines themselves, one of them with one setting: so less is measured."""
-    return json.dumps({"kind": "composite", "devices": [f"{engine} -base=vulkan", ORT]})
+    return json.dumps({"kind": "composite", "devices": [f"{engine} -base={device}", ORT]})
 
 
 @pytest.fixture(scope="module")
-def artifact(engine: str, model: Path, intarsia: Callable[..., Run]) -> Path:
-    """Compiled by the order Vulkan, then CPU."""
-    path = model.with_name(f"{engine}.intarsia")
+def artifact(engine: str, device: str, model: Path, intarsia: Callable[..., Run]) -> Path:
+    """Compiled by the order of the device, then the CPU."""
+    path = model.with_name(f"{engine}-{device}.intarsia")
     arguments = ("--partition", "greedy", "--budget", 30, "-o", path, "--json")
-    intarsia("compile", model, "--target", both(engine), *arguments).json()
+    intarsia("compile", model, "--target", both(engine, device), *arguments).json()
     return path
 
 
@@ -88,24 +98,26 @@ def report_of(artifact: Path, intarsia: Callable[..., Run]) -> dict[str, Any]:
     return intarsia("explain", artifact, "--json").json()
 
 
-def test_a_composite_obeys_its_order(engine: str, model: Path) -> None:
-    first, between, last = partition(model, of_order("vulkan", "llvm", engine=engine)).partitions
+def test_a_composite_obeys_its_order(engine: str, device: str, model: Path) -> None:
+    first, between, last = partition(model, of_order(device, "llvm", engine=engine)).partitions
     assert [str(part.target) for part in (first, between, last)] == [
-        f"{engine} -base=vulkan", "onnxruntime", f"{engine} -base=vulkan",
+        f"{engine} -base={device}", "onnxruntime", f"{engine} -base={device}",
     ]  # fmt: skip
     assert {"conv_1", "relu"} <= set(first.nodes)
     assert "det" in between.nodes
     assert "conv_2" in last.nodes
 
 
-def test_the_other_order_leaves_nothing_to_the_device(engine: str, model: Path) -> None:
-    found = partition(model, of_order("llvm", "vulkan", engine=engine))
+def test_the_other_order_leaves_nothing_to_the_device(engine: str, device: str, model: Path) -> None:
+    found = partition(model, of_order("llvm", device, engine=engine))
     assert {part.target.device_type for part in found.partitions} == {"cpu"}
 
 
 @pytest.mark.slow
-def test_a_compile_obeys_it_and_says_where_each_part_runs(artifact: Path, intarsia: Callable[..., Run]) -> None:
-    assert [part["device"] for part in report_of(artifact, intarsia)["partitions"]] == ["vulkan", "cpu", "vulkan"]
+def test_a_compile_obeys_it_and_says_where_each_part_runs(
+    artifact: Path, device: str, intarsia: Callable[..., Run]
+) -> None:
+    assert [part["device"] for part in report_of(artifact, intarsia)["partitions"]] == [device, "cpu", device]
 
 
 @pytest.mark.slow
@@ -125,26 +137,28 @@ def test_both_devices_together_answer_as_onnx_runtime_does(
 
 
 @pytest.mark.slow
-def test_transfers_are_planned_shared_and_measured(engine: str, artifact: Path, intarsia: Callable[..., Run]) -> None:
+def test_transfers_are_planned_shared_and_measured(
+    engine: str, device: str, artifact: Path, intarsia: Callable[..., Run]
+) -> None:
     transfers = report_of(artifact, intarsia)["transfers"]
     crossings = [(t["value"], t["destination"], t["partition"], t["readers"]) for t in transfers]
     shares = registry.get(engine).traits.device_values
     assert ("h", "cpu", 1, [2] if shares else [2, 3]) in crossings
-    assert ("x", "vulkan", 1, [1, 3] if shares else [1]) in crossings
+    assert ("x", device, 1, [1, 3] if shares else [1]) in crossings
     assert ("y", "cpu", 3, []) in crossings
     assert all(t["bytes"] == 4 * np.prod(SHAPE) for t in transfers if t["value"] in "xhy")
     assert all(t["is_inside"] is not shares for t in transfers)
     assert all((t["ms"] is not None) is shares for t in transfers)
     shown = intarsia("explain", artifact)
-    assert "cpu → vulkan" in shown.out
-    assert "vulkan → cpu" in shown.out
+    assert f"cpu → {device}" in shown.out
+    assert f"{device} → cpu" in shown.out
 
 
 @pytest.mark.slow
 def test_a_search_measures_the_device_too(
-    engine: str, model: Path, intarsia: Callable[..., Run], tmp_path: Path
+    engine: str, device: str, model: Path, intarsia: Callable[..., Run], tmp_path: Path
 ) -> None:
     arguments = ("--budget", 30, "-o", tmp_path / "out.intarsia", "--json")
-    report = intarsia("compile", model, "--target", both(engine), *arguments).json()
-    assert any(segment["ms"][f"{engine} -base=vulkan"] for segment in report["segments"])
+    report = intarsia("compile", model, "--target", both(engine, device), *arguments).json()
+    assert any(segment["ms"][f"{engine} -base={device}"] for segment in report["segments"])
     assert report["max_rel_error"] < 1e-5

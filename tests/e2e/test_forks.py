@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from intarsia.backends import registry
+from intarsia.target import Target
 from tests.e2e.conftest import ROOT
 from tests.e2e.plan_forms import engines
 
@@ -32,7 +33,7 @@ def test_a_fork_answers_rightly_or_is_told_at_once(engine: str, tmp_path: Path) 
     found = outcomes(engine, tmp_path)
     assert found["parent"] == found["unused"] == found["closed"] == "right"
     for act in ("same", "fresh"):
-        if registry.get(engine).fork_fault is None:
+        if registry.get(engine).fork_fault_on(Target(engine)) is None:
             assert found[act] == "right"
         else:
             assert found[act].startswith(f"{REFUSED}{engine} cannot be used here")

@@ -56,8 +56,8 @@ def load_executables(
 
 
 def _note(plan: Plan) -> None:
-    for name in plan.engines:
-        LoadedLibraries.of_this_process().note(registry.get(name, loading=True))
+    for target in dict.fromkeys(step.target for step in plan.steps):
+        LoadedLibraries.of_this_process().note(registry.of(target, loading=True), target)
 
 
 def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:

@@ -15,6 +15,7 @@ __all__ = ["LOOKED_AT", "cores_here", "detect_devices", "devices_here", "devices
 _FIXES: Mapping[str, str] = MappingProxyType(
     {
         "cuda": "install NVIDIA's driver",
+        "opencl": "install its driver; PoCL needs no GPU: apt-get install pocl-opencl-icd ocl-icd-libopencl1",
         "vulkan": "install its driver; Mesa's needs no GPU: apt-get install mesa-vulkan-drivers libvulkan1",
     }
 )

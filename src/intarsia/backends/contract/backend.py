@@ -125,6 +125,10 @@ class Backend(ABC):
         """Where its package has the library that the runtime `cpp` opens; ``None`` if it needs none, or has none."""
         return None
 
+    def fork_fault_on(self, target: Target) -> ForkFault | None:
+        """`fork_fault` on the device of a target; other devices may have other libraries."""
+        return self.fork_fault
+
     @property
     def tells_kernel_times(self) -> bool:
         """Whether there is a profiler behind `kernel_times`."""

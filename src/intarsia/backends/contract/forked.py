@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from intarsia.backends.contract.backend import Backend
 from intarsia.errors import BackendUnavailableError
 from intarsia.forks import Forkable
+
+if TYPE_CHECKING:
+    from intarsia.target import Target
 
 _CURE = (
     "load the model after the fork and not before it (with gunicorn: without --preload), or start processes by spawn "
@@ -34,13 +37,13 @@ class LoadedLibraries(Forkable):
         """What was loaded here now counts as loaded earlier."""
         self.earlier, self.here = self.earlier | self.here, frozenset()
 
-    def note(self, backend: Backend) -> None:
-        """Records that an engine is about to be loaded.
+    def note(self, backend: Backend, target: Target) -> None:
+        """Records that an engine is about to be loaded for a target of its.
 
         Raises:
             BackendUnavailableError: It would hang, since its threads stayed in the process that this was forked from.
         """
-        fault = backend.fork_fault
+        fault = backend.fork_fault_on(target)
         if fault is None:
             return
         if fault.library in self.earlier:

@@ -6,11 +6,21 @@ from intarsia.errors import SpecError
 from intarsia.target.hardware.cpu import cpu_options
 from intarsia.target.hardware.cuda import cuda_options
 from intarsia.target.hardware.driver_process import Options
+from intarsia.target.hardware.opencl import opencl_options
 from intarsia.target.hardware.vulkan import vulkan_options
 
-__all__ = ["LOOKED_AT", "Options", "cpu_options", "cuda_options", "options_at", "options_of", "vulkan_options"]
+__all__ = [
+    "LOOKED_AT",
+    "Options",
+    "cpu_options",
+    "cuda_options",
+    "opencl_options",
+    "options_at",
+    "options_of",
+    "vulkan_options",
+]
 
-LOOKED_AT = ("cpu", "cuda", "vulkan")
+LOOKED_AT = ("cpu", "cuda", "opencl", "vulkan")
 """Device types whose devices can be looked for."""
 
 
@@ -21,6 +31,8 @@ def options_of(device_type: str) -> tuple[Options, ...]:
             return (cpu_options(),)
         case "cuda":
             return cuda_options()
+        case "opencl":
+            return opencl_options()
         case "vulkan":
             return vulkan_options()
     return ()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 Options = Mapping[str, Any]
@@ -14,8 +16,11 @@ Options = Mapping[str, Any]
 _SECONDS = 30.0
 
 
-def asked(module: str) -> tuple[Options, ...]:
-    """The options that a module's function ``answer`` writes to standard output, as JSON; none if it fails."""
+def asked(module: str, environment: Mapping[str, str] = MappingProxyType({})) -> tuple[Options, ...]:
+    """The options that a module's function ``answer`` writes to standard output, as JSON; none if it fails.
+
+    ``environment`` is what the driver must find beside what this process has.
+    """
     try:
         answer = subprocess.run(
             [sys.executable, "-c", f"from {module} import answer; answer()"],
@@ -23,6 +28,7 @@ def asked(module: str) -> tuple[Options, ...]:
             text=True,
             timeout=_SECONDS,
             check=True,
+            env=os.environ | environment,
             start_new_session=True,  # a driver that died of Ctrl-C would seem to show no device
         )
         return tuple(json.loads(answer.stdout))

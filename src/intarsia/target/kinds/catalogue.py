@@ -71,7 +71,12 @@ ENGINES = (
     ),
     engine_kind("xla", "XLA, by way of JAX", serves=("llvm", "cuda", "rocm")),
     engine_kind("litert", "LiteRT, formerly TensorFlow Lite", serves=("llvm", "opencl", "metal")),
-    engine_kind("tinygrad", "tinygrad", serves=("llvm", "cuda", "rocm", "opencl", "metal", "webgpu")),
+    engine_kind(
+        "tinygrad",
+        "tinygrad",
+        serves=("llvm", "cuda", "rocm", "opencl", "metal", "webgpu"),
+        runs_on=("cpu", "opencl"),
+    ),
     engine_kind("triton", "Triton", device_type="cuda", keys=("cuda", "gpu"), serves=("cuda", "rocm"), runs_on=()),
     engine_kind("reference", "the evaluator of the onnx package: slow, and defines correct", is_reference=True),
     *ACCELERATORS,

@@ -56,6 +56,12 @@ _OPENCL = (
     *_limits(max_threads_per_block=256, max_shared_memory_per_block=16384, max_num_threads=256, thread_warp_size=1),
     whole("texture_spatial_limit", "longest side of a texture", 16384, unit="texels"),
     *_limits(max_function_args=128),
+    whole("max_buffer_size", "largest buffer", unit="bytes"),
+    *(flag(f"supports_{what}", f"whether the driver offers {what}") for what in ("float16", "float64")),
+    text("device_type", "gpu, accelerator, cpu or custom, as the driver says"),
+    text("device_name", "name of the device, as the driver says"),
+    text("driver_version", "version of the driver, as it says"),
+    text("opencl_version", "version of OpenCL, as the driver says"),
 )
 _METAL = (
     *_limits(max_num_threads=256, max_threads_per_block=256, max_shared_memory_per_block=32768, thread_warp_size=16),

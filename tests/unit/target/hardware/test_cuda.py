@@ -87,6 +87,7 @@ def test_the_driver_is_asked_in_a_process_of_its_own(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(subprocess, "run", answer)
     monkeypatch.setattr(hardware, "vulkan_options", tuple)
+    monkeypatch.setattr(hardware, "opencl_options", tuple)
     assert detect_devices() == (Target(H200), Target(H200))
     assert Target.from_device("cuda:1") == Target.from_device("cuda", 1) == Target(H200)
     with pytest.raises(SpecError, match="no device cuda:2; it has 2, numbered from 0"):
@@ -121,7 +122,7 @@ def test_no_process_is_started_without_a_device(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("opencl", "'opencl' cannot be detected, only cpu, cuda and vulkan can"),
+        ("metal", "'metal' cannot be detected, only cpu, cuda, opencl and vulkan can"),
         ("cpu:1", "no device cpu:1; it has 1"),
         ("cuda:x", "write one index after the colon"),
         ("cuda:", "no device cuda:0; it has none"),

@@ -116,7 +116,7 @@ def test_where_there_is_no_device_something_mends_that(monkeypatch: pytest.Monke
     assert told is not None
     assert told.startswith("this machine shows no vulkan device; ")
     assert "mesa-vulkan-drivers" in told
-    assert lack("opencl") is None, "nobody can look for these"
+    assert lack("metal") is None, "nobody can look for these"
 
 
 def test_the_structures_are_as_long_as_vulkans() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from intarsia.backends import registry
-from intarsia.backends import tinygrad as engine
 from intarsia.backends.contract import Availability
 from intarsia.backends.lowering.program import Instruction
-from intarsia.backends.tinygrad import TinygradBackend
+from intarsia.backends.tinygrad import backend as engine
+from intarsia.backends.tinygrad.backend import TinygradBackend
 from intarsia.config import RunSettings
 from intarsia.graph import extract, load_model
 from intarsia.runtime.environment import applied, load_environment
@@ -60,17 +60,21 @@ def test_it_refuses_what_is_not_lowered() -> None:
     }
 
 
-@pytest.mark.parametrize(("clang", "fix"), [(None, "apt-get install clang"), ("/usr/bin/clang", None)])
-def test_it_needs_clang(monkeypatch: pytest.MonkeyPatch, clang: str | None, fix: str | None) -> None:
-    monkeypatch.setattr(engine, "installed", lambda *_: Availability(usable=True, version="0.14.0"))
-    monkeypatch.setattr(shutil, "which", {"clang": clang}.get)
+@pytest.mark.parametrize(("compiler", "fix"), [(None, "apt-get install clang"), ("clang", None), ("clang-15", None)])
+def test_it_needs_clang(monkeypatch: pytest.MonkeyPatch, compiler: str | None, fix: str | None) -> None:
+    monkeypatch.setattr(engine, "installed", lambda *_, devices: Availability(usable=True, devices=devices))
+    monkeypatch.setattr(engine, "load_loader", lambda: None)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}" if name == compiler else None)
     found = TinygradBackend().probe()
     assert (found.usable, found.fix) == (fix is None, fix)
+    assert TinygradBackend().environment(RunSettings(threads=1))["CC"] == compiler
+    if compiler is not None:
+        assert found.devices == ("cpu", "opencl")
 
 
 def test_it_computes_on_the_cpu_with_a_cache_of_ours_and_starts_no_processes() -> None:
     wanted = registry.get("tinygrad").environment(RunSettings(threads=3))
-    assert (wanted["DEV"], wanted["PARALLEL"], wanted["NUM_CPU_THREADS"], wanted["CC"]) == ("CPU", "0", "1", None)
+    assert (wanted["DEV"], wanted["PARALLEL"], wanted["NUM_CPU_THREADS"]) == ("CPU", "0", "1")
     assert "intarsia" in (wanted["CACHEDB"] or "")
 
 

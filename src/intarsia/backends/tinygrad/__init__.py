@@ -1,0 +1,1 @@
+"""tinygrad, on the CPU and on OpenCL."""
