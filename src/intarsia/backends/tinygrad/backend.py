@@ -99,7 +99,7 @@ class TinygradBackend(LoweredBackend):
         from intarsia.backends.lowering.lower import refusal
 
         types = opencl.types_of(target, _TYPES)
-        found = {graph.values[name].dtype for name in (*node.reads, *node.outputs) if name}
+        found = {str(graph.values[name].dtype) for name in (*node.reads, *node.outputs) if name}
         if absent := min(found & (_TYPES - types), default=None):
             return f"the target does not say that its device computes in {absent} (-supports_{absent})"
         return refusal(node, graph, self.natives, partial(_judge, types))

@@ -85,7 +85,7 @@ def _put(buffer: Any, array: np.ndarray) -> None:
     else:
         # It takes no memory that cannot be written to, such as a mapped file.
         lent = source if source.flags.writeable else source.copy()
-        buffer.allocator._copyin(buffer._buf, memoryview(lent))
+        buffer.allocator._copyin(buffer._buf, lent.data)
 
 
 def _get(buffer: Any, array: np.ndarray) -> None:
@@ -96,7 +96,7 @@ def _get(buffer: Any, array: np.ndarray) -> None:
     if _is_on_host(buffer):
         np.copyto(place, _seen(buffer))
     else:
-        buffer.allocator._copyout(memoryview(place), buffer._buf)
+        buffer.allocator._copyout(place.data, buffer._buf)
 
 
 def _is_on_host(buffer: Any) -> bool:
