@@ -10,6 +10,7 @@ from intarsia.extras import compiling
 from intarsia.version import __version__
 
 if TYPE_CHECKING:
+    from intarsia.backends.registration import register_engine
     from intarsia.config import CompilationConfig
     from intarsia.devices import Constraint
     from intarsia.driver import CompileSettings, build, compare, compile, partition
@@ -37,6 +38,7 @@ __all__ = [
     "errors",
     "load",
     "partition",
+    "register_engine",
     "torch_backend",
 ]
 
@@ -55,6 +57,7 @@ _HOME = {
     "compile": "intarsia.driver",
     "load": "intarsia.runtime",
     "partition": "intarsia.driver",
+    "register_engine": "intarsia.backends.registration",
     "torch_backend": "intarsia.interop.torch_compile",
 }
 

@@ -27,6 +27,7 @@ ORDER = (
     "version",
     "numbers",
     "json_types",
+    "registered",
     "disjoint_sets",
     "wording",
     "spec",

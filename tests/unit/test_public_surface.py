@@ -12,7 +12,7 @@ import intarsia
 PUBLIC = [
     "Comparison", "CompilationConfig", "CompileSettings", "CompiledModel", "Constraint", "InferenceSession",
     "Partitioning", "Target", "VirtualDevice", "__version__", "build", "compare", "compile", "errors", "load",
-    "partition", "torch_backend",
+    "partition", "register_engine", "torch_backend",
 ]  # fmt: skip
 HEAVY = [
     "MNN", "_tools", "ncnn", "numpy", "onnx", "onnx_ir", "onnxruntime", "onnxscript", "openvino", "openvino_telemetry",

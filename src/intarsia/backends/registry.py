@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from intarsia.backends.contract import Availability, Backend
 from intarsia.errors import BackendUnavailableError
+from intarsia.registered import found, registered
 
 if TYPE_CHECKING:
     from intarsia.target import Target
@@ -31,11 +32,15 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where a backend's class is (``module:class``, or a module with one backend of that name), and who brings it."""
+    """Where a backend's class is (``module:class``, or a module with one backend of that name), and who brings it.
+
+    ``folder``: of a class that a program registered, where its module is found if nowhere else.
+    """
 
     name: str
     reference: str
     owner: str
+    folder: str | None = None
 
 
 def names() -> tuple[str, ...]:
@@ -156,7 +161,7 @@ def _labels(device_type: str) -> tuple[str, ...]:
 
 def _sources() -> dict[str, tuple[Source, ...]]:
     found: dict[str, tuple[Source, ...]] = {}
-    for source in dict.fromkeys((*_ours(), *_plugins())):
+    for source in dict.fromkeys((*_ours(), *_plugins(), *_of_programs())):
         found[source.name] = (*found.get(source.name, ()), source)
     return found
 
@@ -194,17 +199,32 @@ def _plugins() -> tuple[Source, ...]:
     return tuple(sorted(plugins, key=lambda source: (source.name, source.owner)))
 
 
+def _of_programs() -> tuple[Source, ...]:
+    """Where the engines are that this program registered, or the one that started it."""
+    return tuple(
+        Source(name=each.name, reference=each.engine, owner="this program", folder=each.folder) for each in registered()
+    )
+
+
 @cache
 def _made(source: Source) -> Backend:
-    module, _, attribute = source.reference.partition(":")
     try:
-        loaded = import_module(module)
-        backend: Backend = (getattr(loaded, attribute) if attribute else _backend_in(loaded, source.name))()
+        backend: Backend = _class_of(source)()
     except Exception as error:  # a plug-in is foreign code: whatever it raises, it is the plug-in that is unusable
         raise BackendUnavailableError(
             f"the engine {source.name!r} of {source.owner} does not import: {type(error).__name__}: {error}"
         ) from error
     return backend
+
+
+def _class_of(source: Source) -> type[Backend]:
+    if source.folder is not None:
+        registered_class: type[Backend] = found(source.reference, source.folder)
+        return registered_class
+    module, _, attribute = source.reference.partition(":")
+    loaded = import_module(module)
+    named: type[Backend] = getattr(loaded, attribute) if attribute else _backend_in(loaded, source.name)
+    return named
 
 
 def _backend_in(module: ModuleType, name: str) -> type[Backend]:

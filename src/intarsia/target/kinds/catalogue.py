@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from intarsia.errors import SpecError
+from intarsia.registered import Registered, found, named
 from intarsia.spec import ExecutedPath, ListOf, Option, Registry, list_of_specs, schema
 from intarsia.spec.schema import choice, flag, text, whole
 from intarsia.target.kinds.accelerators import ACCELERATORS
@@ -122,15 +123,16 @@ def _offered() -> Mapping[str, EntryPoint]:
 
 
 def plugin_kind(name: str) -> TargetKind | None:
-    """The kind that an installed package offers under this name, registered from now; a `SpecError` if it is none."""
-    point = _offered().get(name)
-    if point is None:
+    """The kind of this name that a package or this program offers, registered from now; a `SpecError` if it is none."""
+    offered = _offered().get(name) or named(name)
+    if offered is None:
         return None
+    value = offered.kind if isinstance(offered, Registered) else offered.value
     try:
-        kind = point.load()
+        kind = found(offered.kind, offered.folder) if isinstance(offered, Registered) else offered.load()
     except Exception as raised:
-        raise SpecError(f"cannot load target kind {name!r} of plug-in {point.value}: {raised}") from raised
+        raise SpecError(f"cannot load target kind {name!r} of plug-in {value}: {raised}") from raised
     if not isinstance(kind, TargetKind) or kind.name != name:
-        raise SpecError(f"plug-in {point.value} must be a TargetKind named {name!r}, and is not")
+        raise SpecError(f"plug-in {value} must be a TargetKind named {name!r}, and is not")
     KINDS.register(name, kind, override=True)
     return kind
