@@ -93,7 +93,10 @@ def _alone(reader: Reader) -> SpecReader:
 
 def _refuse(level: str, where: Where, reader: Reader) -> None:
     if level == DEPLOYMENT:
-        what = "this describes several machines, a configuration only one; read it with intarsia.config.Deployment"
+        what = (
+            "this describes several machines, a configuration only one. No stage runs a deployment yet: compile for "
+            "each of its machines, as intarsia.config.Deployment reads them"
+        )
     else:
         what = f"a {level} is not a configuration"
     reader.problems.add(where, what)
