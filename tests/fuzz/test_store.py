@@ -286,7 +286,7 @@ def read(kind: Kind, text: str | bytes) -> None:
         case "search":
             search_cache.from_json(PROBLEM, outcome)
         case "reduced_precision":
-            for each in record.from_json(outcome, 2, 0.1).found:
+            for each in record.from_json(outcome, PROBLEM).found:
                 search_cache.fits(PROBLEM, each.candidate)
         case "paired_benchmark":
             ask(replace_lists(outcome))

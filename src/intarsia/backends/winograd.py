@@ -61,6 +61,7 @@ class WinogradBackend(Backend):
     reads = reading({_NAME: "threads"})
     native_lack = None
     traits = OnnxRuntimeBackend.traits
+    needs_features = ("avx2", "fma")
     extends = OnnxRuntimeBackend.name
     gaps: ClassVar[tuple[Gap, ...]] = (
         *OnnxRuntimeBackend.gaps,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import click
 
 from intarsia.cli.console import print_table, print_text
 from intarsia.cli.tables import MOST_MIXES, failed, speed
-from intarsia.report.reasons import NOTHING, Json, joined, ms, ranked, void, was_benchmarked
+from intarsia.report.reasons import NOTHING, Json, here, joined, ms, ranked, void, was_benchmarked
 from intarsia.wording import counted
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
     if any(plan.get("precision", PLAIN) != PLAIN for plan in timed):
         columns.insert(1, Column(header="type", show=lambda plan: plan.get("precision", PLAIN), is_number=False))
     rows = [tuple(column.show(plan) for column in columns) for plan in timed]
+    columns = [replace(each, header=each.header + here(report)) if each.header == "ms" else each for each in columns]
     numbers = [column.header for column in columns if column.is_number]
     print_table([column.header for column in columns], rows, numbers=numbers)
-    print_text(_legend(timed))
+    print_text(_legend(timed, here(report)))
     for line in void(report):
         print_text(line)
     if len(mixes) > len(shown):
@@ -54,7 +55,7 @@ def print_comparison(report: Json, *, verbose: bool = False) -> None:
         print_table(("not timed", ""), failures)
 
 
-def _legend(timed: Sequence[Json]) -> str:
+def _legend(timed: Sequence[Json], where: str) -> str:
     """Units, and what the figures stand on; one or two lines."""
     notes = []
     calls = [plan["calls"] for plan in timed if plan.get("calls") and plan.get("p99_ms") is not None]
@@ -63,7 +64,7 @@ def _legend(timed: Sequence[Json]) -> str:
         notes.append(f"p99 of {fewest} to {most} calls" if most > fewest else f"p99 of {counted(fewest, 'call')}")
     if not all(map(was_benchmarked, timed)):
         notes.append("~ timed apart, at another moment than the rest")
-    said = "ms a call; cold, compile: s; peak, steady: MB that the plan adds to its process"
+    said = f"ms a call{where}; cold, compile: s{where}; peak, steady: MB that the plan adds to its process"
     return "\n".join(filter(None, (said, "; ".join(notes))))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SETTINGS = (
     *("threads", "budget", "max-memory", "store", "shape", "partition", "plan", "constraints", "seed", "strict"),
-    "max-error",
+    *("strict-machine", "max-error"),
 )
 """Flags that a configuration file may state beside the fields of a configuration."""
 

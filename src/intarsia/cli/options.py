@@ -213,6 +213,11 @@ setting_options = (
         is_flag=True,
         help="Refuse a model that no engine could be shown to answer rightly. [default: ship the best, and say so]",
     ),
+    click.option(
+        "--strict-machine",
+        is_flag=True,
+        help="Refuse a description of a machine that is not this one. [default: measure here, and say what differs]",
+    ),
     click.option("--constraints", metavar="FILE", type=FILE, help="File that says what runs on which device."),
     click.option(
         "--custom-ops",

@@ -15,6 +15,7 @@ from intarsia.report.reasons import (
     about_ms,
     decision,
     figures,
+    here,
     in_precision,
     joined,
     larger_needs,
@@ -44,6 +45,7 @@ _NO_FAILURES = {
 }
 """How it is told that a stage ended it which is no failure of the engine."""
 _FIGURES = ("nodes", "predicted", "measured", "share", "transition")
+_TIMES = ("predicted", "measured", "transition")
 _HOST = "cpu"
 """The device of which nothing is said as long as all parts are there."""
 _BUCKETS = ("sizes of a call", "measured at", "runs on", "ms", "best single engine", "its ms", "times as fast")
@@ -58,7 +60,7 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
     rows = [_row(plan, report) for plan in timed]
     if not verbose and len(mixes) > MOST_MIXES:
         rows.append((f"{counted(len(mixes) - MOST_MIXES, 'more mix', 'more mixes')} (--verbose)", "", "", ""))
-    header = ("plan", "ms", "speed", "")
+    header = ("plan", f"ms{here(report)}", "speed", "")
     print_table(header, [*rows, *_failures(report)], numbers=header[1:3])
     for line in void(report):
         print_text(line)
@@ -133,17 +135,18 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     for line in (*decision(report), *larger_needs(report), *default_settings.sentences(report)):
         print_text(line)
     click.echo()
-    _print_parts(report["partitions"], verbose=verbose)
+    _print_parts(report["partitions"], here(report), verbose=verbose)
     _print_transfers(report.get("transfers", ()), verbose=verbose)
     click.echo()
     for line in figures(report):
         print_text(line)
     if verbose:
-        _print_alternatives(report["partitions"])
+        _print_alternatives(report["partitions"], here(report))
         _print_segments(report)
 
 
-def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
+def _print_parts(parts: Sequence[Json], where: str, *, verbose: bool) -> None:
+    figures = tuple(name + where if name in _TIMES else name for name in _FIGURES)
     shown = set(range(len(parts))) if verbose else _costliest(parts)
     compared = any(runner_up(part) != NOTHING for part in parts)
     placed = any((part.get("device") or _HOST) != _HOST for part in parts)
@@ -162,8 +165,8 @@ def _print_parts(parts: Sequence[Json], *, verbose: bool) -> None:
         for number, part in enumerate(parts)
         if number in shown
     ]
-    header = ("partition", "target", *(("device",) if placed else ()), *_FIGURES, *(("runner-up",) if compared else ()))
-    print_table(header, rows, numbers=_FIGURES)
+    header = ("partition", "target", *(("device",) if placed else ()), *figures, *(("runner-up",) if compared else ()))
+    print_table(header, rows, numbers=figures)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
         click.echo(f"{counted(len(parts) - len(shown), 'more partition')}, {percent(rest)} together (--verbose)")
@@ -198,7 +201,7 @@ def _costliest(parts: Sequence[Json]) -> set[int]:
     return set(sorted(range(len(parts)), key=lambda number: -(parts[number].get("share") or 0.0))[:MOST_PARTS])
 
 
-def _print_alternatives(parts: Sequence[Json]) -> None:
+def _print_alternatives(parts: Sequence[Json], where: str) -> None:
     rows = []
     for number, part in enumerate(parts, start=1):
         nodes = f"{part['nodes'][0]} … {part['nodes'][-1]}"
@@ -208,7 +211,8 @@ def _print_alternatives(parts: Sequence[Json]) -> None:
             rows.append(("", each["target"], about_ms(each), plan, ""))
         rows += [("", each["target"], NOTHING, NOTHING, each["reason"]) for each in part.get("not_chosen", ())]
     click.echo()
-    print_table(("partition", "target", "ms", "plan", ""), rows, numbers=("ms", "plan"))
+    header = ("partition", "target", f"ms{where}", "plan", "")
+    print_table(header, rows, numbers=header[2:4])
 
 
 def _print_segments(report: Json) -> None:
@@ -223,7 +227,7 @@ def _print_segments(report: Json) -> None:
     click.echo()
     for place in report["opportunities"]:
         print_text(opportunity(place))
-    print_table(("segment", "nodes", *targets, ""), rows, numbers=("nodes", *targets))
+    print_table((f"segment{here(report)}", "nodes", *targets, ""), rows, numbers=("nodes", *targets))
 
 
 def print_buckets(report: Json) -> None:
@@ -233,7 +237,8 @@ def print_buckets(report: Json) -> None:
         return
     rows = [_bucket_row(bucket) for bucket in buckets]
     click.echo("A call runs at its true sizes, never padded, on the plan of its row (executor vm):\n")
-    print_table(_BUCKETS, rows, numbers=("ms", "its ms"))
+    header = [name + here(report) if name.endswith("ms") else name for name in _BUCKETS]
+    print_table(header, rows, numbers=[name for name in header if "ms" in name.split()])
     click.echo("\nIn brackets: the 95 % interval.")
     stated = [part["target"] for bucket in buckets for part in bucket["partitions"]]
     for target in dict.fromkeys(target for target in stated if " " in target):

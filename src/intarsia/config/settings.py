@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from intarsia.config.emulated import Emulated
 from intarsia.wording import counted
 
 
@@ -65,6 +66,8 @@ class RunSettings:
             A single call is not concerned.
         max_error: The error that outputs may have, as ‖y-r‖₂ / ‖r‖₂ of each; ``None`` for what rounding explains.
         ahead_of_time: Whether all partitions are one program of C, which the artifact of the first one holds.
+        emulated: What the described machine has less of than this one, where figures of this one are to stand for it.
+            Processes that measure obey it; a plan that runs elsewhere takes what is there.
         verified: Whether answers further off than that are refused. A plan of which nothing could be shown to be right
             ships without.
     """
@@ -77,6 +80,7 @@ class RunSettings:
     max_error: float | None = None
     verified: bool = True
     ahead_of_time: bool = False
+    emulated: Emulated | None = None
 
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
@@ -87,6 +91,8 @@ class RunSettings:
             del facts["verified"]
         if not self.ahead_of_time:
             del facts["ahead_of_time"]
+        if self.emulated is None:
+            del facts["emulated"]
         return facts
 
 

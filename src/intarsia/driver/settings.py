@@ -49,6 +49,7 @@ class CompileOptions(ModelOptions, total=False):
     footprints: bool
     max_error: float | None
     strict: bool
+    strict_machine: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,8 @@ class CompileSettings:
             makes the model faster then computes in reduced precision. Left out, all of it computes as the model says.
         strict: Refuse a model that no engine could be shown to answer rightly. Without, the best engine ships, and
             ``report["verified"]`` is false.
+        strict_machine: Refuse a description of a machine that is not this one. Without, plans are measured here, on
+            what of it can be emulated, and the report says that and what differs.
         custom_ops: Libraries for ONNX Runtime that bring operators of their own. These run there, and the rest of the
             model is planned. The artifact names the libraries; it does not hold them.
         search: What of this steers the search, checked and in its units; made from the others.
@@ -98,11 +101,12 @@ class CompileSettings:
     footprints: bool = False
     max_error: float | None = None
     strict: bool = False
+    strict_machine: bool = False
     custom_ops: Iterable[AnyPath] = ()
     search: SearchSettings = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("prune", "footprints", "strict"):
+        for name in ("prune", "footprints", "strict", "strict_machine"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name}={shown(getattr(self, name))}: give True or False")
         for name, others in (("store", ()), ("plan", (PlanFile,)), ("constraints", (Iterable,))):
@@ -150,6 +154,7 @@ class CompileSettings:
             threads=self.threads,
             shapes=self.shapes,
             custom_ops=tuple(map(str, self.custom_ops)),
+            strict_machine=self.strict_machine,
         )
         if not isinstance(self.plan, PlanFile):
             _check_plan(request, self.plan)

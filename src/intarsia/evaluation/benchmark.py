@@ -25,7 +25,7 @@ from intarsia.partitioning import Partition
 from intarsia.partitioning.capability import refusal_text
 from intarsia.runtime import Artifact, plan_of
 from intarsia.runtime.artifact.trust import OWN
-from intarsia.runtime.environment import load_environment
+from intarsia.runtime.environment import worker_environment
 from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.executors.feeds import describe
 from intarsia.search.decision.prediction import failure_error
@@ -130,10 +130,11 @@ def _built(graph: Graph, target: Target, artifact: Artifact, folder: Path, numbe
         raise NoCoverError(f"{str(target)!r} does not take the whole model: {reason}")
     watch(Progress(stage="build", note=str(target)))
     spin = Spin.FREE if backend.traits.spins else Spin.CALL
-    settings = RunSettings(threads=artifact.plan.settings.threads, spin=spin)
+    run = artifact.plan.settings
+    settings = RunSettings(threads=run.threads, spin=spin, emulated=run.emulated)
     whole = Partition(target=target, nodes=tuple(node.id for node in graph.nodes))
     path = folder / f"against-{number}.intarsia"
-    with WorkerClient(folder, load_environment([registry.engine_of(target)], settings)) as worker:
+    with WorkerClient(folder, worker_environment([registry.engine_of(target)], settings)) as worker:
         request = Write(workload=Workload.of([whole], settings), path=str(path))
         answer = worker.ask(request, PATIENCE.artifact_s)
     if not isinstance(answer, Written):

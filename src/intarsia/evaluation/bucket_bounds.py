@@ -19,7 +19,7 @@ from intarsia.files import scratch
 from intarsia.graph import Graph
 from intarsia.runtime import Bucket
 from intarsia.runtime.artifact.trust import OWN
-from intarsia.runtime.environment import load_environment
+from intarsia.runtime.environment import worker_environment
 from intarsia.search.decision.prediction import failure_error
 
 
@@ -39,7 +39,7 @@ def check_ends(
 ) -> EndFault | None:
     """Run an artifact at both ends of each of its buckets, and compare with the reference; the first fault, if any."""
     engines = {name for bucket in buckets for name in bucket.plan.engines}
-    environment = load_environment(engines, buckets[-1].plan.settings)
+    environment = worker_environment(engines, buckets[-1].plan.settings)
     ends = [(place, bucket, sizes) for place, bucket in enumerate(buckets) for sizes in _ends(bucket)]
     with scratch() as folder, WorkerClient(folder, environment) as worker:
         for number, (place, bucket, sizes) in enumerate(ends):

@@ -33,7 +33,7 @@ from intarsia.graph.reference.reference import evaluate
 from intarsia.planning.engine_set import tells
 from intarsia.runtime import Artifact, check_feeds
 from intarsia.runtime.aot.patience import later_run_s
-from intarsia.runtime.environment import load_environment
+from intarsia.runtime.environment import worker_environment
 from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.verify import Deviation, deviations, distances
 from intarsia.search.decision.prediction import failure_error
@@ -94,7 +94,7 @@ def verify_artifact(
     artifact.check_machine()
     artifact.changed_engines()
     cases = list(_cases(artifact, seeds, given))
-    environment = load_environment(artifact.manifest.engines, artifact.plan.settings)
+    environment = worker_environment(artifact.manifest.engines, artifact.plan.settings)
     checks = []
     with scratch() as folder, WorkerClient(folder, environment) as worker:
         worker.start()

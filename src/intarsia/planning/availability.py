@@ -10,6 +10,7 @@ from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
 from intarsia.planning.engine_set import Absence, Engine, absence, leaves
 from intarsia.target import Target
+from intarsia.target.fit import misfit
 
 EXECUTORS = ("graph", "pipeline", "vm")
 """Those that drive a model in this package; the others but `AHEAD` can only be described."""
@@ -48,6 +49,17 @@ def missing_stages(config: CompilationConfig) -> Iterator[str]:
             yield f"a network is written as C as a whole, so that {AHEAD} takes no nested configuration, and is none"
         else:
             yield from missing_stages(member)
+
+
+def misfit_hosts(config: CompilationConfig) -> Iterator[str]:
+    """Hosts that are stated, by the configuration or one nested in it, and are no processor like this machine's."""
+    for several in (config, *(member for member in config.targets if isinstance(member, CompilationConfig))):
+        other = misfit(several.host) if "host" in several.options else None
+        if other is not None:
+            yield (
+                f"the host {str(several.host)!r} drives the rest, and is for {other[1]}; this is {other[0]}: "
+                "compile there, or leave the host out"
+            )
 
 
 def obeys(kind: str, option: str) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
 from types import MappingProxyType
 
@@ -21,8 +20,9 @@ from intarsia.devices import DevicePlan
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
 from intarsia.partitioning import Capability, nested_capability, restrict
-from intarsia.target import KINDS, Target
+from intarsia.target import KINDS, Target, detect
 from intarsia.target.detect import lack
+from intarsia.target.fit import misfit
 
 Engine = Target | NestedEngine
 Absence = Callable[[Target], str | None]
@@ -139,9 +139,11 @@ def absence(target: Target) -> str | None:
         devices = registry.require(registry.engine_of(target)).devices
     except BackendUnavailableError as error:
         return no_backend_there(target) or str(error)
-    stated, here = target.features.architecture, architecture_here()
-    if stated and here and stated != here:
-        return f"{kind.name} compiles here for {here}, not for {stated}"
+    other = misfit(target)
+    if other is not None:
+        return f"{kind.name} compiles here for {other[0]}, not for {other[1]}"
+    if lack_of_features := _lack_of_features(target):
+        return lack_of_features
     if devices and target.device_type not in devices:
         return f"{kind.name} runs here on {', '.join(sorted(devices))}, not on {target.device_type}"
     return None if target.device_type == "cpu" else lack(target.device_type)
@@ -221,10 +223,18 @@ def no_backend_there(target: Target) -> str | None:
     return f"{target.kind.name} runs here on {', '.join(runs_on)}, not on {target.device_type}"
 
 
-@cache
 def architecture_here() -> str:
     """The architecture of this machine's processor."""
-    return Target.detect().features.architecture
+    return detect.cpu_here().features.architecture
+
+
+def _lack_of_features(target: Target) -> str | None:
+    """Why an engine could not run on the processor that its target names; ``None`` if it could, as far as is known."""
+    features = target.features
+    lacks = [name for name in registry.of(target).needs_features if not features.has(name)] if target.mcpu else []
+    if not lacks or not features.architecture:
+        return None
+    return f"{target.kind.name} needs {' and '.join(lacks)}, which {str(target.base or target)!r} lacks"
 
 
 def _inside_out(engines: Iterable[Engine]) -> Iterator[NestedEngine]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from intarsia.config.settings import RunSettings, SearchSettings
+from intarsia.config.emulated import Emulated
+from intarsia.config.settings import RunSettings, SearchSettings, Spin
 from intarsia.graph import Graph
 from intarsia.partitioning import Capability, Partition, greedy
 from intarsia.partitioning.partitioning import Places
@@ -24,6 +25,7 @@ class Problem:
         segments: The partitions that the search never cuts, in linear order.
         named: Targets that the user named, rather than the device they run on.
         places: The device of each node, by id, where devices were planned: no partition spans two.
+        emulated: As of `RunSettings`, for every plan.
     """
 
     graph: Graph
@@ -34,6 +36,11 @@ class Problem:
     segments: tuple[tuple[str, ...], ...]
     named: frozenset[Target] = frozenset()
     places: Places | None = None
+    emulated: Emulated | None = None
+
+    def run(self, spin: Spin = Spin.CALL) -> RunSettings:
+        """The settings of a plan whose threads spin like this."""
+        return RunSettings(threads=self.threads, spin=spin, emulated=self.emulated)
 
     def whole(self, target: Target) -> tuple[Partition, ...]:
         """All nodes on one target: one partition, or as many as its devices make it."""

@@ -9,10 +9,15 @@ from collections.abc import Iterable, Iterator
 
 from intarsia.backends import registry
 from intarsia.backends.contract import READ_FOR_ALL
+from intarsia.config.emulated import InstructionSet
 from intarsia.target import Target
 
-_OF_CONFIGURATION = frozenset({"host"})
-"""Options of targets that the configuration takes over."""
+_OF_PLANNING = frozenset(
+    {"host", "mtriple", "num-cores", "memory-size", "memory-bandwidth", "peak-flops"},
+)
+"""Options of devices that the configuration takes over, or that planning compares with this machine and estimates by."""
+_OF_PROCESSOR = frozenset({"mcpu", "mattr"})
+"""Those of a weaker processor hold an engine back that can be told; see `described_machine`."""
 
 
 def unread_options(engines: Iterable[Target]) -> Iterator[str]:
@@ -40,7 +45,9 @@ def unread_options(engines: Iterable[Target]) -> Iterator[str]:
 
 def is_read(engine: Target, kind: str, option: str) -> bool:
     """Whether an option that its target or the base of that states has an effect on an engine."""
-    if option in READ_FOR_ALL or option in _OF_CONFIGURATION:
+    if option in READ_FOR_ALL or option in _OF_PLANNING:
+        return True
+    if option in _OF_PROCESSOR and registry.of(engine).masking(InstructionSet.AVX2):
         return True
     return option in registry.of(engine).reads.get(kind, ())
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
-from intarsia.config import CompilationConfig, RunSettings, SearchSettings, Spin, engines, one_config, to_metadata
+from intarsia.config import CompilationConfig, RunSettings, SearchSettings, engines, one_config, to_metadata
 from intarsia.config.precision import Precision
 from intarsia.cost.worker.repro import Origin
 from intarsia.devices import (
@@ -32,7 +32,6 @@ from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
-from intarsia.numbers import MOST_THREADS
 from intarsia.partitioning import (
     Divided,
     Partition,
@@ -50,12 +49,14 @@ from intarsia.partitioning import (
 from intarsia.planning.availability import (
     is_ahead_of_time,
     is_native,
+    misfit_hosts,
     missing_accelerators,
     missing_engines,
     missing_stages,
     unsupported_accelerators,
 )
 from intarsia.planning.custom_op_types import ask_types
+from intarsia.planning.described_machine import DescribedMachine, described_machine
 from intarsia.planning.driven import driven
 from intarsia.planning.engine_set import (
     Absence,
@@ -73,7 +74,7 @@ from intarsia.planning.engine_set import (
 )
 from intarsia.planning.problem import Problem
 from intarsia.planning.remarks import unread_options
-from intarsia.runtime import thread_budget
+from intarsia.planning.run_settings import run_settings, ways
 from intarsia.runtime.cpp.preparing import value_fault
 from intarsia.target import Target, VirtualDevice
 
@@ -82,6 +83,7 @@ _ADVICE = "add a target"
 """How the line begins that says which engine would take a node, none of which writes C."""
 _SINGLE = "single"
 """The strategy that takes whole models alone, and with it the comparison of engines."""
+_STRICT = "the machine that is described is not this one, and strict_machine asks for that:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,7 @@ class Request:
         shapes: What binds the model's symbolic dimensions. One with a range stays open; it is planned at the middle.
         custom_ops: Paths of libraries with operators of their own, for every target that takes such.
         barred: Names of engines that take no part, with the reason: each failed at a size that it had to serve.
+        strict_machine: Whether it is an error if the described machine is another one than this.
     """
 
     model: Any
@@ -107,6 +110,7 @@ class Request:
     shapes: Shapes | None = None
     custom_ops: tuple[str, ...] = ()
     barred: Mapping[str, str] = field(default_factory=dict)
+    strict_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +126,9 @@ class Compilation:
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
         missing: Why the plan cannot be compiled here, one sentence each.
-        remarks: What is to be known of the description, one sentence each: what was chosen where it says
-            nothing, and what of it changes nothing.
+        remarks: What is to be known of the description, one sentence each: what is not so here, what was chosen where it
+            says nothing, and what of it changes nothing.
+        difference: How the described machine differs from this one; ``None`` if it does not, or nothing is measured.
         type_oracle: The target that tells what operators compute that ONNX does not define, where the model has some.
     """
 
@@ -138,6 +143,7 @@ class Compilation:
     absent: Mapping[str, str]
     missing: tuple[str, ...]
     remarks: tuple[str, ...]
+    difference: DescribedMachine | None
     type_oracle: Target | None
 
     @property
@@ -176,7 +182,6 @@ def plan_compilation(request: Request) -> Compilation:
         NoCoverError: No engine of the configuration takes some node.
     """
     graph = load_model(request.model, request.shapes)
-    run = _run_settings(request)
     config, remarks = driven(one_config(request.target, graph.metadata), request.shapes or {})
     ahead = is_ahead_of_time(config)
     listed = source_engines(config) if ahead else engines(config, registry.usable(), stand_ins=True)
@@ -193,7 +198,8 @@ def plan_compilation(request: Request) -> Compilation:
     absent = missing_engines(described, request.plan, devices, lacks)
     if ahead and request.plan is None:  # what is named is a part of the program, and nothing else stands in for it
         absent = filter(None, map(lacks, leaves(described)))
-    missing = (*missing_stages(config), *(_without_arrays(graph) if native else ()), *absent)
+    hosts = () if ahead else misfit_hosts(config)
+    missing = (*missing_stages(config), *hosts, *(_without_arrays(graph) if native else ()), *absent)
     try:
         engine_set, given, missing = _divided(graph, config, described, missing, request, devices, lacks)
     except NoCoverError as error:
@@ -201,18 +207,23 @@ def plan_compilation(request: Request) -> Compilation:
             raise
         told = "\n".join(line for line in str(error).splitlines() if not line.startswith(_ADVICE))
         raise ModelError(f"there is no C for a part of the model: {told}") from error
+    difference = None if ahead or missing else described_machine(config, engine_set.targets)
+    if difference is not None and request.strict_machine:
+        raise ConfigError(_STRICT + "".join(f"\n  {each}" for each in difference.differences))
+    run = run_settings(request, None if difference is None else difference.emulated)
     return Compilation(
         graph=graph,
         engine_set=engine_set,
         problem=_problem(graph, engine_set, request.search, run, devices),
         run=run,
         given=given,
-        ways=_ways(run, request.plan),
+        ways=ways(run, request.plan),
         origin=_origin(request),
         devices=devices,
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
-        remarks=(*remarks, *unread_options(engine_set.targets)),
+        remarks=(*(() if difference is None else difference.remarks), *remarks, *unread_options(engine_set.targets)),
+        difference=difference,
         type_oracle=type_oracle,
     )
 
@@ -241,50 +252,6 @@ def segments_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], .
     return segments(sized, MAX_SEGMENTS, partial(work, sized))
 
 
-def _run_settings(request: Request) -> RunSettings:
-    plan = request.plan
-    stated = request.threads if request.threads is not None or plan is None else plan.threads
-    count = thread_budget() if stated is None else stated
-    if not 1 <= count <= MOST_THREADS:
-        raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
-    max_error = _max_error(request)
-    if plan is None:
-        return RunSettings(threads=count)
-    fault = plan.pipeline and plan.pipeline.fault(len(plan.partitions), count)
-    if fault:
-        raise PlanError(f"the pipeline does not fit the plan: {fault}")
-    return RunSettings(
-        threads=count,
-        spin=plan.spin or Spin.CALL,
-        embed=bool(plan.embed),
-        parallel=bool(plan.parallel),
-        pipeline=plan.pipeline,
-        max_error=max_error if any(partition.precisions for partition in plan.partitions) else None,
-    )
-
-
-def _max_error(request: Request) -> float | None:
-    """What was said on the command line, else what the plan file says."""
-    stated = request.search.max_error
-    if stated is None:
-        return request.plan.max_error if request.plan else None
-    if not 0.0 < stated < 1.0:
-        raise ConfigError(f"a largest error of {stated:g}: give a share between 0 and 1, such as 0.01")
-    return stated
-
-
-def _ways(run: RunSettings, plan: PlanFile | None) -> tuple[RunSettings, ...]:
-    """Each setting that the plan file leaves open. Inside one session there is one pool of threads, which may spin."""
-    embeds = (False, True) if plan is None or plan.embed is None else (plan.embed,)
-    parallels = (False, True) if plan is None or plan.parallel is None else (plan.parallel,)
-    spins = (run.spin,) if plan is not None and plan.spin is not None else (run.spin, Spin.FREE)
-    return tuple(
-        replace(run, embed=embed, parallel=parallel, spin=spin, pipeline=None)
-        for embed in embeds
-        for parallel in parallels
-        for spin in spins
-        if (embed or spin is run.spin) and not (embed and parallel)
-    )
 
 
 def _resolved(graph: Graph, request: Request) -> tuple[Constraint, ...]:
@@ -328,6 +295,7 @@ def _problem(
         named=frozenset(target for target in engine_set.targets if target.kind.name in kinds),
         segments=segments if devices is None else split_at_places(segments, devices),
         places=None if devices is None else devices.places,
+        emulated=run.emulated,
     )
 
 

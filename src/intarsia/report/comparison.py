@@ -14,7 +14,16 @@ from intarsia.search.decision.conclusion import Conclusion
 
 _SHARED = (
     *("model", "chosen", "reason", "latency_ms", "figures", "needs", "singles", "mixes", "reduced_precision"),
-    *("accuracy", "verified", "remarks", "max_rel_error", "allowed_error", "allowed_reason", "best_single"),
+    *(
+        "accuracy",
+        "verified",
+        "described",
+        "remarks",
+        "max_rel_error",
+        "allowed_error",
+        "allowed_reason",
+        "best_single",
+    ),
     *("conclusion", "shown_vs_best_single", "speedup_vs_best_single", "absent", "search", "threads", "max_memory"),
     *("engines", "machine", "default_settings"),
 )
@@ -52,7 +61,7 @@ class Comparison:
         plans = [*self.report["singles"], *self.report["mixes"]]
         rows = [f"  {latency(each):>6} ms  {_name(each)}{_interval(each)}" for each in ranked(plans)]
         failed = [f"          -  {each['target']}: {each['failure']['reason']}" for each in plans if _has_failed(each)]
-        head = f"Comparison of {self.report['model']} on {cpu}, threads {threads}:"
+        head = f"Comparison of {self.report['model']} on {cpu}, threads {threads}{_where(self.report)}:"
         return "\n".join((head, *rows, *failed, self.recommendation))
 
     def _remarks(self) -> Iterator[str]:
@@ -81,6 +90,10 @@ class Comparison:
             if each.get("speedup_vs_best_single") and each["target"] != self.report["best_single"]
         )
         return next(iter(ranked(others)), None)
+
+
+def _where(report: Json) -> str:
+    return f", {report['described']['where']}" if report.get("described") else ""
 
 
 def _against(alternative: Json, best: Json) -> str:

@@ -82,7 +82,7 @@ def figures(report: Json) -> Iterator[str]:
     latency, gain, search = report["latency_ms"], report["speedup_vs_best_single"], report["search"]
     if latency is not None:
         spread = f"min {ms(latency['min'])}, p90 {ms(latency['p90'])}"
-        yield f"latency {ms(latency['median'])} ms ({spread}); {_predicted(report)}"
+        yield f"latency {ms(latency['median'])} ms{here(report)} ({spread}); {_predicted(report)}"
     else:
         yield _predicted(report)
     if gain is not None and report["chosen"] != report["best_single"]:
@@ -186,6 +186,11 @@ def ms(value: float | None) -> str:
     return NOTHING if value is None else format(value, "#.3g").removesuffix(".")
 
 
+def here(report: Json) -> str:
+    """What stands behind the unit of each figure: nothing where the described machine is this one."""
+    return " here" if report.get("described") else ""
+
+
 def latency(plan: Json) -> str:
     """A plan's milliseconds, marked where they are not of the benchmark."""
     return f"{'' if was_benchmarked(plan) else '~'}{ms(plan['latency_ms'])}"
@@ -209,14 +214,19 @@ def transitions(count: int) -> str:
 def _predicted(report: Json) -> str:
     predicted, found = report["predicted_ms"], report.get("prediction")
     if found is None:
-        return f"predicted {ms(predicted)} ms"
+        return f"predicted {ms(predicted)} ms{here(report)}"
     off = found["predicted_over_measured"] - 1
-    return f"predicted {ms(predicted)} ms, {percent(abs(off), 1)} {'more' if off > 0 else 'less'} than measured"
+    by = f"{percent(abs(off), 1)} {'more' if off > 0 else 'less'}"
+    return f"predicted {ms(predicted)} ms{here(report)}, {by} than measured"
 
 
 def _transitions(report: Json) -> str:
     costs = [part["transition_ms"] for part in report["partitions"] if part.get("transition_ms") is not None]
-    paid = f" ({ms(sum(costs))} ms together)" if costs and len(costs) == len(report["partitions"]) - 1 else ""
+    paid = (
+        f" ({ms(sum(costs))} ms{here(report)} together)"
+        if costs and len(costs) == len(report["partitions"]) - 1
+        else ""
+    )
     return transitions(report["transitions"]) + paid
 
 
@@ -226,12 +236,14 @@ def _footprint(report: Json) -> str:
     memory, cold_s = found.get("memory"), found.get("cold_s")
     said = []
     if memory:
-        said.append(f"memory {megabytes(memory['peak'])} at its peak, {megabytes(memory['steady'])} between runs")
+        said.append(
+            f"memory{here(report)} {megabytes(memory['peak'])} at its peak, {megabytes(memory['steady'])} between runs"
+        )
         best: Json = next((each for each in report["singles"] if each["target"] == report["best_single"]), {})
         if report["chosen"] != report["best_single"] and best.get("memory"):
             said.append(f"{best['target']} alone {megabytes(best['memory']['peak'])}")
     if cold_s is not None:
-        said.append(f"cold start {cold_s:.2f} s")
+        said.append(f"cold start {cold_s:.2f} s{here(report)}")
     return "; ".join(said)
 
 

@@ -28,6 +28,7 @@ from intarsia.report.alternatives import (
     transfers_json,
     unmeasured_json,
 )
+from intarsia.report.described import marked
 from intarsia.report.default_settings import rows_json
 from intarsia.report.plan_figures import needs_json, plan_figures
 from intarsia.runtime import Bucket, this_machine
@@ -55,6 +56,7 @@ def request_json(job: Compilation) -> dict[str, Any]:
         "seed": job.problem.settings.seed,
         "budget_s": job.problem.settings.budget_s,
         "config": str(job.engine_set.config),
+        "described": None if job.difference is None else job.difference.export(),
         "absent": [{"target": target, "reason": reason} for target, reason in job.absent.items()],
         "devices": None if job.devices is None else job.devices.export(),
     }
@@ -92,7 +94,7 @@ def compile_report(
     alone = [_single(single, decision, footprints) for single in singles]
     weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     engines = sorted({registry.engine_of(target) for target in job.problem.targets})
-    return {
+    found = {
         **request_json(job),
         "latency_ms": latency,
         "figures": {**figures, "max_rel_error": _finite(decision.error), "allowed_error": decision.allowed},
@@ -152,6 +154,7 @@ def compile_report(
         "engines": {name: {"version": registry.probe(name).version} for name in engines},
         "machine": {**asdict(this_machine()), "fingerprint": this_machine().fingerprint},
     }
+    return marked(found)
 
 
 def _left_out_remark(target: str, failure: Failure) -> str:

@@ -14,6 +14,9 @@ from intarsia.backends import registry
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ConfigError
 
+CORES = "INTARSIA_MEASURED_CORES"
+"""Tells a process that measures how many cores the described machine has."""
+
 
 def load_environment(engines: Iterable[str], settings: RunSettings) -> dict[str, str | None]:
     """What the engines' libraries must find, ``None`` for absent; a `ConfigError` where two want one to differ."""
@@ -28,6 +31,28 @@ def load_environment(engines: Iterable[str], settings: RunSettings) -> dict[str,
                 )
             owner.setdefault(name, engine)
     return wanted
+
+
+def worker_environment(engines: Iterable[str], settings: RunSettings) -> dict[str, str | None]:
+    """As `load_environment`, for a process that only measures: it passes itself off as the described machine."""
+    wanted = load_environment(engines, settings)
+    if settings.emulated is None:
+        return wanted
+    if settings.emulated.cores is not None:
+        wanted[CORES] = str(settings.emulated.cores)
+    most = settings.emulated.instruction_set
+    if most is None:
+        return wanted
+    for engine in sorted(set(engines)):
+        wanted |= registry.get(engine, loading=True).masking(most)
+    return wanted
+
+
+def bind_to_cores() -> None:
+    """Bind this process to as many of its cores as `worker_environment` says, where it says so (Linux)."""
+    count = os.environ.pop(CORES, "")
+    if count.isdigit() and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(count)])
 
 
 def merged(base: Mapping[str, str], wanted: Mapping[str, str | None]) -> dict[str, str]:

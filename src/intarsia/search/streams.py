@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from intarsia.config import Pipeline, RunSettings
+from intarsia.config import Pipeline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.timing.statistics import median
@@ -179,7 +179,7 @@ def _cut(
     The first cut goes by work; each partition is measured on its share of the threads, and cut anew by that.
     """
     target = whole.partitions[0].target
-    share = RunSettings(threads=problem.threads // count, spin=whole.settings.spin)
+    share = replace(problem.run(whole.settings.spin), threads=problem.threads // count)
     weights = [sum(work(problem.graph, problem.graph.node(id_)) for id_ in segment) for segment in problem.segments]
     if len(weights) < count:
         return None

@@ -10,7 +10,16 @@ from intarsia.target.cores import cores_here, memory_bytes
 from intarsia.target.hardware import LOOKED_AT, options_of
 from intarsia.target.target import Target
 
-__all__ = ["LOOKED_AT", "cores_here", "detect_devices", "devices_here", "devices_of", "lack", "memory_bytes"]
+__all__ = [
+    "LOOKED_AT",
+    "cores_here",
+    "cpu_here",
+    "detect_devices",
+    "devices_here",
+    "devices_of",
+    "lack",
+    "memory_bytes",
+]
 
 _FIXES: Mapping[str, str] = MappingProxyType(
     {
@@ -24,6 +33,12 @@ _FIXES: Mapping[str, str] = MappingProxyType(
 def devices_of(device_type: str) -> tuple[Target, ...]:
     """The devices of one of the types `LOOKED_AT`, in the order of their indices; equal ones are equal targets."""
     return tuple(map(Target, options_of(device_type)))
+
+
+@cache
+def cpu_here() -> Target:
+    """The CPU of this machine as `Target.detect` finds it, looked at once in a process."""
+    return Target.detect()
 
 
 @cache

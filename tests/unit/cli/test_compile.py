@@ -16,7 +16,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
         *("compile", "m.onnx", "--target", "mnn, ncnn", "--partition", "greedy", "--threads", "3", "--budget", "7.5"),
         *("--custom-ops", "lib.so", "--max-memory", "500MB"),
         *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
-        *("--constraints", "devices.yaml", "--max-error", "0.05", "--strict"),
+        *("--constraints", "devices.yaml", "--max-error", "0.05", "--strict", "--strict-machine"),
     )
     assert done.exit_code == 0, done.output
     assert fakes.calls == [
@@ -36,6 +36,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "seed": 4,
                 "max_error": 0.05,
                 "strict": True,
+                "strict_machine": True,
                 "progress": unwatched,
                 "began": None,
             },
@@ -62,6 +63,7 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "seed": 0,
         "max_error": None,
         "strict": False,
+        "strict_machine": False,
         "progress": unwatched,
         "began": None,
     }

@@ -28,6 +28,7 @@ def test_leaves_and_settings_say_who_stated_them(fakes: Fakes, folder: Path) -> 
         ("shape", "N=8", "m.json"),
         ("seed", "3", "--seed"),
         ("strict", "False", "default"),
+        ("strict-machine", "False", "default"),
     ]
     assert fakes.calls == []
 

@@ -119,6 +119,7 @@ SETTINGS = {
     "constraints": [[], {}, True, "a\0b"],
     "partition": [["single"], {"a": 1}, True, "doubly", 3],
     "strict": [[True], {"a": 1}, "perhaps", 3, 1.5],
+    "strict-machine": [[True], {"a": 1}, "perhaps", 3, 1.5],
     "shape": ["N", 3, True, ["N"], [["N", 1]], {"N": [1]}, {"N": True}, {"N": {"a": 1}}, {"N": 1e308}, {"": 1}],
 }
 CASES = [(name, value) for name, values in SETTINGS.items() for value in values]

@@ -30,6 +30,7 @@ WRONG: dict[str, tuple[tuple[Any, str], ...]] = {
     "footprints": ((1, "footprints=1: give True or False"),),
     "max_error": ((1, "max_error=1: give a share between 0 and 1"),),
     "strict": ((None, "strict=None: give True or False"),),
+    "strict_machine": (("yes", "strict_machine='yes': give True or False"),),
     "custom_ops": (("lib.so", "custom_ops='lib.so': give a list of paths"), (["no.so"], "no.so is not there")),
 }
 

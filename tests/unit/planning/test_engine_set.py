@@ -37,7 +37,7 @@ def described(form: object) -> tuple[CompilationConfig, tuple[Target | NestedEng
         ("cuda", "generates code for 'cuda'; pip install 'intarsia[torch]'"),
         ("tvm -base=hexagon", "tvm runs here on cpu, not on hexagon"),
         ("hexagon", "no backend of Intarsia runs an engine that generates code for 'hexagon'"),
-        ("reference -base='llvm -mtriple=mips-linux'", None),
+        ("reference -base='llvm -mtriple=mips-linux'", ", not for mips"),
     ],
 )
 def test_absence(text: str, reason: str | None) -> None:

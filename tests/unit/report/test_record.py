@@ -70,6 +70,7 @@ class Job:
     engine_set: Any = field(default_factory=lambda: SimpleNamespace(config=CONFIG))
     absent: Mapping[str, str] = field(default_factory=lambda: {"tensorrt": "no backend drives it"})
     devices: None = None
+    difference: Any = None
     remarks: tuple[str, ...] = ("jit of 'llvm -jit=mcjit': no effect on mnn",)
 
     def device_of(self, partition: Partition) -> str | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,8 +14,9 @@ from hypothesis import strategies as st
 
 from intarsia.backends import registry
 from intarsia.config import RunSettings
+from intarsia.config.emulated import Emulated, InstructionSet
 from intarsia.errors import ConfigError
-from intarsia.runtime.environment import applied, load_environment, merged
+from intarsia.runtime.environment import CORES, applied, load_environment, merged, worker_environment
 
 SETTINGS = RunSettings(threads=2)
 names = st.sampled_from(["A", "B", "C", "D"])
@@ -26,8 +30,11 @@ class Wanting:
         self._wanted = wanted
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
-        assert settings is SETTINGS
+        assert settings.threads == SETTINGS.threads
         return self._wanted
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        return {"MOST": most.value}
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **engines: Mapping[str, str | None]) -> None:
@@ -76,3 +83,27 @@ def test_engines_that_disagree_cannot(monkeypatch: pytest.MonkeyPatch, one: str 
     install(monkeypatch, one={"POLICY": one}, two={"POLICY": two})
     with pytest.raises(ConfigError, match=f"one needs POLICY={one!r} and two needs POLICY={two!r}"):
         load_environment(["two", "one"], SETTINGS)
+
+
+def test_only_a_process_that_measures_passes_itself_off_as_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, one={"A": "1"})
+    weaker = replace(SETTINGS, emulated=Emulated(cores=1, instruction_set=InstructionSet.AVX))
+    assert load_environment(["one"], weaker) == {"A": "1"}
+    assert worker_environment(["one"], weaker) == {"A": "1", CORES: "1", "MOST": "AVX"}
+    fewer = replace(SETTINGS, emulated=Emulated(cores=1))
+    assert worker_environment(["one"], fewer) == {"A": "1", CORES: "1"}
+    assert worker_environment(["one"], SETTINGS) == {"A": "1"}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux binds processes to cores")
+@pytest.mark.parametrize(("stated", "count"), [("1", 1), ("100000", None), ("", None), ("-1", None)])
+def test_a_process_is_bound_to_as_many_cores_as_it_is_told(stated: str, count: int | None) -> None:
+    code = (
+        "import os; from intarsia.runtime.environment import bind_to_cores; bind_to_cores();"
+        f"print(len(os.sched_getaffinity(0)), os.environ.get({CORES!r}))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {CORES: stated}, capture_output=True, text=True, check=True
+    )
+    expected = len(os.sched_getaffinity(0)) if count is None else count
+    assert told.stdout.split() == [str(expected), "None"]

@@ -25,6 +25,7 @@ from intarsia.errors import LoadError, ModelError
 if TYPE_CHECKING:
     import numpy as np
 
+    from intarsia.config.emulated import InstructionSet
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.json_types import JsonType
@@ -67,6 +68,8 @@ class Backend(ABC):
     """What `intarsia.backends.contract.metadata` calls the type of an artifact's ``meta``; ``None``: not checked."""
     native_lack: ClassVar[str | None] = "the runtime cpp has no loader for it"
     """Why the runtime `cpp` cannot load it; ``None`` where it can: then `native` says how."""
+    needs_features: ClassVar[tuple[str, ...]] = ()
+    """Features of a processor, by their LLVM names, without which it runs nowhere."""
     runs_elsewhere: ClassVar[str | None] = None
     """Why what it writes runs on other machines alone; ``None`` where it runs here too."""
     extends: ClassVar[str | None] = None
@@ -167,6 +170,10 @@ class Backend(ABC):
 
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Variables that the library reads *while it loads*; ``None`` means: must be absent."""
+        return {}
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        """Variables by which its library uses no more of an x86 processor than this; empty if it cannot be told."""
         return {}
 
     def capability(self, graph: Graph, target: Target) -> Capability:

@@ -17,6 +17,7 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
+    instruction_sets,
     openmp,
     reading,
     signature_rows,
@@ -36,6 +37,7 @@ from intarsia.backends.torch.kernels import NATIVES, TYPES, lack
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
+    from intarsia.config.emulated import InstructionSet
     from intarsia.config.settings import RunSettings
     from intarsia.graph import SubModel
     from intarsia.target import Target
@@ -98,6 +100,10 @@ class InductorBackend(LoweredBackend):
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin, and where the compiler keeps what it knows of the machine."""
         return {**openmp.ENVIRONMENT[settings.spin], **compiler.ENVIRONMENT}
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        """As PyTorch, whose variable its code generator reads too."""
+        return instruction_sets.torch(most)
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """As PyTorch's operators, but for what is generated."""

@@ -33,6 +33,7 @@ from intarsia.graph.store import structure, weight_index
 from intarsia.partitioning.capability import Capability
 
 if TYPE_CHECKING:
+    from intarsia.config.emulated import InstructionSet
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.json_types import JsonType
@@ -70,6 +71,7 @@ def isolated(inner: Backend, name: str, python: str) -> Backend:
         "traits": traits,
         "gaps": (*inner.gaps, *_GAPS),
         "reads": inner.reads,
+        "needs_features": inner.needs_features,
         "extends": inner.extends and inner.extends + suffix,
     }
     made: Backend = type("Isolated", (_IsolatedBackend,), facts)(inner, python)
@@ -115,6 +117,10 @@ class _IsolatedBackend(Backend, Forkable):
     def variants(self, target: Target) -> tuple[Target, ...]:
         """As the engine's own."""
         return self._inner.variants(target)
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        """As the engine's own: its process takes the variables over from this one."""
+        return self._inner.masking(most)
 
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Hand the graph over, with the weights of this partition."""

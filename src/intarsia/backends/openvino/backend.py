@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
+    instruction_sets,
     reading,
     thread_count,
 )
@@ -43,6 +44,7 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.target.cores import thread_budget
 
 if TYPE_CHECKING:
+    from intarsia.config.emulated import InstructionSet
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -141,6 +143,10 @@ class OpenVinoBackend(Backend):
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """The limit of what oneDNN keeps for sizes that it has seen."""
         return ENVIRONMENT
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        """The limit of oneDNN, by which its CPU plug-in chooses kernels of its own too."""
+        return instruction_sets.onednn(most)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""

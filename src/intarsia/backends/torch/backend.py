@@ -27,6 +27,7 @@ from intarsia.backends.contract import (
     following,
     guard,
     guarded,
+    instruction_sets,
     openmp,
     reading,
     thread_count,
@@ -44,6 +45,7 @@ from intarsia.target import KINDS
 if TYPE_CHECKING:
     import numpy as np
 
+    from intarsia.config.emulated import InstructionSet
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node
     from intarsia.target import Target
@@ -90,6 +92,10 @@ class TorchBackend(LoweredBackend):
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """How long the threads of GNU's OpenMP spin."""
         return openmp.ENVIRONMENT[settings.spin]
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        """The limits of its own kernels and of oneDNN's."""
+        return instruction_sets.torch(most)
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By element type, and by number of dimensions where layers are written for some."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
@@ -27,6 +29,7 @@ from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import Instruction, Program, strange_type
 from intarsia.backends.package_probe import installed
 from intarsia.backends.xla.kernels import kernel_of
+from intarsia.config.emulated import InstructionSet
 from intarsia.errors import CompileError, LoadError
 
 if TYPE_CHECKING:
@@ -40,6 +43,20 @@ _NARROW = words(
     "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn int4 uint4 int2 uint2"
 )
 """Types that it stores; nothing is computed in them, but they are cast."""
+
+_CALLED: Mapping[InstructionSet, str] = MappingProxyType(
+    {
+        InstructionSet.SSE41: "SSE4_2",
+        InstructionSet.AVX: "AVX",
+        InstructionSet.AVX2: "AVX2",
+        InstructionSet.AVX512: "AVX512",
+        InstructionSet.AVX512_VNNI: "AVX512_VNNI",
+        InstructionSet.AVX512_BF16: "AVX512_BF16",
+        InstructionSet.AVX512_FP16: "AVX512_BF16",
+        InstructionSet.AMX: "AMX",
+    }
+)
+"""What its flag calls the instruction sets; it has no name for that of FP16 without AMX."""
 
 
 class XlaBackend(LoweredBackend):
@@ -63,6 +80,10 @@ class XlaBackend(LoweredBackend):
     def environment(self, settings: RunSettings) -> Mapping[str, str | None]:
         """Look for no other devices, and take as many threads as the plan has: XLA reads ``NPROC`` for that."""
         return {"JAX_PLATFORMS": "cpu", "NPROC": str(settings.threads)}
+
+    def masking(self, most: InstructionSet) -> Mapping[str, str]:
+        """A flag of its compiler, behind those that are set already."""
+        return {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa={_CALLED[most]}".lstrip()}
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By element type."""

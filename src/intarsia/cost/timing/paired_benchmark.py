@@ -29,7 +29,7 @@ from intarsia.cost.worker.deadline import NO_END, Deadline
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.cost.worker.protocol import Answer, Open, Opened, Profile, Round, Times, Wait, Waited
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
-from intarsia.runtime.environment import load_environment
+from intarsia.runtime.environment import worker_environment
 from intarsia.runtime.executors.transfers import HOST
 from intarsia.runtime.plan import Plan
 
@@ -241,7 +241,7 @@ class _FailedError(Exception):
 
 
 def _worker(folder: Path, contender: Contender) -> WorkerClient:
-    worker = WorkerClient(folder, load_environment(contender.plan.engines, contender.plan.settings))
+    worker = WorkerClient(folder, worker_environment(contender.plan.engines, contender.plan.settings))
     worker.start()  # all of them at one time
     return worker
 

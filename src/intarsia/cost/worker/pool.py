@@ -10,7 +10,7 @@ from pathlib import Path
 from intarsia.config.settings import RunSettings
 from intarsia.cost.worker.client import WorkerClient
 from intarsia.files import uninterrupted
-from intarsia.runtime.environment import load_environment
+from intarsia.runtime.environment import worker_environment
 
 
 class WorkerPool:
@@ -29,7 +29,7 @@ class WorkerPool:
         """The worker that measures with these settings."""
         alike = _alike(settings)
         if alike not in self._workers:
-            self._workers[alike] = WorkerClient(self._folder, load_environment(self._engines, alike))
+            self._workers[alike] = WorkerClient(self._folder, worker_environment(self._engines, alike))
         return self._workers[alike]
 
     def __contains__(self, settings: RunSettings) -> bool:

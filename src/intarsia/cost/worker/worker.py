@@ -52,7 +52,7 @@ from intarsia.runtime import (
     write_artifact,
 )
 from intarsia.runtime.compiled_partitions import CompiledPartitions
-from intarsia.runtime.environment import applied, load_environment
+from intarsia.runtime.environment import applied, bind_to_cores, load_environment
 from intarsia.runtime.executors.drawn_feeds import graph_feeds
 from intarsia.runtime.executors.embedded import EmbeddedExecutor
 from intarsia.runtime.executors.pipeline import load_streams
@@ -314,6 +314,7 @@ def private_output() -> IO[str]:
 def main() -> None:
     """Answer requests until the parent closes the pipe."""
     die_with_parent()
+    bind_to_cores()
     pipe = private_output()
     root = temporary_root()
     # Whatever is put there while this works, who ends this process by force removes the folder.

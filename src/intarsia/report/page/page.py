@@ -17,7 +17,7 @@ from intarsia.report.page import facts, partitions, plans
 from intarsia.report.page.drawing import drawing
 from intarsia.report.page.facts import Provenance
 from intarsia.report.program_lines import program_notes
-from intarsia.report.reasons import larger_needs, ms, percent
+from intarsia.report.reasons import here, larger_needs, ms, percent
 from intarsia.version import __version__
 from intarsia.wording import visible
 
@@ -54,6 +54,7 @@ def render(report: Mapping[str, Any], graph: Graph | None = None, provenance: Pr
             style=style,
             scripts=scripts,
             data=drawing(report, graph),
+            unit=f"ms{here(report)}",
             verdict=facts.verdict(report),
             reasons=facts.reasons(report),
             notes=[*report.get("remarks", ()), *larger_needs(report), *sentences(report), *program_notes(report)],

@@ -224,6 +224,9 @@ def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fau
         yield f"{at}.threads", f"{settings.threads} is no number of threads from 1 to {MOST_THREADS}"
     if settings.max_error is not None and not (isfinite(settings.max_error) and settings.max_error >= 0):
         yield f"{at}.max_error", f"{settings.max_error} is no error"
+    cores = None if settings.emulated is None else settings.emulated.cores
+    if cores is not None and not 1 <= cores <= MOST_THREADS:
+        yield f"{at}.emulated.cores", f"{cores} is no number of cores from 1 to {MOST_THREADS}"
     pipeline = settings.pipeline
     if pipeline is None:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from intarsia.backends.contract import Signature
+from intarsia.config.emulated import Emulated, InstructionSet
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import ArtifactError, SpecError
 from intarsia.json_types import (
@@ -99,6 +100,10 @@ _PIPELINE = record(
         "depth": integer,
     },
 )
+_EMULATED = record(
+    Emulated,
+    {"cores": Field(optional(integer), None), "instruction_set": Field(optional(word(InstructionSet)), None)},
+)
 _SETTINGS = record(
     RunSettings,
     {
@@ -110,6 +115,7 @@ _SETTINGS = record(
         "max_error": Field(optional(number), None),
         "ahead_of_time": Field(flag, False),
         "verified": Field(flag, True),
+        "emulated": Field(optional(_EMULATED), None),
     },
 )
 _STEP = record(

@@ -18,7 +18,6 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from intarsia.backends import registry
-from intarsia.config.settings import RunSettings, Spin
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Outcome
 from intarsia.cost.worker.deadline import Deadline
@@ -94,7 +93,7 @@ class CollageSearch:
         self._measurer = measurer
         self._watch = watch
         self._best_single = min((outcome.cost_ms for outcome in wholes.values()), default=math.inf)
-        self._settings = RunSettings(threads=problem.threads, spin=Spin.CALL)
+        self._settings = problem.run()
         self._costs = EdgeCosts(
             measurer,
             problem.segments,
@@ -217,7 +216,7 @@ class CollageSearch:
     ) -> float | None:
         """What the plan takes in the best of the ways of this kind; the best of all ways is kept as a mix."""
         known = self._mixes.get(partitions)
-        several = ways(self._problem.graph, partitions, self._problem.threads)
+        several = ways(self._problem, partitions)
         if host is not None:
             several = tuple(way for way in several if way.embed)
         found = measured_ways(self._measurer, partitions, several, self._best_ms)

@@ -11,23 +11,23 @@ from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Measurement
 from intarsia.graph import Graph
 from intarsia.partitioning import Partition, Partitioning
-from intarsia.planning.problem import Candidate
+from intarsia.planning.problem import Candidate, Problem
 from intarsia.runtime import Plan, can_embed, plan_of
 from intarsia.runtime.executors.parallel_levels import width
 from intarsia.search.decision.prediction import NoTimeError, predict
 from intarsia.search.thresholds import COLLAGE
 
 
-def ways(graph: Graph, partitions: Sequence[Partition], threads: int) -> tuple[RunSettings, ...]:
+def ways(problem: Problem, partitions: Sequence[Partition]) -> tuple[RunSettings, ...]:
     """Settings that a plan with several engines can run by.
 
     Called in turn, engines must not spin on each other's cores after a call; neither must they where independent
     partitions run at one time. Inside one engine's session there is one pool of threads, which may.
     """
-    apart = (RunSettings(threads=threads, spin=spin) for spin in (Spin.CALL, Spin.NEVER))
-    beside = RunSettings(threads=threads, spin=Spin.CALL, parallel=True)
-    inside = (RunSettings(threads=threads, spin=spin, embed=True) for spin in (Spin.CALL, Spin.FREE))
-    return possible_ways(graph, partitions, (*apart, beside, *inside))
+    apart = map(problem.run, (Spin.CALL, Spin.NEVER))
+    beside = replace(problem.run(), parallel=True)
+    inside = (replace(problem.run(spin), embed=True) for spin in (Spin.CALL, Spin.FREE))
+    return possible_ways(problem.graph, partitions, (*apart, beside, *inside))
 
 
 def possible_ways(

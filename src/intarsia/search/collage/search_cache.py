@@ -145,9 +145,7 @@ def _mix(problem: Problem, data: Mapping[str, Any]) -> Mix:
             Partition(target=Target(target), nodes=tuple(_node(nodes, place) for place in places))
             for target, places in data["partitions"]
         ),
-        settings=RunSettings(
-            threads=problem.threads, spin=Spin(data["spin"]), embed=data["embed"], parallel=data["parallel"]
-        ),
+        settings=replace(problem.run(Spin(data["spin"])), embed=data["embed"], parallel=data["parallel"]),
         predicted_ms=tuple(data["predicted_ms"]),
     )
     return Mix(candidate=candidate, measured_ms=data["measured_ms"])

@@ -17,7 +17,7 @@ from intarsia.cost.worker.protocol import Open, Opened
 from intarsia.graph import Graph
 from intarsia.planning.problem import Candidate
 from intarsia.runtime.artifact.trust import OWN
-from intarsia.runtime.environment import load_environment
+from intarsia.runtime.environment import worker_environment
 from intarsia.search.decision.prediction import failure_error
 
 
@@ -68,7 +68,7 @@ class Builder:
             BackendError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
         """
         engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
-        environment = load_environment(engines, candidate.settings)
+        environment = worker_environment(engines, candidate.settings)
         with self._measurer.turn(), WorkerClient(self._measurer.folder, environment) as worker:
             worker.start()  # while it starts, the artifact is built
             path = self.written(candidate)

@@ -66,7 +66,7 @@ class AccuracyBudget:
         return plans
 
     def _read(self, stored: Mapping[str, Any]) -> ReducedPrecisionPlans:
-        found = from_json(stored, self._problem.threads, self._problem.settings.max_error)
+        found = from_json(stored, self._problem)
         if not all(fits(self._problem, each.candidate) for each in found.found):
             raise ValueError("it does not fit the model")
         return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from intarsia.config.precision import Precision, Scheme
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import Spin
 from intarsia.cost.keys import run_facts
 from intarsia.cost.records.record import Key
 from intarsia.graph.fingerprint import content_hash
@@ -54,10 +55,10 @@ def to_json(plans: ReducedPrecisionPlans) -> dict[str, Any]:
     }
 
 
-def from_json(data: Mapping[str, Any], threads: int, max_error: float | None) -> ReducedPrecisionPlans:
-    """The plans that `to_json` wrote."""
+def from_json(data: Mapping[str, Any], problem: Problem) -> ReducedPrecisionPlans:
+    """The plans of this problem that `to_json` wrote."""
     return ReducedPrecisionPlans(
-        found=tuple(_found(each, threads, max_error) for each in data["found"]),
+        found=tuple(_found(each, problem) for each in data["found"]),
         dropped=tuple((plan, reason) for plan, reason in data["dropped"]),
         reason=data["reason"],
     )
@@ -77,7 +78,7 @@ def _candidate_json(plan: Candidate) -> dict[str, Any]:
     }
 
 
-def _found(data: Mapping[str, Any], threads: int, max_error: float | None) -> ReducedPrecision:
+def _found(data: Mapping[str, Any], problem: Problem) -> ReducedPrecision:
     candidate = Candidate(
         name=data["name"],
         label=data["label"],
@@ -85,7 +86,9 @@ def _found(data: Mapping[str, Any], threads: int, max_error: float | None) -> Re
             Partition(target=Target(target), nodes=tuple(nodes), precision=None if facts is None else _precision(facts))
             for target, nodes, facts in data["partitions"]
         ),
-        settings=RunSettings(threads=threads, spin=Spin(data["spin"]), parallel=data["parallel"], max_error=max_error),
+        settings=replace(
+            problem.run(Spin(data["spin"])), parallel=data["parallel"], max_error=problem.settings.max_error
+        ),
         predicted_ms=tuple(data["predicted_ms"]),
     )
     return ReducedPrecision(candidate=candidate, error=data["error"])

@@ -12,7 +12,6 @@ from typing import Final
 
 from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
-from intarsia.config.settings import RunSettings
 from intarsia.cost.keys import run_facts
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.recall import Entry, computed, recalled
@@ -68,7 +67,7 @@ class Prefilter:
             "graph": fingerprint_of(self.problem.graph),
             "target": target.key,
             "budget_s": self.deadline.seconds,
-            **run_facts([target], RunSettings(threads=self.problem.threads)),
+            **run_facts([target], self.problem.run()),
         }
         entry: Entry[str] = Entry(
             kind=STAGE,
@@ -92,4 +91,4 @@ class Prefilter:
 
     def _ms(self, target: Target, part: Sequence[str]) -> Measurement | Failure:
         partition = Partition(target=target, nodes=tuple(part))
-        return self.measurer.cost(partition, RunSettings(threads=self.problem.threads), effort=SINGLE.prefilter_effort)
+        return self.measurer.cost(partition, self.problem.run(), effort=SINGLE.prefilter_effort)

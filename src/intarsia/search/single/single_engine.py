@@ -254,4 +254,4 @@ def _settings(problem: Problem, target: Target) -> Iterator[tuple[Target, RunSet
     policies = (Spin.FREE, Spin.CALL) if backend.traits.spins else (Spin.CALL,)
     for variant in backend.variants(target):
         for spin in policies:
-            yield variant, RunSettings(threads=problem.threads, spin=spin)
+            yield variant, problem.run(spin)

@@ -52,6 +52,11 @@ def options_of_cpu(machine: str, system: str, cpuinfo: str, cores: int) -> Optio
     return options
 
 
+def visible_features(architecture_name: str) -> frozenset[str]:
+    """The features that an operating system shows of a processor; whether it has others cannot be known here."""
+    return _named(architecture(architecture_name), _names()["flags"].get(architecture_name, "").split())
+
+
 def _triple(machine: str, system: str) -> str:
     machine = _MACHINES.get(machine.lower(), machine.lower())
     rest = _SYSTEMS.get(system, f"unknown-{system.lower() or 'none'}")

@@ -20,6 +20,13 @@ MATTR = Option(
 MCPU = text("mcpu", "CPU name, as LLVM spells it")
 MTRIPLE = text("mtriple", "target triple")
 NUM_CORES = whole("num-cores", "physical cores of the machine", minimum=1, unit="cores")
+MEMORY_SIZE = whole("memory-size", "memory of the device", minimum=1, unit="bytes")
+FIGURES = (
+    MEMORY_SIZE,
+    whole("memory-bandwidth", "most that its memory delivers in a second", minimum=1, unit="bytes"),
+    whole("peak-flops", "most operations in fp32 that it does in a second", minimum=1, unit="operations"),
+)
+"""What a plan that is not measured is estimated by, for a device that is not here."""
 
 EMULATED_BOARDS = ("mps2-an385", "mps2-an386", "mps2-an500", "mps3-an547")
 """Boards of Arm's with a Cortex-M3, M4, M7 and M55 that QEMU emulates. `codegen/boards` knows what is on them."""
@@ -42,6 +49,7 @@ _LLVM = (
     Option(name="cl-opt", type=ListOf(Str()), meaning="LLVM options, each -name[:type]=value"),
     choice("jit", "which LLVM just-in-time compiler", "mcjit", "orcjit"),
     whole("vector-width", "preferred width of vectors", minimum=1, unit="bits"),
+    *FIGURES,
 )
 _C = (
     MATTR,

@@ -8,7 +8,15 @@ from typing import Unpack
 from intarsia.spec import Option
 from intarsia.spec.schema import choice, flag, text, whole
 from intarsia.target.kinds.declare import KindRules, device_kind
-from intarsia.target.kinds.devices import MATTR, MCPU, faults_of_cuda, faults_of_nvptx, faults_of_rocm, without_triple
+from intarsia.target.kinds.devices import (
+    FIGURES,
+    MATTR,
+    MCPU,
+    faults_of_cuda,
+    faults_of_nvptx,
+    faults_of_rocm,
+    without_triple,
+)
 from intarsia.target.kinds.kind import TargetKind
 
 _LIMITS = {
@@ -44,18 +52,21 @@ _CUDA = (
     whole("registers_per_block", "registers that the threads of one block share", unit="registers"),
     whole("l2_cache_size_bytes", "second-level cache", unit="bytes"),
     *_limits(max_num_threads=1024),
+    *FIGURES,
 )
-_NVPTX = (MCPU, _triple("nvptx64-nvidia-cuda"), *_limits(max_num_threads=1024, thread_warp_size=32))
+_NVPTX = (MCPU, _triple("nvptx64-nvidia-cuda"), *_limits(max_num_threads=1024, thread_warp_size=32), *FIGURES)
 _ROCM = (
     MCPU,
     _triple("amdgcn-amd-amdhsa-hcc"),
     MATTR,
     *_limits(max_num_threads=256, max_threads_per_block=256, max_shared_memory_per_block=65536, thread_warp_size=64),
+    *FIGURES,
 )
 _OPENCL = (
     *_limits(max_threads_per_block=256, max_shared_memory_per_block=16384, max_num_threads=256, thread_warp_size=1),
     whole("texture_spatial_limit", "longest side of a texture", 16384, unit="texels"),
     *_limits(max_function_args=128),
+    *FIGURES,
     whole("max_buffer_size", "largest buffer", unit="bytes"),
     *(flag(f"supports_{what}", f"whether the driver offers {what}") for what in ("float16", "float64")),
     text("device_type", "gpu, accelerator, cpu or custom, as the driver says"),
@@ -66,6 +77,7 @@ _OPENCL = (
 _METAL = (
     *_limits(max_num_threads=256, max_threads_per_block=256, max_shared_memory_per_block=32768, thread_warp_size=16),
     *_limits(max_function_args=31),
+    *FIGURES,
 )
 _VULKAN_SUPPORTS = (
     *("float16", "float32", "float64", "int8", "int16", "int32", "int64", "8bit_buffer", "16bit_buffer"),
@@ -98,6 +110,7 @@ _VULKAN = (
     whole("driver_version", "version of the driver, as it encodes it"),
     whole("vulkan_api_version", "version of Vulkan, as the driver encodes it"),
     whole("max_spirv_version", "newest SPIR-V that the driver takes, as SPIR-V encodes it"),
+    *FIGURES,
 )
 
 GPUS: tuple[TargetKind, ...] = (

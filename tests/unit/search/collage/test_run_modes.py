@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from intarsia.search.collage.run_modes import measured_ways, ways
 from intarsia.search.thresholds import COLLAGE
 from intarsia.target import Target
 from tests.fakes import fake_dag
-from tests.unit.search.fakes import FakeMeasurer, measured
+from tests.unit.search.fakes import FakeMeasurer, chain_problem, measured
 
 ONE, TWO = Target("reference -threads=1"), Target("reference")
 PARTS = (Partition(target=ONE, nodes=("n0",)), Partition(target=TWO, nodes=("n1", "n2")))
@@ -38,7 +39,7 @@ class Ways(FakeMeasurer):
 @pytest.mark.parametrize("embeds", [False, True])
 def test_inside_a_session_only_where_that_can_be(monkeypatch: pytest.MonkeyPatch, embeds: bool) -> None:
     monkeypatch.setattr("intarsia.search.collage.run_modes.can_embed", lambda plan: embeds and len(plan.steps) == 2)
-    found = ways(fake_dag([[], [0], [1]]), PARTS, threads=2)
+    found = ways(replace(chain_problem(2, [ONE, TWO]), graph=fake_dag([[], [0], [1]]), threads=2), PARTS)
     assert [(way.spin, way.embed) for way in found[:2]] == [(Spin.CALL, False), (Spin.NEVER, False)]
     assert [(way.spin, way.embed) for way in found[2:]] == [(Spin.CALL, True), (Spin.FREE, True)] * embeds
     assert all(way.threads == 2 for way in found)
