@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from intarsia.backends import registry
 from intarsia.backends.contract import READ_FOR_ALL
-from intarsia.config.emulated import InstructionSet
 from intarsia.target import Target
+from intarsia.target.features.features import PROCESSOR_KINDS
 
-_OF_PLANNING = frozenset(
-    {"host", "mtriple", "num-cores", "memory-size", "memory-bandwidth", "peak-flops"},
-)
-"""Options of devices that the configuration takes over, or that planning compares with this machine and estimates by."""
+_OF_PLANNING = frozenset({"host", "mtriple", "num-cores", "memory-size", "memory-bandwidth", "peak-flops"})
+"""Options that the configuration takes over, or that planning compares with this machine, or estimates by."""
 _OF_PROCESSOR = frozenset({"mcpu", "mattr"})
-"""Those of a weaker processor hold an engine back that can be told; see `described_machine`."""
+"""As `_OF_PLANNING`, of processors: what differs is remarked by `described_machine`."""
 
 
 def unread_options(engines: Iterable[Target]) -> Iterator[str]:
@@ -47,7 +45,7 @@ def is_read(engine: Target, kind: str, option: str) -> bool:
     """Whether an option that its target or the base of that states has an effect on an engine."""
     if option in READ_FOR_ALL or option in _OF_PLANNING:
         return True
-    if option in _OF_PROCESSOR and registry.of(engine).masking(InstructionSet.AVX2):
+    if option in _OF_PROCESSOR and kind in PROCESSOR_KINDS:
         return True
     return option in registry.of(engine).reads.get(kind, ())
 

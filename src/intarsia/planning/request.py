@@ -126,8 +126,8 @@ class Compilation:
         devices: Where each node runs; ``None`` where nobody asked.
         absent: Targets of the configuration that take no part here, with the reason.
         missing: Why the plan cannot be compiled here, one sentence each.
-        remarks: What is to be known of the description, one sentence each: what is not so here, what was chosen where it
-            says nothing, and what of it changes nothing.
+        remarks: What is to be known of the description, one sentence each: what is not so here, what was chosen
+            where it says nothing, and what changes nothing.
         difference: How the described machine differs from this one; ``None`` if it does not, or nothing is measured.
         type_oracle: The target that tells what operators compute that ONNX does not define, where the model has some.
     """
@@ -210,7 +210,8 @@ def plan_compilation(request: Request) -> Compilation:
     difference = None if ahead or missing else described_machine(config, engine_set.targets)
     if difference is not None and request.strict_machine:
         raise ConfigError(_STRICT + "".join(f"\n  {each}" for each in difference.differences))
-    run = run_settings(request, None if difference is None else difference.emulated)
+    emulated = None if difference is None else difference.emulated
+    run = run_settings(request.plan, request.threads, request.search.max_error, emulated)
     return Compilation(
         graph=graph,
         engine_set=engine_set,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from intarsia.config import RunSettings, Spin
 from intarsia.config.emulated import Emulated
@@ -12,24 +11,22 @@ from intarsia.numbers import MOST_THREADS
 from intarsia.partitioning import PlanFile
 from intarsia.runtime import thread_budget
 
-if TYPE_CHECKING:
-    from intarsia.planning.request import Request
 
-
-def run_settings(request: Request, emulated: Emulated | None) -> RunSettings:
+def run_settings(
+    plan: PlanFile | None, threads: int | None, max_error: float | None, emulated: Emulated | None
+) -> RunSettings:
     """Threads and spinning as they are stated, else as many threads as this process, or the described machine, has.
 
     Raises:
         ConfigError: The number of threads, or the error that is allowed, is none.
         PlanError: The pipeline of the plan file does not fit its plan.
     """
-    plan = request.plan
-    stated = request.threads if request.threads is not None or plan is None else plan.threads
+    stated = threads if threads is not None or plan is None else plan.threads
     cores = None if emulated is None else emulated.cores
     count = (cores or thread_budget()) if stated is None else stated
     if not 1 <= count <= MOST_THREADS:
         raise ConfigError(f"{count} threads: give a number from 1 on; this process may use {thread_budget()}")
-    max_error = _max_error(request)
+    error = _max_error(max_error, plan)
     if plan is None:
         return RunSettings(threads=count, emulated=emulated)
     fault = plan.pipeline and plan.pipeline.fault(len(plan.partitions), count)
@@ -42,15 +39,14 @@ def run_settings(request: Request, emulated: Emulated | None) -> RunSettings:
         parallel=bool(plan.parallel),
         pipeline=plan.pipeline,
         emulated=emulated,
-        max_error=max_error if any(partition.precisions for partition in plan.partitions) else None,
+        max_error=error if any(partition.precisions for partition in plan.partitions) else None,
     )
 
 
-def _max_error(request: Request) -> float | None:
+def _max_error(stated: float | None, plan: PlanFile | None) -> float | None:
     """What was said on the command line, else what the plan file says."""
-    stated = request.search.max_error
     if stated is None:
-        return request.plan.max_error if request.plan else None
+        return plan.max_error if plan else None
     if not 0.0 < stated < 1.0:
         raise ConfigError(f"a largest error of {stated:g}: give a share between 0 and 1, such as 0.01")
     return stated

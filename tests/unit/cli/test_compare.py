@@ -22,7 +22,14 @@ def test_json_is_the_comparison(fakes: Fakes, folder: Path) -> None:
         "max_memory": None,
     }
     settings |= {"constraints": None, "custom_ops": (), "seed": 0}
-    told = {**settings, "max_error": 0.01, "strict": False, "strict_machine": False, "progress": unwatched, "began": None}
+    told = {
+        **settings,
+        "max_error": 0.01,
+        "strict": False,
+        "strict_machine": False,
+        "progress": unwatched,
+        "began": None,
+    }
     assert fakes.calls == [(Path("m.onnx"), told)]
 
 
