@@ -40,6 +40,7 @@ DESCRIPTIONS: Mapping[str, object] = MappingProxyType(
         "little-memory": f"llvm -memory-size={4 * 10**9}",
         "raspberry-pi": "raspberry-pi/4b-aarch64",
         "arm-host": {"targets": ["llvm"], "host": "arm"},
+        "arm-host-of-an-engine": {"targets": ["onnxruntime"], "host": "arm"},
         "windows": "llvm -mtriple=x86_64-pc-windows-msvc",
         "newer-gpu": "cuda -arch=sm_90 -registers_per_block=65536, llvm",
         "older-gpu": "cuda -arch=sm_70 -model=V100, llvm",

@@ -208,8 +208,10 @@ def plan_compilation(request: Request) -> Compilation:
         told = "\n".join(line for line in str(error).splitlines() if not line.startswith(_ADVICE))
         raise ModelError(f"there is no C for a part of the model: {told}") from error
     difference = None if ahead or missing else described_machine(config, engine_set.targets)
-    if difference is not None and request.strict_machine:
-        raise ConfigError(_STRICT + "".join(f"\n  {each}" for each in difference.differences))
+    if request.strict_machine and not missing:
+        differences = [*remarks, *misfit_hosts(config)] if ahead else difference.differences if difference else ()
+        if differences:
+            raise ConfigError(_STRICT + "".join(f"\n  {each}" for each in differences))
     emulated = None if difference is None else difference.emulated
     run = run_settings(request.plan, request.threads, request.search.max_error, emulated)
     return Compilation(
@@ -251,8 +253,6 @@ def segments_of(graph: Graph, *, prune: bool = True) -> tuple[tuple[str, ...], .
         return tuple(order[start:end] for start, end in pairwise(ends) if start < end)
     sized = estimated(graph)
     return segments(sized, MAX_SEGMENTS, partial(work, sized))
-
-
 
 
 def _resolved(graph: Graph, request: Request) -> tuple[Constraint, ...]:
