@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.config import CompilationConfig
-    from intarsia.cost.records.store import Store
+    from intarsia.cost.records.store import Record, Store
     from intarsia.driver import CompileOptions
 
 Json = dict[str, Any]
@@ -32,7 +32,14 @@ Json = dict[str, Any]
 @click.argument("models", metavar="[MODEL]...", type=FILE, nargs=-1)
 @with_options(*setting_options)
 @click.option("--import", "source", metavar="FILE", type=FILE, help="First add the records of a file.")
-@click.option("--export", "destination", metavar="FILE", type=FILE, help="At the end write all records to a file.")
+@click.option("--export", "destination", metavar="FILE", type=FILE, help="At the end write the records to a file.")
+@click.option(
+    "--where",
+    "conditions",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Of --export and --list: only records of this target, config, engine, model, machine or kind.",
+)
 @click.option("--list", "is_listed", is_flag=True, help="At the end list the records by machine and model.")
 @click.option("--clear", is_flag=True, help="Before all else remove the records: those made for MODELs, or all.")
 @click.option("--yes", is_flag=True, help="Do not ask before --clear.")
@@ -46,6 +53,7 @@ def tune(
     target: CompilationConfig | None,
     source: Path | None,
     destination: Path | None,
+    conditions: tuple[str, ...],
     is_listed: bool,
     clear: bool,
     yes: bool,
@@ -60,11 +68,15 @@ def tune(
     """
     if not (models or source or destination or is_listed or clear):
         raise click.UsageError("name a MODEL, or one of --import, --export, --list and --clear", context)
+    if conditions and not (destination or is_listed):
+        raise click.UsageError("--where chooses what --export writes and --list shows; add one of them", context)
     if destination is not None:
         check_place(destination)
     from intarsia.cost.records.records_file import export_records, import_records
     from intarsia.cost.records.store import open_store
+    from intarsia.cost.records.where import parse_where
 
+    wanted = _all_of([parse_where(each).holds for each in conditions])
     records = open_store(options["store"])
     options["store"] = records.path
     report: Json = {"store": str(records.path)}
@@ -77,11 +89,11 @@ def tune(
             print_remark(f"{counted(imported.left_out, 'line')} of {source} left out: {imported.first}")
     failures = _tuned(report, models, target, options) if models else []
     if destination is not None:
-        exported = export_records(records, destination)
+        exported = export_records(records, destination, wanted)
         report["exported"] = exported.written
         _tell_damaged(exported.damaged)
     if is_listed:
-        report["records"] = _listed(records)
+        report["records"] = _listed(records, wanted)
     print_answer(report, partial(_print, destination=destination), as_json=as_json)
     if failures:
         raise failures[0]
@@ -132,14 +144,18 @@ def _tell_damaged(count: int) -> None:
         print_remark(f"{counted(count, 'record')} in the store cannot be used, and will be made anew where needed")
 
 
-def _listed(records: Store) -> list[Json]:
+def _all_of(conditions: Sequence[Callable[[Record], bool]]) -> Callable[[Record], bool]:
+    return lambda record: all(holds(record) for holds in conditions)
+
+
+def _listed(records: Store, wanted: Callable[[Record], bool]) -> list[Json]:
     from intarsia.cost.records.records_file import MODEL, machine_of
     from intarsia.runtime import this_machine
 
     groups: defaultdict[tuple[str, str, str], list[Any]] = defaultdict(list)
     found = records.records()
     _tell_damaged(found.damaged)
-    for record in found.records:
+    for record in filter(wanted, found.records):
         groups[*machine_of(record), Path(record.provenance.get(MODEL) or "in memory").name].append(record)
     return [
         {

@@ -212,7 +212,7 @@ class Measurer(AbstractContextManager["Measurer"]):
     @property
     def provenance(self) -> Mapping[str, Any]:
         """What a record of this graph says of where it came from."""
-        return {"model": self._origin.model}
+        return self._origin.provenance
 
     def stop(self) -> None:
         """Measure nothing more: what is known is answered, what is not fails at the stage ``interrupted``."""

@@ -70,7 +70,7 @@ def plan_by_counting(
             limit_bytes=sum(values) - STACK_AND_REST if values else None,
             library=place.library,
             store=store,
-            provenance={"model": str(job.origin.model)} if job.origin.model else {},
+            provenance=job.origin.provenance,
         )
     except NoKernelError as error:
         raise ModelError(f"there is no C for a part of the model: {error}") from error

@@ -221,7 +221,7 @@ def plan_compilation(request: Request) -> Compilation:
         run=run,
         given=given,
         ways=ways(run, request.plan),
-        origin=_origin(request),
+        origin=_origin(request, config),
         devices=devices,
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
@@ -369,7 +369,7 @@ def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: Dev
             )
 
 
-def _origin(request: Request) -> Origin:
+def _origin(request: Request, config: CompilationConfig) -> Origin:
     path = str(Path(request.model).resolve()) if isinstance(request.model, str | os.PathLike) else None
     shapes = {name: str(size) if isinstance(size, SizeRange) else size for name, size in (request.shapes or {}).items()}
-    return Origin(model=path, shapes=tuple(sorted(shapes.items())))
+    return Origin(model=path, shapes=tuple(sorted(shapes.items())), config=config.json())

@@ -210,6 +210,7 @@ class _Provenance(BaseModel):
 
     model: Name | None = None
     machine: Name = ""
+    config: dict[str, Any] | None = None
 
 
 _MADE_AT = TypeAdapter(Annotated[Number, Field(ge=0, le=2.5e11, allow_inf_nan=False)])  # years that a calendar has

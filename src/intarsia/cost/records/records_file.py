@@ -7,7 +7,7 @@ the engines; so a record of another machine, or of another version, is never tak
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,8 +20,9 @@ from intarsia.errors import ConfigError
 from intarsia.files import replace_file
 from intarsia.runtime.artifact.machine import this_machine
 
-MODEL, MACHINE = "model", "machine"
-"""Entries of a record's provenance: the path of the model, and in words the machine, if it is another one."""
+MODEL, MACHINE, CONFIG = "model", "machine", "config"
+"""Entries of a record's provenance: the path of the model, in words the machine if it is another one, and the
+configuration that it was first measured for, in its canonical form; older records have none."""
 
 
 class _Header(BaseModel):
@@ -30,7 +31,7 @@ class _Header(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format: Literal["intarsia records"] = "intarsia records"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     machines: dict[str, Name]
 
 
@@ -43,6 +44,7 @@ class _Line(BaseModel):
     facts: Annotated[dict[str, Any], Field(min_length=1)]
     outcome: dict[str, Any]
     model: Name | None
+    config: dict[str, Any] | None = None
     made_at: float
 
 
@@ -86,8 +88,8 @@ def machine_of(record: Record) -> tuple[str, str]:
     return fingerprint, machine_name() if fingerprint == here.fingerprint else str(record.provenance.get(MACHINE, ""))
 
 
-def export_records(store: Store, path: Path) -> Exported:
-    """Write every record of a store. The file appears whole or not at all.
+def export_records(store: Store, path: Path, wanted: Callable[[Record], bool] = lambda _: True) -> Exported:
+    """Write every record of a store that is wanted. The file appears whole or not at all.
 
     Of a model only the file's name is told, and of a failure no script: paths are of no use to others.
 
@@ -96,10 +98,11 @@ def export_records(store: Store, path: Path) -> Exported:
         DiskError: The disk is full.
     """
     found = store.records()
-    header = _Header(machines=dict(sorted(map(machine_of, found.records))))
-    text = "".join(f"{line.model_dump_json()}\n" for line in (header, *map(_line, found.records)))
+    records = [each for each in found.records if wanted(each)]
+    header = _Header(machines=dict(sorted(map(machine_of, records))))
+    text = "".join(f"{line.model_dump_json()}\n" for line in (header, *map(_line, records)))
     replace_file(path, text.encode())
-    return Exported(written=len(found.records), damaged=found.damaged)
+    return Exported(written=len(records), damaged=found.damaged)
 
 
 def import_records(store: Store, path: Path) -> Imported:
@@ -126,6 +129,7 @@ def _line(record: Record) -> _Line:
         facts=dict(record.facts),
         outcome={**outcome, "repro": None} if "repro" in outcome else dict(outcome),
         model=None if model is None else Path(model).name,
+        config=record.provenance.get(CONFIG),
         made_at=record.made_at,
     )
 
@@ -152,11 +156,12 @@ def _read(path: Path, lines: Iterable[bytes]) -> tuple[list[Record], Mapping[int
 
 def _record(text: bytes, machines: Mapping[str, str]) -> Record:
     line = _Line.model_validate_json(text)
+    configured = {} if line.config is None else {CONFIG: line.config}
     facts = checked_facts(json.dumps(line.facts))
     return Record(
         kind=line.kind,
         facts=facts,
         outcome=checked_outcome(line.kind, json.dumps(line.outcome)),
-        provenance={MODEL: line.model, MACHINE: machines.get(str(facts.get("machine", "")), "")},
+        provenance={**configured, MODEL: line.model, MACHINE: machines.get(str(facts.get("machine", "")), "")},
         made_at=checked_moment(line.made_at),
     )

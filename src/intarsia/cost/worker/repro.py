@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from intarsia.cost.worker.protocol import Failed, Measure, Workload
 from intarsia.files import replace_file, scratch
@@ -35,10 +38,17 @@ class Origin:
     Attributes:
         model: Path of the model file; ``None`` if it was handed over in memory.
         shapes: Shapes it was loaded with; a range as text.
+        config: JSON of the configuration that it is compiled for, in its canonical form; empty if there is none.
     """
 
     model: str | None
     shapes: tuple[tuple[str, tuple[int, ...] | int | str], ...] = ()
+    config: str = ""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What a record says of where it came from."""
+        return {"model": self.model, **({"config": json.loads(self.config)} if self.config else {})}
 
     def on_disk(self, graph: Graph, folder: Path) -> Origin:
         """An origin that can be loaded again: a model from memory is saved to ``folder``."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Counting:
     tools: Toolchain
     library: Path | None = None
     store: Store | None = None
-    provenance: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
     counts: dict[tuple[int, int], Count] = field(default_factory=dict)
     runs: int = 0
     _right: Trial = field(default_factory=dict)

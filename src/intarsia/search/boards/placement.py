@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from intarsia.codegen import arena, toolchain
 from intarsia.cost.records.instruction_counts import Count
@@ -119,7 +119,7 @@ def place(
     limit_bytes: int | None = None,
     library: Path | None = None,
     store: Store | None = None,
-    provenance: Mapping[str, str] | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> Placement:
     """The plan with the fewest instructions for a prepared program.
 

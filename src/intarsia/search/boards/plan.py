@@ -80,7 +80,7 @@ def measured_plan(
     limit_bytes: int | None = None,
     library: Path | None = None,
     store: Store | None = None,
-    provenance: Mapping[str, str] | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> BoardPlan:
     """Count the kernels of all engines for each instruction, and give each instruction the one that executes least.
 

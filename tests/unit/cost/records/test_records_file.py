@@ -138,7 +138,7 @@ def test_another_machine_keeps_its_name_and_its_records(store: Store, tmp_path: 
 def test_of_a_file_of_another_format_nothing_is_taken(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "team.jsonl"
     export_records(store, file)
-    file.write_text(file.read_text().replace('"version":1', '"version":7'))
+    file.write_text(file.read_text().replace('"version":2', '"version":7'))
     other = Store(tmp_path / "theirs.sqlite")
     with pytest.raises(ConfigError, match="line 1 is not what"):
         import_records(other, file)
