@@ -48,7 +48,7 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
         progress(Progress(stage="load"))
         job = plan_compilation(request)
         if job.missing:
-            raise MissingStageError(job.plan_text, job.missing, job.remarks)
+            raise MissingStageError(job.plan_text, job.missing, (*job.remarks, *job.estimates))
         check_fits(estimated(job.graph), memory_here())
         if is_ahead_of_time(job.engine_set.config):
             written = run_ahead_of_time(job, work, progress, deadline)

@@ -6,7 +6,7 @@ Says where a file is wrong, by line; whether its nodes cover a model is left to 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
@@ -67,6 +67,7 @@ def dump_plan(
     *,
     model: str | None = None,
     devices: Mapping[str, str] | None = None,
+    notes: Iterable[str] = (),
 ) -> str:
     """The text of a plan file; equal plans have equal text.
 
@@ -75,6 +76,7 @@ def dump_plan(
         settings: The run settings that it was made for.
         model: Fingerprint of its graph.
         devices: The device of each node, by id, where devices were planned; each partition has one.
+        notes: Sentences for a person, which stand as comments before all else.
     """
     document = {
         "version": VERSION,
@@ -97,7 +99,7 @@ def dump_plan(
     }
     # Node ids may be long; a folded line would be hard to move about.
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100_000)
-    return _HEADER + text
+    return _HEADER + "".join(f"# {note}\n" for note in notes) + text
 
 
 def parse_plan(text: str, source: str = "plan") -> PlanFile:

@@ -72,6 +72,7 @@ from intarsia.planning.engine_set import (
     with_custom_ops,
     without,
 )
+from intarsia.planning.estimates import estimates
 from intarsia.planning.problem import Problem
 from intarsia.planning.remarks import unread_options
 from intarsia.planning.run_settings import run_settings, ways
@@ -149,7 +150,13 @@ class Compilation:
     @property
     def plan_text(self) -> str:
         """The plan file of the given plan."""
-        return dump_plan(self.given.partitioning, self.run, devices=self._device_names)
+        notes = self.estimates if self.missing else ()
+        return dump_plan(self.given.partitioning, self.run, devices=self._device_names, notes=notes)
+
+    @property
+    def estimates(self) -> tuple[str, ...]:
+        """What the given plan takes at least by its targets' figures; nothing where they state none."""
+        return tuple(estimates(self.graph, self.given.partitioning))
 
     def device_of(self, partition: Partition) -> str | None:
         """The label or text of the device that a partition runs on; ``None`` where nobody asked."""
