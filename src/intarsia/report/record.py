@@ -28,8 +28,8 @@ from intarsia.report.alternatives import (
     transfers_json,
     unmeasured_json,
 )
-from intarsia.report.described import marked
 from intarsia.report.default_settings import rows_json
+from intarsia.report.described import marked
 from intarsia.report.plan_figures import needs_json, plan_figures
 from intarsia.runtime import Bucket, this_machine
 from intarsia.runtime.plan import transitions

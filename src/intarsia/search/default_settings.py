@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from intarsia.backends import registry
-from intarsia.config.settings import RunSettings, Spin
+from intarsia.config.settings import Spin
 from intarsia.cost.keys import run_facts
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.recall import Entry, computed, recalled
@@ -114,7 +114,7 @@ def _candidate(problem: Problem, target: Target) -> Candidate:
         name=f"{target}, default settings",
         label=str(target),
         partitions=partitions,
-        settings=RunSettings(threads=problem.threads, spin=spin, verified=False),
+        settings=replace(problem.run(spin), verified=False),
         predicted_ms=(None,) * len(partitions),
     )
 
