@@ -8,7 +8,6 @@ import click
 
 from intarsia.cli.console import echo, print_table, print_text
 from intarsia.cli.program import print_program
-from intarsia.report import default_settings
 from intarsia.report.reasons import (
     NOTHING,
     Json,
@@ -68,6 +67,8 @@ def print_plans(report: Json, *, verbose: bool = False) -> None:
 
 def _row(plan: Json, report: Json) -> Row:
     if "default_of" in plan:
+        from intarsia.report import default_settings  # it loads what measures; starting the command does not
+
         return plan["target"], latency(plan), speed(plan), default_settings.remark(plan)
     return _mix_row(plan) if "transitions" in plan else _single_row(plan, report)
 
@@ -129,6 +130,8 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     if "program" in report:
         print_program(report, verbose=verbose)
         return
+    from intarsia.report import default_settings
+
     print_buckets(report)
     print_plans(report, verbose=verbose)
     click.echo()
