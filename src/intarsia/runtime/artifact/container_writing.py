@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import os
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -107,9 +108,13 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def reseal(path: Path) -> None:
-    """Write the digest of what a container holds now in place of the one that it has."""
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
-        with memoryview(mapped) as view, view[:-DIGEST] as content:
-            digest = xxhash.xxh3_128(content).hexdigest().encode()
-        mapped[-DIGEST:] = digest
-        mapped.flush()
+    """Write the digest of what a container holds now in place of the one that it has.
+
+    It is not flushed to the disk, which would be waited for: whoever needs the file to last flushes it (`replacing`).
+    """
+    with path.open("r+b") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            with memoryview(mapped) as view, view[:-DIGEST] as content:
+                digest = xxhash.xxh3_128(content).hexdigest().encode()
+        file.seek(-DIGEST, os.SEEK_END)
+        file.write(digest)
