@@ -103,6 +103,16 @@ EVERY = [
     "intarsia.runtime.loading",
     "intarsia.runtime.model",
     "intarsia.runtime.plan",
+    "intarsia.target",
+    "intarsia.target.cores",
+    "intarsia.target.kinds",
+    "intarsia.target.kinds.engine_choices",
+    "intarsia.target.stored",
+    "intarsia.version",
+    "intarsia.wording",
+]
+"""Of ours, whatever the engines are: of a target that is an engine and choices of words, the text is enough."""
+OF_ANY_TARGET = [
     "intarsia.spec",
     "intarsia.spec.containers",
     "intarsia.spec.documents",
@@ -117,14 +127,11 @@ EVERY = [
     "intarsia.spec.syntax",
     "intarsia.spec.tags",
     "intarsia.spec.types",
-    "intarsia.target",
     "intarsia.target.aliases",
-    "intarsia.target.cores",
     "intarsia.target.facts",
     "intarsia.target.features",
     "intarsia.target.features.architectures",
     "intarsia.target.features.features",
-    "intarsia.target.kinds",
     "intarsia.target.kinds.accelerators",
     "intarsia.target.kinds.catalogue",
     "intarsia.target.kinds.declare",
@@ -134,10 +141,8 @@ EVERY = [
     "intarsia.target.kinds.memories",
     "intarsia.target.tags",
     "intarsia.target.target",
-    "intarsia.version",
-    "intarsia.wording",
 ]
-"""Of ours, whatever the engines are: a target of the manifest is read by the language that all targets are read by."""
+"""What reads any target. A program of C names a processor, which is a target that no table of words holds."""
 OF_ONNXRUNTIME = [
     "intarsia.backends.native",
     "intarsia.backends.onnxruntime",
@@ -184,7 +189,7 @@ OF_PLAN: Mapping[tuple[str, ...], Sequence[str]] = MappingProxyType(
         ("onnxruntime",): OF_ONNXRUNTIME,
         ("openvino",): OF_OPENVINO,
         ("winograd",): [*OF_ONNXRUNTIME, *OF_A_LIBRARY, *OF_WINOGRAD],
-        ("c",): [*OF_A_LIBRARY, *OF_C],
+        ("c",): [*OF_A_LIBRARY, *OF_ANY_TARGET, *OF_C],
         ("openvino", "onnxruntime"): [*OF_OPENVINO, *OF_ONNXRUNTIME],
     }
 )

@@ -51,7 +51,7 @@ def names() -> tuple[str, ...]:
 def engine_of(target: Target) -> str:
     """The name of the engine that a target is of, with the interpreter it lives in where that is another."""
     python = target.options.get("python")
-    return target.kind.name if python is None else f"{target.kind.name}{AWAY}{python}"
+    return target.kind_name if python is None else f"{target.kind_name}{AWAY}{python}"
 
 
 def of(target: Target, *, loading: bool = False) -> Backend:

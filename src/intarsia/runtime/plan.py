@@ -92,4 +92,4 @@ class Build:
 
 def transitions(partitions: Iterable[Partition | Step]) -> int:
     """How often one engine hands over to another."""
-    return sum(a != b for a, b in pairwise(partition.target.kind.name for partition in partitions))
+    return sum(a != b for a, b in pairwise(partition.target.kind_name for partition in partitions))

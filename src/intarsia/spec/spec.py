@@ -60,6 +60,11 @@ class Spec(Generic[K]):
             object.__setattr__(self, name, getattr(other, name))
 
     @property
+    def kind_name(self) -> str:
+        """The name of the kind."""
+        return self.kind.name
+
+    @property
     def tag(self) -> str:
         """The first tag, empty without one."""
         return self.tags[0] if self.tags else ""
@@ -107,10 +112,10 @@ class Spec(Generic[K]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Spec):
             return NotImplemented
-        return type(self) is type(other) and self.kind is other.kind and self.key == other.key
+        return self.__class__ is other.__class__ and self.kind is other.kind and self.key == other.key
 
     def __hash__(self) -> int:
-        return hash((type(self), self.key))
+        return hash(self.key)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         return type(self), (self.json(),)

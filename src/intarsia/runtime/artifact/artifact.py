@@ -103,7 +103,7 @@ class Artifact:
     def _held(self) -> Iterable[tuple[int, str, str]]:
         """Place, engine and file of each that holds machine code."""
         for number, step in enumerate(self.manifest.steps):
-            kind = step.target.kind.name
+            kind = step.target.kind_name
             for file in step.files:
                 if holds_code(kind, file) or (self.is_source and is_source(file)):
                     yield number, kind, file

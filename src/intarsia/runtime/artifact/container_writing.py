@@ -113,8 +113,8 @@ def reseal(path: Path) -> None:
     It is not flushed to the disk, which would be waited for: whoever needs the file to last flushes it (`replacing`).
     """
     with path.open("r+b") as file:
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            with memoryview(mapped) as view, view[:-DIGEST] as content:
-                digest = xxhash.xxh3_128(content).hexdigest().encode()
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with mapped, memoryview(mapped) as view, view[:-DIGEST] as content:
+            digest = xxhash.xxh3_128(content).hexdigest().encode()
         file.seek(-DIGEST, os.SEEK_END)
         file.write(digest)

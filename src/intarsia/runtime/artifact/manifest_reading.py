@@ -29,6 +29,7 @@ from intarsia.json_types import (
 )
 from intarsia.runtime.artifact.machine import Machine
 from intarsia.runtime.artifact.manifest import VERSION, EngineRecord, Manifest, StoredBucket, StoredStep, StoredWeight
+from intarsia.target.stored import stored_target
 
 _TOLD = 3
 
@@ -70,10 +71,8 @@ def _target(value: Any, at: str, faults: list[Fault]) -> Any:
     written = text(value, at, faults)
     if written is None:
         return None
-    from intarsia.target.target import Target
-
     try:
-        return Target(written)
+        return stored_target(written)
     except SpecError as error:
         faults.append((at, str(error)))
         return None

@@ -178,7 +178,7 @@ OWN = Trust(is_own=True)
 def code_of(target: Target, where: str) -> Iterator[NamedCode]:
     """What a target has loaded or run, by the options that its kinds declare so."""
     for option, path in target.executed():
-        yield NamedCode(path=path, where=f"{where} (-{option} of {target.kind.name})")
+        yield NamedCode(path=path, where=f"{where} (-{option} of {target.kind_name})")
 
 
 def code_of_engine(name: str) -> Iterator[NamedCode]:

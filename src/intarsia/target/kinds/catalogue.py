@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from intarsia.errors import SpecError
 from intarsia.registered import Registered, found, named
 from intarsia.spec import ExecutedPath, ListOf, Option, Registry, list_of_specs, schema
-from intarsia.spec.schema import choice, flag, text, whole
+from intarsia.spec.schema import flag, text, whole
 from intarsia.target.kinds.accelerators import ACCELERATORS
-from intarsia.target.kinds.declare import HOST, engine_kind
+from intarsia.target.kinds.declare import HOST, chosen, engine_kind
 from intarsia.target.kinds.devices import PROCESSORS
 from intarsia.target.kinds.gpus import GPUS
 from intarsia.target.kinds.kind import TargetKind
@@ -24,23 +24,10 @@ PLUGIN_GROUP = "intarsia.kinds"
 """Entry points of this group name target kinds that other packages bring: kind name → `TargetKind`."""
 
 _ONNXRUNTIME = (
-    choice(
-        "optimization-level", "which graph rewrites it may do", "all", "extended", "basic", "disable", default="all"
-    ),
-    choice("execution-mode", "whether independent nodes run at once", "sequential", "parallel", default="sequential"),
+    *chosen("onnxruntime"),
     Option(
         name="custom-ops", type=ListOf(ExecutedPath()), meaning="libraries that bring operators of their own, by path"
     ),
-)
-_OPENVINO = (
-    choice("performance-hint", "what its scheduling aims at", "latency", "throughput", default="latency"),
-    choice("inference-precision", "element type it computes in", "f32", "bf16", "f16", default="f32"),
-)
-_GRADES = ("normal", "high", "low")
-_MNN = (
-    choice("precision", "whether it may compute in less than float32", *_GRADES, default="high"),
-    choice("memory", "memory it trades for speed", *_GRADES, default="normal"),
-    choice("power", "which cores it prefers", *_GRADES, default="normal"),
 )
 _NCNN = (
     flag("winograd", "Winograd convolution where it applies", default=True),
@@ -49,24 +36,21 @@ _NCNN = (
     flag("fp16", "store and compute in float16", default=False),
 )
 _TVM = (whole("opt-level", "effort of its passes", 3), text("tuning-records", "file of schedules found earlier"))
-_IREE = (choice("opt-level", "effort of its compiler", "O0", "O1", "O2", "O3", default="O2"),)
-_INDUCTOR_MODES = ("default", "reduce-overhead", "max-autotune")
-_INDUCTOR = (choice("mode", "what torch.compile aims at", *_INDUCTOR_MODES, default="default"),)
 
 ENGINES = (
     engine_kind("onnxruntime", "ONNX Runtime", _ONNXRUNTIME, serves=("llvm", "cuda", "rocm", "webgpu")),
-    engine_kind("openvino", "OpenVINO", _OPENVINO, serves=("llvm", "opencl")),
-    engine_kind("mnn", "MNN", _MNN, serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
+    engine_kind("openvino", "OpenVINO", chosen("openvino"), serves=("llvm", "opencl")),
+    engine_kind("mnn", "MNN", chosen("mnn"), serves=("llvm", "cuda", "opencl", "vulkan", "metal")),
     engine_kind("ncnn", "ncnn", _NCNN, serves=("llvm", "vulkan"), runs_on=("cpu", "vulkan")),
     engine_kind("winograd", "ONNX Runtime with our own Winograd convolution inside it", serves=("llvm",)),
-    engine_kind("iree", "IREE", _IREE, serves=("llvm", "cuda", "rocm", "vulkan", "metal", "webgpu")),
+    engine_kind("iree", "IREE", chosen("iree"), serves=("llvm", "cuda", "rocm", "vulkan", "metal", "webgpu")),
     engine_kind(
         "tvm",
         "Apache TVM",
         _TVM,
         serves=("llvm", "c", "cuda", "nvptx", "rocm", "opencl", "vulkan", "metal", "webgpu", "hexagon"),
     ),
-    engine_kind("inductor", "torch.compile", _INDUCTOR, serves=("llvm", "cuda", "rocm")),
+    engine_kind("inductor", "torch.compile", chosen("inductor"), serves=("llvm", "cuda", "rocm")),
     engine_kind(
         "torch", "PyTorch, operator by operator", serves=("llvm", "cuda", "rocm", "metal"), runs_on=("cpu", "cuda")
     ),

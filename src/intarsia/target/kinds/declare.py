@@ -7,7 +7,8 @@ from typing import TypedDict, Unpack
 
 from intarsia.errors import SpecError
 from intarsia.spec import ExecutedPath, Int, ListOf, Option, Order, SpecOf, Str, schema
-from intarsia.spec.schema import Options
+from intarsia.spec.schema import Options, choice
+from intarsia.target.kinds.engine_choices import ENGINE_CHOICES
 from intarsia.target.kinds.kind import Facts, TargetKind
 
 HOST = Option(
@@ -110,6 +111,12 @@ def engine_kind(
         options=_options(name, options, (THREADS, BASE, PYTHON)),
         **rules,
     )
+
+
+def chosen(engine: str) -> tuple[Option, ...]:
+    """The options of an engine that are a choice of words, from the table of those."""
+    table = ENGINE_CHOICES[engine]
+    return tuple(choice(name, meaning, *words, default=default) for name, (meaning, words, default) in table.items())
 
 
 def _options(name: str, own: Iterable[Option], usual: tuple[Option, ...]) -> Mapping[str, Option]:
