@@ -68,6 +68,7 @@ EVERY = [
     "intarsia.backends.contract.traits",
     "intarsia.backends.registry",
     "intarsia.config",
+    "intarsia.config.emulated",
     "intarsia.config.settings",
     "intarsia.errors",
     "intarsia.extras",
@@ -152,6 +153,7 @@ OF_ONNXRUNTIME = [
     "intarsia.backends.package_probe",
 ]
 OF_OPENVINO = [
+    "intarsia.backends.contract.instruction_sets",
     "intarsia.backends.openvino",
     "intarsia.backends.openvino.backend",
     "intarsia.backends.openvino.executable",
