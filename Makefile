@@ -31,11 +31,12 @@ more: $(MORE_STAMP) opencl ## hold the engines that the extra `cpu` leaves out t
 		tests/conformance/test_contract.py tests/conformance/test_node_cases.py \
 		tests/conformance/test_side_effects.py tests/conformance/test_in_one_process.py \
 		tests/e2e/test_torch_compile.py tests/e2e/test_python_page.py tests/e2e/test_ethos_u.py
+	$(MORE)/bin/python -m pytest -n 2 --dist worksteal tests/e2e/test_programs_of_other_compilers.py
 
 large: $(STAMP) ## run the tests that `make test` leaves out: more networks, longer searches
 	$(BIN)/python -m pytest -m large
 	$(MAKE) $(MORE_STAMP)
-	$(MORE)/bin/python -m pytest -m large tests/fuzz/test_manifests.py
+	$(MORE)/bin/python -m pytest -m large tests/fuzz/test_manifests.py tests/e2e/test_programs_of_other_compilers.py
 
 check: lint types unit ## what to run before a commit: lint, types, unit tests
 

@@ -23,6 +23,19 @@ def family_of(target: Target) -> str | None:
     return toolchain.family_of(stated) if stated else _FAMILIES.get(target.features.architecture)
 
 
+def triple_of(target: Target) -> str:
+    """What code for a target is made for, as compilers spell it; empty where it says nothing of that."""
+    return str(target.options.get("mtriple") or family_of(target) or "")
+
+
+def features_of(target: Target) -> tuple[str, ...]:
+    """The stated features; those of a RISC-V processor are what Linux needs of one, and what is stated."""
+    if target.features.architecture != "riscv":
+        return target.mattr
+    stated = {each[1:] for each in target.mattr}
+    return (*(f"+{each}" for each in "mafdc" if each not in stated), *target.mattr)
+
+
 def flags_of(target: Target, triple: str) -> tuple[str, ...]:
     """The processor, as GCC spells it: where it does not know one, the architecture that all of the family have.
 

@@ -182,6 +182,8 @@ class SourceModule:
         sources: Files of a library to compile beside it, as paths inside the library's folder.
         include_folders: Where its headers are, as paths inside the library's folder.
         defines: Macros that the compiler defines for the library's files.
+        assembly: Texts of functions that an engine's own compiler made, by a name of C.
+        alignment: Bytes that its functions take values and constants to be aligned to.
     """
 
     inputs: Mapping[str, Buffer]
@@ -194,6 +196,8 @@ class SourceModule:
     sources: tuple[str, ...] = ()
     include_folders: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
+    assembly: Mapping[str, str] = field(default_factory=dict)
+    alignment: int = 1
 
     def root(self, name: str) -> tuple[str, int]:
         """The buffer that a name lies in in the end, and the byte in it at which it starts."""

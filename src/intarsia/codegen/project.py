@@ -67,6 +67,7 @@ class Project:
         defines: Macros that are defined for the library's files.
         needs_math: Whether it needs the library of mathematical functions.
         engines: The kinds whose code it holds.
+        assembly: Texts of functions that an engine's own compiler made, by the names of their files.
     """
 
     interface: Interface
@@ -81,6 +82,7 @@ class Project:
     defines: tuple[str, ...] = ()
     needs_math: bool = False
     engines: tuple[str, ...] = ()
+    assembly: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -95,7 +97,7 @@ class Project:
 
     def own_sources(self) -> dict[str, str]:
         """The texts that make up the network, without the weights, by the names of their files."""
-        found = {f"{self.name}.h": self.header, f"{self.name}.c": self.code}
+        found = {f"{self.name}.h": self.header, f"{self.name}.c": self.code, **self.assembly}
         if self.interface.options.registered:
             found |= {MODELS_H: models_header(), MODELS_C: models_code(self.name)}
         return found
@@ -116,11 +118,13 @@ class Project:
             "defines": self.defines,
             "needs_math": self.needs_math,
             "engines": self.engines,
+            "assembly": list(self.assembly),
         }
         return {
             FACTS: json.dumps(facts, indent=1).encode(),
             f"{self.name}.h": self.header.encode(),
             f"{self.name}.c": self.code.encode(),
+            **{name: text.encode() for name, text in self.assembly.items()},
             WEIGHTS: self.content,
         }
 
@@ -142,6 +146,7 @@ class Project:
             defines=tuple(facts["defines"]),
             needs_math=facts["needs_math"],
             engines=tuple(facts["engines"]),
+            assembly={name: files[name].decode() for name in facts.get("assembly", ())},
         )
 
 
@@ -161,8 +166,8 @@ def fitting(options: Options, module: SourceModule) -> Options:
     constants = [each.array.itemsize for each in module.constants.values()]
     return replace(
         options,
-        workspace_alignment=max(options.workspace_alignment, *values, 1),
-        constant_alignment=max(options.constant_alignment, *constants, 1),
+        workspace_alignment=max(options.workspace_alignment, *values, module.alignment),
+        constant_alignment=max(options.constant_alignment, *constants, module.alignment),
     )
 
 
@@ -219,6 +224,7 @@ def project_of(layout: Layout, name: str, options: Options, about: str) -> Proje
         defines=module.defines,
         needs_math="<math.h>" in code or any(not np.isfinite(c.array).all() for c in module.constants.values()),
         engines=tuple(dict.fromkeys(call.engine for call in module.calls)),
+        assembly={f"{own}_{stem}.s": text for stem, text in module.assembly.items()},
     )
 
 

@@ -199,7 +199,7 @@ def write_sources(sources: Mapping[str, str], folder: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as file:
             file.write(text)
-        if path.suffix in {".c", ".S"}:
+        if path.suffix in {".c", ".S", ".s"}:
             paths.append(path)
     return paths
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intarsia.backends import registry
-from intarsia.backends.contract.source import WritesSource
+from intarsia.backends.contract.source import WritesPrograms, WritesSource
 from intarsia.codegen import machines
 from intarsia.codegen.boards.of_target import emulated
 from intarsia.config import CompilationConfig
@@ -94,4 +94,6 @@ def _writes(target: Target) -> bool:
     """Whether code can be written for a target: it is a processor, or its engine writes source."""
     if not target.kind.is_engine:
         return True
-    return target.kind.name in registry.names() and isinstance(registry.get(target.kind.name), WritesSource)
+    return target.kind.name in registry.names() and isinstance(
+        registry.get(target.kind.name), WritesSource | WritesPrograms
+    )

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Backend
-from intarsia.backends.contract.source import WritesSource
+from intarsia.backends.contract.source import WritesPrograms, WritesSource
 from intarsia.backends.described import described_capability
 from intarsia.backends.unsupported import need_of
 from intarsia.config import CompilationConfig, NestedEngine, engines
@@ -155,13 +155,13 @@ def source_absence(target: Target) -> str | None:
     if name not in registry.names():
         return f"no backend drives {name!r} yet; one would need {need_of(name)}"
     backend = registry.of(target)
-    if not isinstance(backend, WritesSource):
+    if not isinstance(backend, WritesSource | WritesPrograms):
         return _NO_SOURCE.format(name)
     try:
-        registry.require(registry.engine_of(target), loading=True)
+        registry.require(registry.engine_of(target), loading=isinstance(backend, WritesSource))
     except BackendUnavailableError as error:
         return str(error)
-    return backend.source_lack(target)
+    return backend.source_lack(target) if isinstance(backend, WritesSource) else None
 
 
 def native_absence(target: Target) -> str | None:
@@ -195,7 +195,7 @@ def source_engines(config: CompilationConfig) -> tuple[Engine, ...]:
     Raises:
         ConfigError: An engine that is named writes no C.
     """
-    names = [name for name in registry.names() if isinstance(registry.get(name), WritesSource)]
+    names = [name for name in registry.names() if isinstance(registry.get(name), WritesSource | WritesPrograms)]
     found = engines(config, (), stand_ins=True)
     for target in leaves(found):
         if target.kind.is_engine and target.kind.name in registry.names() and target.kind.name not in names:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from intarsia.codegen.module import Kernel, SourceModule
     from intarsia.graph import SubModel
+    from intarsia.target import Target
 
 ENGINE = "c"
 
@@ -88,6 +89,16 @@ def prepared_of(model: SubModel) -> tuple[Program, dict[int, np.ndarray]]:
     """
     program = lower_integers(model, NATIVES)
     return prepared(program, known_of(program, {name: model.weights[name].array() for name in program.weights}))
+
+
+def part_module(model: SubModel, host: Target) -> SourceModule:
+    """The module of a sub-graph for a processor.
+
+    Raises:
+        ModelError: A node cannot be lowered.
+        NoKernelError: There is no C for an instruction.
+    """
+    return network(*prepared_of(model), Processor.of(host))
 
 
 def known_of(program: Program, weights: Mapping[str, np.ndarray]) -> dict[int, np.ndarray]:

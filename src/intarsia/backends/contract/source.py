@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from intarsia.backends.c.site import Site
     from intarsia.backends.lowering.passes.regions import Region
-    from intarsia.codegen.module import Kernel
+    from intarsia.codegen.module import Kernel, SourceModule
+    from intarsia.graph import SubModel
     from intarsia.target import Target
 
 
@@ -49,3 +50,20 @@ class WritesSource(Protocol):
             BackendUnavailableError: It is not here.
         """
         return None
+
+
+@runtime_checkable
+class WritesPrograms(Protocol):
+    """An engine whose own compiler makes functions for another processor, which a program calls without the engine."""
+
+    def program(self, model: SubModel, target: Target, host: Target) -> SourceModule:
+        """A sub-graph as calls of functions in assembly.
+
+        Args:
+            model: The sub-graph.
+            target: The engine's.
+            host: The processor, where the target has no base.
+
+        Raises:
+            CompileError: The engine's compiler refuses it.
+        """

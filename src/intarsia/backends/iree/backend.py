@@ -25,6 +25,7 @@ from intarsia.backends.contract import (
     signatures,
     thread_count,
 )
+from intarsia.backends.contract.source import WritesPrograms
 from intarsia.backends.iree import executable as running
 from intarsia.backends.iree import rules
 from intarsia.backends.package_probe import installed
@@ -32,6 +33,7 @@ from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch
 
 if TYPE_CHECKING:
+    from intarsia.codegen.module import SourceModule
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
     from intarsia.target import Target
@@ -51,14 +53,14 @@ _UNTIL_WE_END = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv
 """Becomes a command that the kernel kills when its parent ends: a compiler that hangs does not outlive its worker."""
 
 
-class IreeBackend(Backend):
+class IreeBackend(Backend, WritesPrograms):
     """The compiler runs in a process of its own, so that a model that crashes it costs no more than that model."""
 
     name = _NAME
     extra = _NAME
     licence = "Apache-2.0 WITH LLVM-exception"
     machine_code = (_MODULE,)
-    reads = reading({_NAME: "opt-level threads"})
+    reads = reading({_NAME: "opt-level threads", "llvm": "mcpu mattr mtriple mabi"})
     meta_name = "BORDERS"
     traits = Traits(
         writes_in_place=False,
@@ -133,6 +135,21 @@ class IreeBackend(Backend):
             weights=tuple(weight.name for weight in model.weights.values() if weight.nbytes > _SMALL_BYTES),
             meta=border_rows(model),
         )
+
+    def program(self, model: SubModel, target: Target, host: Target) -> SourceModule:
+        """Its dispatches as assembly for the target's base, else for the host."""
+        from intarsia.backends.iree import program
+        from intarsia.backends.iree.dispatches import commands_of
+
+        processor = target.base or host
+        with scratch() as place:
+            folder = Path(place)
+            told = (each for each in flags(target, _has_doubles(model)) if not each.startswith(program.PROCESSOR))
+            module, _ = _compiled(_imported(model, None), (*told, *program.program_flags(processor, folder)))
+            with guard(CompileError, _NAME):
+                commands = commands_of(program.text_of(folder), running.ENTRY)
+                constants = program.constants_of(module, commands)
+                return program.module_of(model, commands, program.assembly_of(folder), constants)
 
     def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Hand the weights to the compiled code, and start it where they are packed."""

@@ -25,6 +25,7 @@ from intarsia.backends.contract import (
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
+from intarsia.backends.contract.source import WritesPrograms
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.lower import lower
 from intarsia.backends.lowering.program import CONSTANT, WEIGHT, Instruction, Program, strange_type
@@ -32,12 +33,14 @@ from intarsia.backends.package_probe import installed
 from intarsia.backends.tvm.compiler import Plan, module_of
 from intarsia.backends.tvm.elementwise import NARROW_FLOATS
 from intarsia.backends.tvm.executable import Compiled
+from intarsia.codegen import machines
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 from intarsia.files import scratch
 from intarsia.target import Target
 
 if TYPE_CHECKING:
+    from intarsia.codegen.module import SourceModule
     from intarsia.config.settings import RunSettings
     from intarsia.graph import Graph, Node, SubModel
 
@@ -53,7 +56,7 @@ _ROUNDS = {Spin.FREE: None, Spin.CALL: "2000", Spin.NEVER: "0"}
 """How often a thread looks for work before it sleeps."""
 
 
-class TvmBackend(LoweredBackend):
+class TvmBackend(LoweredBackend, WritesPrograms):
     """Compiles to a library in ``compile``; where nothing links one, to LLVM's text, which ``load`` compiles."""
 
     name = _NAME
@@ -127,6 +130,15 @@ class TvmBackend(LoweredBackend):
             weights=tuple(built.program.weights),
             meta=border_rows(model),
         )
+
+    def program(self, model: SubModel, target: Target, host: Target) -> SourceModule:
+        """Kernels as LLVM's assembly for the target's base, else for the host."""
+        from intarsia.backends.tvm.program import program_of
+
+        with guard(CompileError, self.name):
+            _engine()
+            device = _cross_device(target.base or host)
+            return program_of(model, self.natives, device, int(target["opt-level"]))
 
     def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Map the library, and compute what depends on weights alone."""
@@ -223,6 +235,22 @@ def _device(target: Target) -> Any:
     base = target.base or Target.detect()
     told = {"mtriple": base["mtriple"], "mcpu": base.mcpu, "mattr": list(base.mattr)}
     return Device({"kind": base.kind.name} | {name: value for name, value in told.items() if value})
+
+
+def _cross_device(processor: Target) -> Any:
+    """A processor as LLVM is told of it; this machine's where nothing is said of it."""
+    from tvm.target import Target as Device
+
+    processor = processor if processor.features.architecture else Target.detect()
+    abi = processor.options.get("mabi", "lp64d") if processor.features.architecture == "riscv" else None
+    told = {
+        "mtriple": machines.triple_of(processor),
+        "mcpu": processor.mcpu,
+        "mattr": list(machines.features_of(processor)),
+        "mabi": abi,
+        "mfloat-abi": "hard" if machines.triple_of(processor).endswith("hf") else None,
+    }
+    return Device({"kind": "llvm"} | {name: value for name, value in told.items() if value})
 
 
 def _loaded(files: Mapping[str, bytes]) -> Any:

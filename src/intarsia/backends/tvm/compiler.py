@@ -73,7 +73,7 @@ def module_of(program: Program, device: Any, opt_level: int) -> Module:
     import tvm
     from tvm import relax
 
-    parts = _Parts.of(_with_turned_weights(program))
+    parts = _Parts.of(with_turned_weights(program))
     registers = Registers.of(device)
     with tvm.transform.PassContext(opt_level=opt_level, config=_FUSION), device:
         steps = relax.transform
@@ -96,15 +96,15 @@ def module_of(program: Program, device: Any, opt_level: int) -> Module:
     return Module(kernels=tvm.IRModule(kernels), plan=plan)
 
 
-def _with_turned_weights(program: Program) -> Program:
-    """Weights of convolutions with the output channel last, so that those of neighbours lie side by side."""
+def with_turned_weights(program: Program) -> Program:
+    """Weights of convolutions with the output channel last, so that those of neighbours lie side by side; once."""
     instructions: list[Instruction] = []
     places: dict[int, int] = {}
     fixed: set[int] = set()
     for place, each in enumerate(program.instructions):
         reads = tuple(places[read] for read in each.reads)
         attributes = each.attributes
-        if each.name == "conv" and attributes["groups"] == 1 and reads[1] in fixed:
+        if each.name == "conv" and attributes["groups"] == 1 and reads[1] in fixed and not attributes.get("turned"):
             weight = instructions[reads[1]]
             order = [*range(1, len(weight.shape)), 0]
             shape = tuple(weight.shape[axis] for axis in order)

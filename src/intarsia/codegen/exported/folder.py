@@ -91,7 +91,7 @@ def cmake_text(project: Project, *, has_test: bool) -> str:
     folders = " ".join(
         ["${CMAKE_CURRENT_SOURCE_DIR}", *(f"${{INTARSIA_LIBRARY}}/{e}" for e in project.include_folders)]
     )
-    lines = ["cmake_minimum_required(VERSION 3.13)", f"project({name} C)", ""]
+    lines = ["cmake_minimum_required(VERSION 3.13)", f"project({name} C{' ASM' if project.assembly else ''})", ""]
     if project.sources:
         lines += [
             f'set(INTARSIA_LIBRARY "" CACHE PATH "Folder of the library that {" and ".join(project.engines)} need")',

@@ -45,14 +45,14 @@ def board_files(machine: Machine) -> Mapping[str, str]:
 
 
 def units(project: Project) -> list[str]:
-    """The files of C that are compiled into the library, without those of another one."""
-    return [each for each in (*project.own_sources(), *project.weight_sources()) if each.endswith(".c")]
+    """The files of C and assembly that are compiled into the library, without those of another one."""
+    return [each for each in (*project.own_sources(), *project.weight_sources()) if each.endswith((".c", ".s"))]
 
 
 def make_text(project: Project, machine: Machine, *, has_test: bool) -> str:
     """``Makefile``: ``make``, ``make example``, ``make test``, and ``make shared`` under an operating system."""
     name = project.name
-    objects = [each.removesuffix(".c") + ".o" for each in units(project)]
+    objects = [each[:-1] + "o" for each in units(project)]
     lines = [*_tools(machine), "CFLAGS ?= -O3", f"override CFLAGS += {' '.join(['-std=c99', *machine.flags])}"]
     if project.sources:
         folders = " ".join(
@@ -65,6 +65,8 @@ def make_text(project: Project, machine: Machine, *, has_test: bool) -> str:
         objects.append("$(LIBRARY_OBJECTS)")
     lines += [f"OBJECTS = {' '.join(objects)}", *_running(machine), ""]
     lines += [f"lib{name}.a: $(OBJECTS)", "\t$(AR) rcs $@ $(OBJECTS)", "", f"$(OBJECTS): {name}.h", ""]
+    if project.assembly:
+        lines += ["%.o: %.s", "\t$(CC) $(CFLAGS) -c -o $@ $<", ""]
     programs = [("example", "main.c"), *([("test", f"{name}_test.c")] if has_test else [])]
     math = " -lm" if project.needs_math else ""
     for what, file in programs:
@@ -75,7 +77,7 @@ def make_text(project: Project, machine: Machine, *, has_test: bool) -> str:
     if machine.board is None:
         sources = [*units(project), *(["$(addprefix $(INTARSIA_LIBRARY)/,$(LIBRARY))"] if project.sources else [])]
         lines += [f"lib{name}.so: {' '.join(sources)} {name}.h"]
-        lines += [f"\t$(CC) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c,$^){math}", "", f"shared: lib{name}.so", ""]
+        lines += [f"\t$(CC) $(CFLAGS) -fPIC -shared -o $@ $(filter %.c %.s,$^){math}", "", f"shared: lib{name}.so", ""]
         made.append(f"lib{name}.so")
     lines += ["clean:", f"\trm -f $(OBJECTS) {' '.join(made)}", "", ".PHONY: example test shared clean", ""]
     return "\n".join(lines)

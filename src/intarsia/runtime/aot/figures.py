@@ -54,7 +54,7 @@ def _parts(path: Path, project: Project) -> Mapping[str, int]:
     """Bytes by kind of the network's code, and of the files of others that it needs."""
     found: Counter[str] = Counter()
     read = link_map.read(path)
-    for name in (project.name, *(Path(each).stem for each in project.sources)):
+    for name in (project.name, *(Path(each).stem for each in (*project.sources, *project.assembly))):
         found.update(read.of(name))
     return found
 

@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from intarsia.backends import registry
-from intarsia.backends.c.network import network, prepared_of
+from intarsia.backends.c.network import ENGINE, network, part_module, prepared_of
 from intarsia.backends.c.processor import Processor
 from intarsia.backends.c.site import NoKernelError, Site
-from intarsia.backends.contract.source import WritesSource
+from intarsia.backends.contract.source import WritesPrograms, WritesSource
 from intarsia.backends.lowering.passes.regions import REGION, join
 from intarsia.backends.lowering.program import LEAVES
+from intarsia.codegen.emit import TYPES
 from intarsia.codegen.interface import Entry, Options
 from intarsia.codegen.memories import Layout, lay_out
+from intarsia.codegen.module import Buffer
 from intarsia.codegen.naming import named_by_layer
+from intarsia.codegen.parts.joining import Part, joined
 from intarsia.codegen.project import Project, fitting, project_of
 from intarsia.config import CompilationConfig
-from intarsia.errors import CompileError, ModelError
+from intarsia.errors import CompileError, ConfigError, ModelError
 from intarsia.graph import Graph, extract
 from intarsia.partitioning import Partitioning
 from intarsia.partitioning.groups import computing_first
@@ -87,10 +90,14 @@ def write_project(written: Written, choose: Chooser | None = None) -> tuple[Proj
     Raises:
         ModelError: Something of the model has no C.
         ConfigError: It does not fit into the target's memories; the message names the layer.
+        CompileError: The compiler of an engine refuses a part.
     """
-    program, known = prepared_graph(written.graph)
     try:
-        module = (choose or first_kernels)(program, known, written)
+        if is_of_programs(written.partitioning):
+            module = _joined(written)
+        else:
+            program, known = prepared_graph(written.graph)
+            module = (choose or first_kernels)(program, known, written)
     except NoKernelError as error:
         raise ModelError(f"there is no C for a part of the model: {error}") from error
     options = fitting(options_of(written.config), module)
@@ -104,6 +111,51 @@ def write_project(written: Written, choose: Chooser | None = None) -> tuple[Proj
     )
     about = f"{written.name}, written by Intarsia {__version__}"
     return project_of(layout, written.name, options, about), layout
+
+
+def is_of_programs(partitioning: Partitioning) -> bool:
+    """Whether an engine takes part whose own compiler makes functions, part by part."""
+    return any(isinstance(registry.of(part.target), WritesPrograms) for part in partitioning.partitions)
+
+
+def _joined(written: Written) -> SourceModule:
+    """Each partition by the compiler of its engine; those of `c` are written as C.
+
+    Raises:
+        ConfigError: It is for a board, or an engine takes part that has neither.
+        ModelError: A value is of a type that C does not have.
+    """
+    graph, host = written.graph, written.config.host
+    if written.place.board is not None:
+        raise ConfigError(
+            f"the program is for {written.place.name}, which has no operating system; leave out all engines but c, "
+            "cmsis-nn and ethos-u"
+        )
+    _check_types(graph)
+    parts = []
+    for part in written.partitioning.partitions:
+        backend, model = registry.of(part.target), extract(graph, part.nodes)
+        for value in (*model.inputs, *model.outputs):
+            if value.dtype not in TYPES:
+                raise ModelError(f"{value.name!r} is {value.dtype}, and C has no such type")
+        if isinstance(backend, WritesPrograms):
+            module = backend.program(model, part.target, host)
+        elif part.target.kind.name == ENGINE:
+            module = part_module(model, host)
+        else:
+            raise ConfigError(f"{part.target.kind.name} takes no part beside engines with compilers of their own")
+        parts.append(Part(module=module, engine=part.target.kind.name, nodes=part.nodes))
+    made = {name for part in parts for name in part.module.outputs}
+    constant = next((name for name in graph.outputs if name not in made and name not in graph.inputs), None)
+    if constant is not None:
+        raise ModelError(f"the output {constant!r} is a constant, which no part computes; remove it from the model")
+    sides = ({name: _buffer(graph, name) for name in names} for names in (graph.inputs, graph.outputs))
+    return joined(parts, *sides)
+
+
+def _buffer(graph: Graph, name: str) -> Buffer:
+    value = graph.values[name]
+    return Buffer(name=name, dtype=str(value.dtype), shape=tuple(int(size) for size in value.shape or ()))
 
 
 def prepared_graph(graph: Graph) -> tuple[Program, dict[int, np.ndarray]]:

@@ -1,0 +1,1 @@
+"""Parts of a network that engines wrote, some of them as assembly, put together as one program."""
