@@ -29,23 +29,35 @@ class Pipeline:
         stages: How many consecutive steps of the plan each stage runs.
         lanes: Copies of the row of stages, with engines of their own; a request goes through one of them.
         depth: Requests in flight at one time.
+        processors: For each stage the index of the processor that it is bound to (`intarsia.target.processors`); none
+            where stages run on any core. There are as many processors as the highest index asks for.
     """
 
     stages: tuple[int, ...]
     threads: tuple[int, ...]
     lanes: int = 1
     depth: int
+    processors: tuple[int, ...] = ()
 
     @property
     def busy(self) -> int:
         """Threads that compute at one time."""
         return self.lanes * sum(self.threads)
 
+    def facts(self) -> dict[str, Any]:
+        """All of it as JSON-able values; processors only where there are some, as in older records."""
+        facts = asdict(self)
+        if not self.processors:
+            del facts["processors"]
+        return facts
+
     def fault(self, steps: int, budget: int | None = None) -> str | None:
         """Why a plan of so many steps cannot be driven like this, on so many threads if that is told."""
         if len(self.stages) != len(self.threads):
             there = f"{counted(len(self.stages), 'stage')} and {counted(len(self.threads), 'number')} of threads"
             return f"it has {there}; give one number for each stage"
+        if self.processors and (self.lanes > 1 or len(self.processors) != len(self.stages)):
+            return "its processors are not one for each stage of one lane"
         if sum(self.stages) != steps:
             return f"its stages have {counted(sum(self.stages), 'partition')} together, but the plan has {steps}"
         if budget is not None and self.busy > budget:
@@ -85,6 +97,8 @@ class RunSettings:
     def facts(self) -> dict[str, Any]:
         """All of it as JSON-able values: what two plans or measurements differ by if their settings do."""
         facts = asdict(self)
+        if self.pipeline is not None:
+            facts["pipeline"] = self.pipeline.facts()
         if self.max_error is None:  # what was measured before there was a choice was fp32
             del facts["max_error"]
         if self.verified:  # what is not verified never answers for what is

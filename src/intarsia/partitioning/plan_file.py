@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
@@ -85,7 +85,7 @@ def dump_plan(
         "spin": settings.spin.value,
         **({"embed": True} if settings.embed else {}),
         **({"parallel": True} if settings.parallel else {}),
-        **({} if settings.pipeline is None else {"pipeline": asdict(settings.pipeline)}),
+        **({} if settings.pipeline is None else {"pipeline": settings.pipeline.facts()}),
         **({} if settings.max_error is None else {"max_error": settings.max_error}),
         "partitions": [
             {
@@ -229,17 +229,24 @@ class _Reader:
         return Spin(text)
 
     def _pipeline(self, node: yaml.Node, steps: int, budget: int | None) -> Pipeline:
-        fields = self._fields(node, "a pipeline", ("stages", "threads", "depth"), ("lanes",))
+        fields = self._fields(node, "a pipeline", ("stages", "threads", "depth"), ("lanes", "processors"))
         pipeline = Pipeline(
             stages=self._counts(fields["stages"], "'stages'"),
             threads=self._counts(fields["threads"], "'threads'"),
             lanes=self._count(fields["lanes"], "'lanes'") if "lanes" in fields else 1,
             depth=self._count(fields["depth"], "'depth'"),
+            processors=self._indices(fields["processors"]) if "processors" in fields else (),
         )
         fault = pipeline.fault(steps, budget)
         if fault is not None:
             self._fail(f"this pipeline does not fit the plan: {fault}", node)
         return pipeline
+
+    def _indices(self, node: yaml.Node) -> tuple[int, ...]:
+        found = [self._text(item, "each of 'processors'") for item in self._items(node, "'processors'")]
+        if not all(each.isascii() and each.isdecimal() and len(each) < 5 for each in found):
+            self._fail("each of 'processors' must be an index, such as 0 or 1", node)
+        return tuple(map(int, found))
 
     def _counts(self, node: yaml.Node, what: str) -> tuple[int, ...]:
         return tuple(self._count(item, f"each of {what}") for item in self._items(node, what))

@@ -9,10 +9,15 @@ from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
 from intarsia.planning.engine_set import Absence, Engine, absence, leaves
-from intarsia.target import Target
+from intarsia.target import Target, VirtualDevice
+from intarsia.target.detect import LOOKED_AT, devices_here
 from intarsia.target.fit import misfit
+from intarsia.target.processors import processors_here
 
-EXECUTORS = ("graph", "pipeline", "vm")
+CPU = "cpu"
+PIPELINE = "pipeline"
+"""The executor of streams, whose stages may be bound to parts of the cores."""
+EXECUTORS = ("graph", PIPELINE, "vm")
 """Those that drive a model in this package; the others but `AHEAD` can only be described."""
 AHEAD = "aot"
 """The executor of networks that are written as C."""
@@ -103,6 +108,38 @@ def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
             )
 
 
+def is_cpu(device: VirtualDevice) -> bool:
+    """Whether a device is one of the processors of the host."""
+    return device.device == CPU
+
+
+def missing_devices(config: CompilationConfig, devices: DevicePlan | None) -> Iterator[str]:
+    """Why a device cannot be had that a configuration names by its index, or a device plan, in one sentence each.
+
+    Raises:
+        ConfigError: This process may use fewer cores than processors are named.
+    """
+    for target in config.targets:
+        indices = {device.index or 0 for device in config.devices.values() if device.target == target}
+        if isinstance(target, Target) and target.device_type != CPU and indices and 0 not in indices:
+            yield _no_other_device(VirtualDevice(target=target, index=min(indices)))
+    yield from _missing_processors(config, devices)
+
+
+def _missing_processors(config: CompilationConfig, devices: DevicePlan | None) -> Iterator[str]:
+    named = (*config.devices.values(), *(devices.devices if devices else ()))
+    highest = max((device.index or 0 for device in named if is_cpu(device)), default=0)
+    if not highest:
+        return
+    if config.executor.kind.name != PIPELINE:
+        yield (
+            f"'cpu:{highest}' is a part of the machine's cores, and the executor {PIPELINE} alone binds threads to it, "
+            f"not {str(config.executor)!r}; state --executor {PIPELINE}, or name no index"
+        )
+        return
+    processors_here(highest + 1)
+
+
 def missing_engines(
     described: Iterable[Engine], plan: PlanFile | None, devices: DevicePlan | None, lacks: Absence = absence
 ) -> Iterator[str]:
@@ -123,8 +160,8 @@ def missing_engines(
     if not here:
         yield from filter(None, map(lacks, named))
     for device in devices.devices if devices else ():
-        if device.index and device.device not in (None, "cpu"):
-            yield f"engines run on the first device of a type so far, and {str(device)!r} is another one"
+        if device.index and device.device not in (None, CPU):
+            yield _no_other_device(device)
         serving = [target for target in named if serves(target, device)]
         if not any(target in here for target in serving):
             yield from filter(None, map(lacks, serving))
@@ -149,3 +186,14 @@ def missing_accelerators(named: Iterable[Target], given: Partitioning, lacks: Ab
     if lacking:
         names = " and ".join(dict.fromkeys(target.kind.name for target in lacking))
         yield f"by priority, a part of this model is for {names}; to compile for the rest, leave that out"
+
+
+def _no_other_device(device: VirtualDevice) -> str:
+    """Why nothing runs on a device of another index than 0: the machine has none, or engines do not reach it."""
+    type_ = str(device.device)
+    found = devices_here(type_) if type_ in LOOKED_AT else None
+    if found is not None and device.index is not None and not device.index < len(found):
+        names = (each.options.get("device_name") or each.options.get("model") or str(each) for each in found)
+        there = ", ".join(f"{type_}:{number} ({name})" for number, name in enumerate(names))
+        return f"this machine has no device {type_}:{device.index}; it has {there or 'none of that type'}"
+    return f"engines run on the first device of a type so far, and {str(device)!r} is another one"

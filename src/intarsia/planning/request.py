@@ -51,6 +51,7 @@ from intarsia.planning.availability import (
     is_native,
     misfit_hosts,
     missing_accelerators,
+    missing_devices,
     missing_engines,
     missing_stages,
     unsupported_accelerators,
@@ -206,7 +207,8 @@ def plan_compilation(request: Request) -> Compilation:
     if ahead and request.plan is None:  # what is named is a part of the program, and nothing else stands in for it
         absent = filter(None, map(lacks, leaves(described)))
     hosts = () if ahead else misfit_hosts(config)
-    missing = (*missing_stages(config), *hosts, *(_without_arrays(graph) if native else ()), *absent)
+    unplaced = missing_devices(config, devices)
+    missing = (*missing_stages(config), *hosts, *unplaced, *(_without_arrays(graph) if native else ()), *absent)
     try:
         engine_set, given, missing = _divided(graph, config, described, missing, request, devices, lacks)
     except NoCoverError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.parallel_levels import step_settings, width
+from intarsia.runtime.executors.pinning import pinned
 from intarsia.runtime.executors.private_weights import as_compiled, own_weights
 from intarsia.runtime.plan import Plan, Step
 
@@ -42,17 +43,36 @@ def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping
 
 
 def load_executables(
-    plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray], settings: Sequence[RunSettings]
+    plan: Plan,
+    artifacts: Sequence[EngineArtifact],
+    weights: Mapping[str, np.ndarray],
+    settings: Sequence[RunSettings],
+    cores: Sequence[Collection[int]] | None = None,
 ) -> list[Executable]:
-    """Load every step's engine, each with settings of its own. Errors are those of `load_steps`."""
+    """Load every step's engine, each with settings of its own. Errors are those of `load_steps`.
+
+    ``cores`` are those that the threads of each step's engine are bound to; an empty collection binds none.
+    """
     _note(plan)
     with applied(load_environment(plan.engines, plan.settings)):
         return [
-            registry.of(step.target, loading=True).load(
-                as_compiled(artifact), {**weights, **own_weights(artifact)}, step.target, own
+            _loaded(step, artifact, weights, own, bound)
+            for step, artifact, own, bound in zip(
+                plan.steps, artifacts, settings, cores or [()] * len(plan.steps), strict=True
             )
-            for step, artifact, own in zip(plan.steps, artifacts, settings, strict=True)
         ]
+
+
+def _loaded(
+    step: Step,
+    artifact: EngineArtifact,
+    weights: Mapping[str, np.ndarray],
+    settings: RunSettings,
+    cores: Collection[int],
+) -> Executable:
+    backend = registry.of(step.target, loading=True)
+    with pinned(cores):
+        return backend.load(as_compiled(artifact), {**weights, **own_weights(artifact)}, step.target, settings)
 
 
 def _note(plan: Plan) -> None:

@@ -7,19 +7,21 @@ faster than one request after another, each on all threads, is not taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 
-from intarsia.config import Pipeline
+from intarsia.config import CompilationConfig, Pipeline
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.timing.statistics import median
 from intarsia.cost.timing.timetable import NO_TIME
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Progress, Watcher
+from intarsia.devices import DevicePlan
 from intarsia.graph.work import work
 from intarsia.partitioning import Partition
+from intarsia.planning.availability import is_cpu
 from intarsia.planning.problem import Candidate, Problem
 from intarsia.planning.request import Compilation
 from intarsia.search.thresholds import STREAMS
@@ -57,7 +59,8 @@ def stream_of(
     if executor.kind.name != _PIPELINE:
         return StreamChoice(candidate=wanted)
     pool = finalists if wanted is None else [wanted]
-    choice = choose_stream(job.problem, measurer, pool, executor["depth"], deadline, watch)
+    processors = Processors.of(job.engine_set.config, job.devices)
+    choice = choose_stream(job.problem, measurer, pool, executor["depth"], deadline, watch, processors)
     return choice if choice.candidate is not None else replace(choice, candidate=wanted)
 
 
@@ -68,6 +71,7 @@ def choose_stream(
     depth: int | None,
     deadline: Deadline,
     watch: Watcher,
+    processors: Processors | None = None,
 ) -> StreamChoice:
     """The fastest way to drive a stream, with one of these plans.
 
@@ -75,14 +79,20 @@ def choose_stream(
         pool: Plans, the most promising first.
         depth: Requests in flight at one time, if the user states it.
         deadline: When to stop trying; each plan is tried as it is, and one pipeline, in any case.
+        processors: Those of this machine that stages are bound to, where the configuration names several. Where a
+            device plan says what runs on which, the fastest pipeline that does so is taken, whatever it gains.
     """
     rates = _Rates(measurer, watch)
     best = min(pool, key=rates.ms)
     fastest = None
-    for option in _options(problem, measurer, sorted(pool, key=rates.ms), depth):
+    for option in _options(problem, measurer, sorted(pool, key=rates.ms), depth, processors):
         if fastest is not None and deadline.is_over():
             break
         fastest = option if fastest is None else min(fastest, option, key=rates.ms)
+    works = fastest is not None and (rates.ms(fastest) < math.inf or rates.is_out_of_time)
+    if works and processors is not None and processors.of_node is not None:
+        reason = f"its stages are bound to {processors.told}, as devices are planned"
+        return StreamChoice(candidate=fastest, reason=reason)
     if fastest is None:
         return StreamChoice(candidate=None, reason="there is one thread, so requests run one after another")
     if rates.is_out_of_time:
@@ -125,6 +135,39 @@ def pipelines(costs: Sequence[float], threads: int, depth: int | None = None) ->
             yield Pipeline(stages=balanced(costs, count), threads=shares, depth=depth or 2 * count)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processors:
+    """The processors of this machine that a configuration names (`intarsia.target.processors`).
+
+    Attributes:
+        count: How many there are: one more than the highest index.
+        of_node: The index for each node on a CPU, by id; ``None`` where no devices were planned.
+    """
+
+    count: int
+    of_node: Mapping[str, int] | None = None
+
+    @classmethod
+    def of(cls, config: CompilationConfig, devices: DevicePlan | None) -> Processors | None:
+        """Those that a configuration and a device plan name; ``None`` where they name one alone."""
+        planned = (
+            {} if devices is None else {id_: each.index or 0 for id_, each in devices.nodes.items() if is_cpu(each)}
+        )
+        named = (device.index or 0 for device in config.devices.values() if is_cpu(device))
+        count = 1 + max((*planned.values(), *named), default=0)
+        return cls(count=count, of_node=None if devices is None else planned) if count > 1 else None
+
+    @property
+    def told(self) -> str:
+        """Their names, as configurations write them."""
+        return ", ".join(f"cpu:{index}" for index in range(self.count))
+
+    def index_of(self, partition: Partition) -> int:
+        """Where a partition runs. One on another device is called from the first."""
+        assert self.of_node is not None
+        return self.of_node.get(partition.nodes[0], 0)
+
+
 class _Rates:
     """Milliseconds that a request takes of a stream, each plan and trial measured once."""
 
@@ -146,10 +189,20 @@ class _Rates:
         return found
 
 
-def _options(problem: Problem, measurer: Measurer, pool: Sequence[Candidate], depth: int | None) -> Iterator[Candidate]:
-    """The plans with each pipeline, the simplest pipelines first."""
+def _options(
+    problem: Problem,
+    measurer: Measurer,
+    pool: Sequence[Candidate],
+    depth: int | None,
+    processors: Processors | None = None,
+) -> Iterator[Candidate]:
+    """The plans with each pipeline, the simplest pipelines first; bound to processors where several are named."""
+    plans = tuple(dict.fromkeys(replace(plan, settings=replace(plan.settings, embed=False)) for plan in pool))
+    if processors is not None:
+        yield from _bound(problem, measurer, plans, depth, processors)
+        return
     later: list[Candidate] = []
-    for candidate in dict.fromkeys(replace(plan, settings=replace(plan.settings, embed=False)) for plan in pool):
+    for candidate in plans:
         for pipeline in pipelines([ms or 0.0 for ms in candidate.predicted_ms], problem.threads, depth):
             driven = _driven(candidate, pipeline)
             if pipeline.lanes > 1:
@@ -163,6 +216,35 @@ def _options(problem: Problem, measurer: Measurer, pool: Sequence[Candidate], de
         parts, costs = cut
         pipeline = Pipeline(stages=(1, 1), threads=(problem.threads // 2,) * 2, depth=depth or 4)
         yield replace(_driven(whole, pipeline), partitions=parts, predicted_ms=costs)
+
+
+def _bound(
+    problem: Problem, measurer: Measurer, plans: Sequence[Candidate], depth: int | None, processors: Processors
+) -> Iterator[Candidate]:
+    """The plans with a stage for each processor: as devices are planned, else cut where times balance."""
+    count, share = processors.count, max(1, problem.threads // processors.count)
+    for plan in plans:
+        costs = [ms or 0.0 for ms in plan.predicted_ms]
+        if processors.of_node is not None:
+            runs = [(index, len(list(run))) for index, run in groupby(map(processors.index_of, plan.partitions))]
+            indices, stages = tuple(index for index, _ in runs), tuple(length for _, length in runs)
+        elif count <= len(costs):
+            indices, stages = tuple(range(count)), balanced(costs, count)
+        else:
+            continue
+        # Stages of one processor are at work at one time, and share its threads.
+        threads = tuple(max(1, share // indices.count(index)) for index in indices)
+        yield _driven(
+            plan,
+            Pipeline(stages=stages, threads=threads, depth=depth or 2 * len(stages), processors=indices),
+        )
+    whole = next((plan for plan in plans if len(plan.partitions) == 1), None)
+    if processors.of_node is None and whole is not None and (cut := _cut(problem, measurer, whole, count)):
+        parts, found = cut
+        pipeline = Pipeline(
+            stages=(1,) * count, threads=(share,) * count, depth=depth or 2 * count, processors=tuple(range(count))
+        )
+        yield replace(_driven(whole, pipeline), partitions=parts, predicted_ms=found)
 
 
 def _driven(candidate: Candidate, pipeline: Pipeline) -> Candidate:

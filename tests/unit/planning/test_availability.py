@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint, plan_devices
-from intarsia.planning.availability import missing_engines, missing_stages
+from intarsia.errors import ConfigError
+from intarsia.planning import availability
+from intarsia.planning.availability import missing_devices, missing_engines, missing_stages
+from intarsia.target import Target
 from tests.fakes import fake_dag
 
 
@@ -55,10 +60,46 @@ def test_the_executor_of_a_nested_configuration_counts() -> None:
     assert [sentence for sentence in missing_stages(config) if "aot" in sentence]
 
 
-def test_a_device_that_no_engine_is_told_of_is_missing() -> None:
+VULKAN = Target({"kind": "vulkan", "device_name": "A GPU"})
+
+
+@pytest.mark.parametrize(
+    ("here", "told"),
+    [
+        ((VULKAN, VULKAN), "engines run on the first device of a type so far, and 'vulkan:1' is another one"),
+        ((VULKAN,), "this machine has no device vulkan:1; it has vulkan:0 (A GPU)"),
+        ((), "this machine has no device vulkan:1; it has none of that type"),
+    ],
+)
+def test_a_device_that_no_engine_is_told_of_is_missing(
+    monkeypatch: pytest.MonkeyPatch, here: tuple[Target, ...], told: str
+) -> None:
+    monkeypatch.setattr(availability, "devices_here", lambda _: here)
     config = CompilationConfig.of("ncnn -base=vulkan, reference")
     placed = [Constraint.node("n0", "vulkan:1"), Constraint.node("n1", "cpu:1")]
     devices = plan_devices(fake_dag([[], []]), config, placed)
-    told = list(missing_engines(config.flatten(), None, devices))
-    assert "engines run on the first device of a type so far, and 'vulkan:1' is another one" in told
-    assert not any("cpu:1" in each for each in told)
+    found = list(missing_engines(config.flatten(), None, devices))
+    assert told in found
+    assert not any("cpu:1" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("form", "count"), [("vulkan:1, llvm", 1), ("vulkan:0, vulkan:1, llvm", 0), ("vulkan, llvm", 0)]
+)
+def test_a_list_that_puts_a_target_on_another_device_alone_is_not_ignored(
+    monkeypatch: pytest.MonkeyPatch, form: str, count: int
+) -> None:
+    monkeypatch.setattr(availability, "devices_here", lambda _: (VULKAN, VULKAN))
+    assert len(list(missing_devices(CompilationConfig.of(form), None))) == count
+
+
+def test_a_part_of_the_cores_takes_the_executor_that_binds_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    form = {"targets": ["llvm:0", "llvm:1"]}
+    [told] = missing_devices(CompilationConfig.of(form), None)
+    assert told.startswith("'cpu:1' is a part of the machine's cores")
+    assert "state --executor pipeline" in told
+    assert list(missing_devices(CompilationConfig.of(form | {"executor": "pipeline"}), None)) == []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
+    with pytest.raises(ConfigError, match="this process may use 1 core"):
+        list(missing_devices(CompilationConfig.of(form | {"executor": "pipeline"}), None))

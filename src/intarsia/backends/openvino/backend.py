@@ -282,7 +282,7 @@ def _properties(target: Target, settings: RunSettings, meta: Mapping[str, Any]) 
     return {
         "INFERENCE_NUM_THREADS": threads,
         # Each model pins its threads from the first core on, so two at work on some of the cores would share those.
-        "ENABLE_CPU_PINNING": threads >= thread_budget(),
+        "ENABLE_CPU_PINNING": threads >= thread_budget() and not (settings.pipeline and settings.pipeline.processors),
         "NUM_STREAMS": 1,
         "PERFORMANCE_HINT": target["performance-hint"].upper(),
         "INFERENCE_PRECISION_HINT": target["inference-precision"],

@@ -233,6 +233,8 @@ def _settings_faults(at: str, settings: RunSettings, steps: int) -> Iterator[Fau
     numbers = (*pipeline.stages, *pipeline.threads, pipeline.lanes)
     if not pipeline.stages or not all(1 <= number <= MOST_THREADS for number in numbers):
         yield f"{at}.pipeline", f"its numbers are not from 1 to {MOST_THREADS}"
+    elif not all(0 <= index < MOST_THREADS for index in pipeline.processors):
+        yield f"{at}.pipeline.processors", f"they are not from 0 to {MOST_THREADS - 1}"
     elif not 1 <= pipeline.depth <= MOST_REQUESTS:
         yield f"{at}.pipeline.depth", f"{pipeline.depth} is not from 1 to {MOST_REQUESTS}"
     elif settings.embed:

@@ -97,6 +97,7 @@ _PIPELINE = record(
         "threads": several(integer),
         "lanes": Field(integer, 1),
         "depth": integer,
+        "processors": Field(several(integer), ()),
     },
 )
 _EMULATED = record(

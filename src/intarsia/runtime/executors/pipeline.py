@@ -20,13 +20,15 @@ import numpy as np
 from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import Pipeline
-from intarsia.errors import ClosedError, PlanError
+from intarsia.errors import ClosedError, ConfigError, PlanError
 from intarsia.forks import Forkable
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds
+from intarsia.runtime.executors.pinning import pin
 from intarsia.runtime.executors.stream import Feeds, Results, Stream, checked_request, failed, requests_of
 from intarsia.runtime.loading import load_executables, load_steps
 from intarsia.runtime.plan import Plan
+from intarsia.target.processors import Processor, processors_here
 
 _CLOSED = "the model was closed; load it again to stream"
 
@@ -34,13 +36,20 @@ _CLOSED = "the model was closed; load it again to stream"
 class PipelineExecutor(Forkable):
     """A plan loaded for streams. Threads are there while a stream is open; streams share them and the frames."""
 
-    def __init__(self, plan: Plan, lanes: Sequence[Sequence[Executor]], pipeline: Pipeline) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        lanes: Sequence[Sequence[Executor]],
+        pipeline: Pipeline,
+        cores: Sequence[Processor] = (),
+    ) -> None:
+        """Prepare. ``cores`` are those that the thread of each stage is bound to, if any is."""
         self.plan = plan
         self.first = lanes[0][0]
         """The executor of one frame, for checks while no stream is open."""
         self._pipeline = pipeline
         self._free: SimpleQueue[_Frame] = SimpleQueue()
-        self._lanes = [_Lane(pipeline.stages, self._free) for _ in lanes]
+        self._lanes = [_Lane(pipeline.stages, self._free, cores) for _ in lanes]
         self._executors = [executor for frames in lanes for executor in frames]
         # One frame of each lane in turn, so that the first requests go to different lanes.
         for row in zip(*lanes, strict=True):
@@ -117,7 +126,8 @@ class _Request(NamedTuple):
 class _Lane:
     """A row of stages, each with a thread that takes requests from the stage before."""
 
-    def __init__(self, stages: Sequence[int], free: SimpleQueue[_Frame]) -> None:
+    def __init__(self, stages: Sequence[int], free: SimpleQueue[_Frame], cores: Sequence[Processor]) -> None:
+        self._cores = tuple(cores) or (frozenset[int](),) * len(stages)
         self._spans = tuple(pairwise(accumulate(stages, initial=0)))
         self._free = free
         self._threads: list[threading.Thread] = []
@@ -150,6 +160,7 @@ class _Lane:
     def _serve(
         self, stage: int, inbox: SimpleQueue[_Request | None], after: SimpleQueue[_Request | None] | None
     ) -> None:
+        pin(self._cores[stage])
         while (request := inbox.get()) is not None:
             if self._advance(request, stage) and after is not None:
                 after.put(request)
@@ -213,9 +224,24 @@ def load_pipeline(
         raise PlanError(f"this plan cannot drive a stream: {fault}")
     if plan.settings.embed:
         raise PlanError("partitions inside one engine's session run one request after another: 'embed' or 'pipeline'")
-    return PipelineExecutor(
-        plan, [_frames(plan, pipeline, artifacts, weights) for _ in range(pipeline.lanes)], pipeline
-    )
+    cores = stage_cores(pipeline)
+    frames = [_frames(plan, pipeline, cores, artifacts, weights) for _ in range(pipeline.lanes)]
+    return PipelineExecutor(plan, frames, pipeline, cores)
+
+
+def stage_cores(pipeline: Pipeline) -> tuple[Processor, ...]:
+    """The cores that each stage is bound to; none where stages run on any.
+
+    Raises:
+        PlanError: This process may use fewer cores than there are processors.
+    """
+    if not pipeline.processors:
+        return ()
+    try:
+        processors = processors_here(max(pipeline.processors) + 1)
+    except ConfigError as error:
+        raise PlanError(f"this plan cannot drive a stream: {error}; compile it here") from error
+    return tuple(processors[index] for index in pipeline.processors)
 
 
 def load_streams(
@@ -228,12 +254,17 @@ def load_streams(
 
 
 def _frames(
-    plan: Plan, pipeline: Pipeline, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]
+    plan: Plan,
+    pipeline: Pipeline,
+    cores: Sequence[Processor],
+    artifacts: Sequence[EngineArtifact],
+    weights: Mapping[str, np.ndarray],
 ) -> list[Executor]:
     """Executors on buffers of their own over one set of engines; inside a stage, steps run one after the other."""
     plain = replace(plan, settings=replace(plan.settings, parallel=False))
     threads = [count for steps, count in zip(pipeline.stages, pipeline.threads, strict=True) for _ in range(steps)]
     settings = [replace(plain.settings, threads=count) for count in threads]
-    executables = load_executables(plain, artifacts, weights, settings)
+    bound = [own for steps, own in zip(pipeline.stages, cores, strict=True) for _ in range(steps)] if cores else None
+    executables = load_executables(plain, artifacts, weights, settings, bound)
     traits = [registry.of(step.target).traits for step in plan.steps]
     return [Executor(plain, executables, traits) for _ in range(-(-pipeline.depth // pipeline.lanes))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +17,8 @@ from intarsia.backends.contract import EngineArtifact
 from intarsia.config import Pipeline, RunSettings
 from intarsia.errors import ClosedError, FeedError, PlanError
 from intarsia.runtime.executors.executor import Executor
-from intarsia.runtime.executors.pipeline import PipelineExecutor, load_pipeline
+from intarsia.runtime.executors.pinning import pinned
+from intarsia.runtime.executors.pipeline import PipelineExecutor, load_pipeline, stage_cores
 from intarsia.runtime.executors.stream import Stream
 from tests.unit.runtime.chains import TRAITS, Adder, Watcher, expected, feed, our_threads, plan_of_reads, unwatched
 
@@ -257,3 +259,47 @@ def test_a_pipeline_that_does_not_fit_the_plan_is_refused() -> None:
         load_pipeline(embedded, artifacts, {})
     with pytest.raises(PlanError, match="no pipeline"):
         load_pipeline(replace(plan, settings=RunSettings(threads=1)), artifacts, {})
+
+
+needs_two_cores = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="this takes two cores"
+)
+ON_TWO = Pipeline(stages=(1, 3), threads=(1, 1), depth=4, processors=(1, 0))
+
+
+@needs_two_cores
+def test_the_thread_of_each_stage_is_bound_to_its_processor_and_answers_are_right() -> None:
+    seen: dict[str, set[int]] = {}
+
+    def watch(name: str, number: float) -> None:
+        seen[name] = os.sched_getaffinity(0)
+
+    before = os.sched_getaffinity(0)
+    plan = plan_of_reads(READS, RunSettings(threads=2, pipeline=ON_TWO), [LAST])
+    engines = [Adder(step, watch) for step in plan.steps]
+    frames = [Executor(plan, engines, [TRAITS] * len(engines)) for _ in range(ON_TWO.depth)]
+    first, rest = stage_cores(ON_TWO)
+    runner = PipelineExecutor(plan, [frames], ON_TWO, (first, rest))
+    assert answers(runner.stream(map(feed, range(9)))) == right(range(9))
+    assert seen == {"v0": first, "v1": rest, "v2": rest, "v3": rest}
+    assert first.isdisjoint(rest)
+    assert first | rest == before == os.sched_getaffinity(0)
+
+
+@needs_two_cores
+def test_threads_that_start_while_a_thread_is_bound_stay_there_and_it_does_not() -> None:
+    before = os.sched_getaffinity(0)
+    core = {min(before)}
+    found: list[set[int]] = []
+    with pinned(core):
+        thread = threading.Thread(target=lambda: found.append(os.sched_getaffinity(0)))
+        thread.start()
+    thread.join()
+    assert found == [core]
+    assert os.sched_getaffinity(0) == before
+
+
+def test_fewer_cores_than_processors_are_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
+    with pytest.raises(PlanError, match=r"cpu:1: this process may use 1 core, and 2 processors need one each"):
+        stage_cores(ON_TWO)
