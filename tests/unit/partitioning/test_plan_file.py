@@ -60,7 +60,14 @@ def settings(draw: st.DrawFn, steps: int) -> RunSettings:
             cut = draw(st.integers(1, steps))
             stages = (cut, steps - cut) if cut < steps else (steps,)
             lanes = draw(st.integers(1, max(1, run.threads // len(stages))))
-            pipeline = Pipeline(stages=stages, threads=(1,) * len(stages), lanes=lanes, depth=draw(st.integers(1, 99)))
+            indices = st.tuples(*(st.integers(0, 9) for _ in stages)) if lanes == 1 else st.just(())
+            pipeline = Pipeline(
+                stages=stages,
+                threads=(1,) * len(stages),
+                lanes=lanes,
+                depth=draw(st.integers(1, 99)),
+                processors=draw(st.just(()) | indices),
+            )
             return replace(run, threads=max(run.threads, pipeline.busy), pipeline=pipeline)
     return run
 
@@ -174,7 +181,7 @@ def test_a_plan_written_by_hand_needs_little() -> None:
         (
             "threads: 2",
             "pipeline: fast",
-            "line 2: a pipeline must be a mapping with the keys stages, threads, depth, lanes;",
+            "line 2: a pipeline must be a mapping with the keys stages, threads, depth, lanes, processors;",
         ),
         ("threads: 2", "pipeline: {stages: [2], threads: [1]}", "line 2: a pipeline needs 'depth'"),
         (
