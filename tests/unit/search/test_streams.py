@@ -52,9 +52,13 @@ class FakeMeasurer:
 
 
 def problem(threads: int) -> Problem:
-    return cast(
-        "Problem", type("P", (), {"graph": GRAPH, "threads": threads, "segments": tuple((node,) for node in NODES)})
-    )
+    facts = {
+        "graph": GRAPH,
+        "threads": threads,
+        "segments": tuple((node,) for node in NODES),
+        "run": staticmethod(lambda spin: RunSettings(threads=threads, spin=spin)),
+    }
+    return cast("Problem", type("P", (), facts))
 
 
 def candidate(name: str, parts: int = 1, *, threads: int = 2, embed: bool = False) -> Candidate:
