@@ -12,9 +12,9 @@ import pytest
 from onnx import numpy_helper
 
 import networks
-from intarsia.backends.c import compiler
 from intarsia.backends.c.network import known_of, network, prepared
 from intarsia.backends.c.processor import Processor
+from intarsia.backends.contract import compiler_flags
 from intarsia.backends.lowering.integer.lower import lower_integers
 from intarsia.codegen import arena, harness, programs
 from intarsia.codegen.boards.board import EMULATED
@@ -92,7 +92,7 @@ def check(name: str, found: np.ndarray, expected: np.ndarray) -> None:
 def test_on_this_machine_under_the_sanitizers(name: str, vectors: bool) -> None:
     model, target = built(name), Target("c")
     feeds = feeds_of(model, SEEDS.get(name, 4))
-    processor, flags = (Processor.of(target), compiler.machine_flags(target)) if vectors else (Processor(), ())
+    processor, flags = (Processor.of(target), compiler_flags(target)) if vectors else (Processor(), ())
     sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-O1", *flags)
     outcome = harness.run(program_of(module_of(model, processor), *sanitizers), feeds)
     check(name, np.stack([result for (result,) in outcome.results]), expected_of(model, feeds))

@@ -32,7 +32,15 @@ from intarsia.backends.contract.node_facts import is_constant
 from intarsia.backends.native import KERNELS, library, recipe
 from intarsia.backends.onnxruntime import offline_optimisation
 from intarsia.backends.onnxruntime.backend import OnnxRuntimeBackend
-from intarsia.backends.onnxruntime.session import PROVIDERS, native_session, option_values, serialised, session_options
+from intarsia.backends.onnxruntime.session import (
+    FAST_MATH,
+    PROVIDERS,
+    fast_math,
+    native_session,
+    option_values,
+    serialised,
+    session_options,
+)
 from intarsia.config.settings import Spin
 from intarsia.errors import CompileError, LoadError
 
@@ -58,7 +66,8 @@ class WinogradBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0; ONNX Runtime: MIT"
     machine_code = (KERNELS,)
-    reads = reading({_NAME: "threads"})
+    reads = reading({_NAME: "threads", "llvm": FAST_MATH})
+    native_unread = OnnxRuntimeBackend.native_unread
     native_lack = None
     traits = OnnxRuntimeBackend.traits
     needs_features = ("avx2", "fma")
@@ -220,4 +229,6 @@ def _obstacles(node: Node, graph: Graph) -> Iterator[str | None]:
 
 def _values(target: Target, settings: RunSettings) -> dict[str, Any]:
     # The model is optimised already; done again, the passes would find nothing but take their time.
-    return option_values("disable", thread_count(target, settings), settings.spin)
+    values = option_values("disable", thread_count(target, settings), settings.spin)
+    values["session_config"] |= fast_math(target)
+    return values

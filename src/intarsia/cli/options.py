@@ -85,6 +85,19 @@ class Whole(click.IntRange):
         return int(found)
 
 
+def _least(
+    default: int, context: click.Context, param: click.Parameter, stated: tuple[str, ...]
+) -> int | dict[str, int]:
+    """One number for every target, or numbers by kind."""
+    found: dict[str, int] = {}
+    for text in stated:
+        kind, _, number = text.rpartition("=")
+        if not re.fullmatch("[0-9]{1,18}", number) or (kind == "") != (len(stated) == 1 and "=" not in text):
+            raise click.BadParameter(f"{shown(text)}: give one number, or KIND=N for each kind", param=param)
+        found[kind] = int(number)
+    return found.get("", default) if set(found) <= {""} else found
+
+
 FILE = File()
 SEED = Whole(0, MOST_SEED)
 
@@ -231,6 +244,17 @@ setting_options = (
 """Every setting of a compile but for how the model is divided; `search_options` has that too."""
 search_options = (
     *setting_options,
+    *(
+        click.option(
+            f"--min-{what}",
+            f"min_{what}",
+            metavar="[KIND=]N",
+            multiple=True,
+            callback=partial(_least, 1 if what == "nodes" else 0),
+            help=f"Where priority divides the model, {meaning} a target is given in one piece; of one kind, or of all.",
+        )
+        for what, meaning in (("nodes", "the fewest nodes"), ("flops", "the least floating-point work"))
+    ),
     click.option(
         "--partition",
         type=click.Choice(["single", "greedy", "collage", "manual"]),

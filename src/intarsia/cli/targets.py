@@ -28,7 +28,8 @@ _HELP = """List what can be described; search it; or explain one kind or spec.
 intarsia targets                      the kinds, and whose products have tags
 intarsia targets 'nvidia/*rtx*'       kinds, aliases and tags of such a name
 intarsia targets rtx                  those that have it in their name
-intarsia targets llvm                 a kind and its options
+intarsia targets llvm                 a kind, its options, and what reads each
+intarsia targets aot                  the same of an executor or a runtime, of config and deployment
 intarsia targets 'aws/c5 -threads=2'  where each field of a spec comes from
 """
 
@@ -48,7 +49,10 @@ def _answer(what: str) -> Answer:
         return _everything(), _print_everything
     kinds = _kinds()
     if what in kinds:
-        return {"kind": kinds[what]}, _print_kind
+        return {"kind": _with_effects(kinds[what])}, _print_kind
+    of_level = _kind_of_level(what)
+    if of_level is not None:
+        return {"kind": of_level}, _print_kind
     is_one_word = len(what.split()) == 1 and not what.startswith(("{", "["))
     if is_one_word and ("*" in what or "?" in what):
         return _search(what), _print_found
@@ -65,6 +69,35 @@ def _kinds() -> dict[str, dict[str, Any]]:
     from intarsia.target.describe import describe_kinds
 
     return {name: asdict(kind) for name, kind in describe_kinds().items()}
+
+
+def _with_effects(kind: dict[str, Any]) -> dict[str, Any]:
+    """The kind, and of each of its options what reads it."""
+    from intarsia.planning.effects import effects
+    from intarsia.target import KINDS
+
+    read_by = effects(KINDS[kind["name"]])
+    return kind | {"options": [option | {"read_by": read_by[option["name"]]} for option in kind["options"]]}
+
+
+def _kind_of_level(name: str) -> dict[str, Any] | None:
+    """An executor, a runtime, or what a configuration, a deployment or a link says, as a kind of target."""
+    from intarsia.planning.availability import RUNNING
+    from intarsia.planning.effects import LEVELS, level_effects
+    from intarsia.target.describe import describe_option
+
+    for level, kinds in LEVELS.items():
+        kind = kinds.get(name)
+        if kind is None:
+            continue
+        read_by = level_effects(level, kind)
+        options = [
+            asdict(describe_option(name, option, level=level)) | {"read_by": read_by[option.name]}
+            for option in kind.options.values()
+        ]
+        runs = name in RUNNING if level in ("executor", "runtime") else level == "config"
+        return {"name": name, "level": level, "meaning": kind.meaning, "runs": runs, "options": options}
+    return None
 
 
 def _everything() -> dict[str, Any]:
@@ -108,22 +141,29 @@ def _runs(kind: Mapping[str, Any]) -> str:
 def _print_kind(data: Mapping[str, Any]) -> None:
     kind = data["kind"]
     print_text(f"{kind['name']}: {kind['meaning']}\n")
-    facts = {
-        "level": _level(kind),
-        "device": kind["device_type"],
-        "keys": ", ".join(kind["keys"]),
-        "engines": ", ".join(kind["engines"]),
-        "devices": ", ".join(kind["serves"]),
-        "runs here": _runs(kind),
-    }
+    is_target = "is_partial" in kind
+    facts = (
+        {}
+        if not is_target
+        else {
+            "level": _level(kind),
+            "device": kind["device_type"],
+            "keys": ", ".join(kind["keys"]),
+            "engines": ", ".join(kind["engines"]),
+            "devices": ", ".join(kind["serves"]),
+            "runs here": _runs(kind),
+        }
+    )
+    facts = facts or {"level": kind["level"], "runs here": "yes" if kind["runs"] else "no"}
     for name, text in facts.items():
         if text:
             print_text(f"{name:<11}{text}", later=" " * 11)
     click.echo()
     options = kind["options"]
-    rows = [(each["name"], each["type"], each["default"], each["unit"], each["meaning"]) for each in options]
-    print_table(("option", "type", "default", "unit", "meaning"), rows)
-    if options:
+    columns = ("name", "type", "default", "unit", "read_by", "meaning")
+    rows = [tuple(each[column] for column in columns) for each in options]
+    print_table(("option", "type", "default", "unit", "read by", "meaning"), rows)
+    if options and kind["level"] not in ("config", "deployment", "link"):
         print_text(f"\nOn the command line: {options[0]['flag']}=VALUE, and so on.")
 
 

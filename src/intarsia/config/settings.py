@@ -110,6 +110,9 @@ class RunSettings:
         return facts
 
 
+Limit = int | tuple[tuple[str, int], ...]
+"""A number for every target, or the numbers of some kinds."""
+
 MIX_MEMORY = 1.3
 """How many times the peak memory of the best single engine a mix may need, where nobody states a limit."""
 MIX_MEMORY_SHARE = 1 / 16
@@ -125,8 +128,9 @@ class SearchSettings:
         budget_s: Seconds that measuring may take.
         seed: Of every random choice, so that a search can be repeated.
         prune: Whether the search leaves out what cannot win by what is known so far; without, it is a check on that.
-        min_nodes: Fewest nodes of a partition that greedy division makes.
-        min_flops: Least floating-point work of such a partition.
+        min_nodes: Fewest nodes of a partition that division by priority makes, by the kind of its target. One number
+            is for every target.
+        min_flops: Least floating-point work of such a partition, in the same form.
         max_memory: Bytes that a plan may add to its process at its peak. Without, a mix may need `MIX_MEMORY` times
             what the best single engine does, or `MIX_MEMORY_SHARE` of the memory that this process may use, whichever
             is more.
@@ -140,8 +144,8 @@ class SearchSettings:
     budget_s: float = 60.0
     seed: int = 0
     prune: bool = True
-    min_nodes: int = 1
-    min_flops: int = 0
+    min_nodes: Limit = 1
+    min_flops: Limit = 0
     max_memory: int | None = None
     footprints: bool = False
     max_error: float | None = None

@@ -12,14 +12,16 @@ from typing import Any, Final, Literal, TypedDict, get_args
 from intarsia import numbers
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.metadata import refuse_unstated
+from intarsia.config.settings import Limit
 from intarsia.devices import Constraint, read_constraints
-from intarsia.errors import ConfigError, PlanError
+from intarsia.errors import ConfigError, PlanError, SpecError
 from intarsia.graph.bind import Shapes, stated_shapes
 from intarsia.numbers import memory_bytes, shown
 from intarsia.partitioning import PlanFile, parse_plan
 from intarsia.planning.request import Request
 from intarsia.spec.documents import read_text
 from intarsia.spec.problems import nearest
+from intarsia.target import Target
 
 Strategy = Literal["single", "greedy", "collage", "manual"]
 AnyPath = str | os.PathLike[str]
@@ -28,11 +30,13 @@ Constraints = AnyPath | Iterable[Constraint]
 
 
 class ModelOptions(TypedDict, total=False):
-    """The settings that say what the model is, as keywords. `CompileSettings` explains each."""
+    """The settings that say what the model is and how priority divides it, as keywords; see `CompileSettings`."""
 
     constraints: Constraints | None
     shapes: Shapes | None
     custom_ops: Iterable[AnyPath]
+    min_nodes: int | Mapping[str, int]
+    min_flops: int | Mapping[str, int]
 
 
 class CompileOptions(ModelOptions, total=False):
@@ -73,6 +77,10 @@ class CompileSettings:
         seed: Of the inputs that are measured and checked with.
         prune: Leave out what cannot win by what is known so far. Without, the search is a check on that, and takes
             many times longer.
+        min_nodes: Fewest nodes that a target is given in one piece where priority divides the model: always with
+            ``greedy``, and for the mixes that ``collage`` begins with. One number for every target, or numbers by the
+            kind of the target, as ``{"tensorrt": 3}``. What nobody else takes stays, however small.
+        min_flops: The same, in floating-point operations.
         max_memory: Bytes, or a text as ``"500MB"``, that the plan may add to its process at its peak, engines and
             weights counted. Left out, a mix may need 1.3 times what the best single engine does, or a sixteenth of the
             memory that this process may use, whichever is more.
@@ -97,6 +105,8 @@ class CompileSettings:
     shapes: Shapes | None = None
     seed: int = 0
     prune: bool = True
+    min_nodes: int | Mapping[str, int] = 1
+    min_flops: int | Mapping[str, int] = 0
     max_memory: int | str | None = None
     footprints: bool = False
     max_error: float | None = None
@@ -132,6 +142,8 @@ class CompileSettings:
             budget_s=self.budget,
             seed=self.seed,
             prune=self.prune,
+            min_nodes=_limits("min_nodes", self.min_nodes, 1),
+            min_flops=_limits("min_flops", self.min_flops, 0),
             max_memory=max_memory,
             footprints=self.footprints,
             max_error=self.max_error,
@@ -168,6 +180,25 @@ def _libraries(stated: Iterable[AnyPath]) -> tuple[str, ...]:
     if absent := [path for path in paths if not Path(path).is_file()]:
         raise ConfigError(f"the library of custom operators {absent[0]} is not there")
     return paths
+
+
+def _limits(name: str, stated: int | Mapping[str, int], least: int) -> Limit:
+    """One number for every target, or the numbers of kinds, each by its own name."""
+    given = stated if isinstance(stated, Mapping) else {"": stated}
+    found: dict[str, int] = {}
+    for word, value in given.items():
+        number = numbers.whole(value)
+        if number is None or number < least:
+            raise ConfigError(f"{name}={shown(stated)}: give a whole number from {least} on, or one by kind of target")
+        found[_kind_called(name, word) if isinstance(stated, Mapping) else ""] = number
+    return tuple(sorted(found.items())) if isinstance(stated, Mapping) else found[""]
+
+
+def _kind_called(name: str, word: str) -> str:
+    try:
+        return Target(word).kind.name
+    except SpecError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def _bytes(amount: int | str) -> int:

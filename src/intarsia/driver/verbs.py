@@ -116,7 +116,8 @@ def partition(
     """Divide the model among the targets by their priority; nothing is measured, and no engine need be here.
 
     What comes back can be edited, as by `Partitioning.moved`, and handed to `build`. The arguments are those of
-    `compile`; of the settings only ``constraints``, ``shapes`` and ``custom_ops`` have an effect, others are refused.
+    `compile`; of the settings only ``constraints``, ``shapes``, ``custom_ops``, ``min_nodes`` and ``min_flops`` have an
+    effect, others are refused.
 
     Raises:
         InputError: The model, target, constraints or a setting is wrong.

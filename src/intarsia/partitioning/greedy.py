@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=Hashable)
 """An engine: a target, or whatever else is asked as one."""
+Limits = float | Mapping[E, float] | tuple[tuple[str, int], ...]
+"""One number for all engines, or the numbers of some: by the engine, or by the kind of its target."""
 
 
 def greedy(
     graph: Graph,
     targets: Sequence[Target],
     capabilities: Mapping[Target, Capability],
-    min_nodes: int | Mapping[Target, int] = 1,
-    min_flops: float | Mapping[Target, float] = 0,
+    min_nodes: Limits[Target] = 1,
+    min_flops: Limits[Target] = 0,
     *,
     crossing_ok: CrossingOk | None = None,
     places: Places | None = None,
@@ -38,7 +40,7 @@ def greedy(
 
     Args:
         targets: Most preferred first.
-        min_nodes: A smaller region is left to a later target; one number, or one for some targets.
+        min_nodes: A smaller region is left to a later target; one number, or those of some targets.
         min_flops: The same, in floating-point operations.
         crossing_ok: Asked for each value that is no tensor of known rank; without it its ends stay in one partition.
         places: Where each node runs, by id; no partition spans two. Without it all are at one.
@@ -55,8 +57,8 @@ def cover(
     graph: Graph,
     engines: Sequence[E],
     capabilities: Mapping[E, Capability],
-    min_nodes: int | Mapping[E, int] = 1,
-    min_flops: float | Mapping[E, float] = 0,
+    min_nodes: Limits[E] = 1,
+    min_flops: Limits[E] = 0,
     *,
     crossing_ok: CrossingOk | None = None,
     places: Places | None = None,
@@ -95,7 +97,10 @@ def _by_place(graph: Graph, accepted: set[str], places: Places | None) -> Iterab
     return found.values()
 
 
-def _limit(limit: float | Mapping[E, float], engine: E, default: float) -> float:
+def _limit(limit: Limits[E], engine: E, default: float) -> float:
+    if isinstance(limit, tuple):
+        kind = getattr(engine, "kind", None)
+        return default if kind is None else dict(limit).get(kind.name, default)
     return limit.get(engine, default) if isinstance(limit, Mapping) else limit
 
 

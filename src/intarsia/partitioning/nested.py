@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from intarsia.partitioning.capability import Capability
-from intarsia.partitioning.greedy import cover
+from intarsia.partitioning.greedy import Limits, cover
 from intarsia.partitioning.groups import indivisible
 from intarsia.partitioning.partitioning import Partitioning, merge_adjacent
 from intarsia.partitioning.quotient import members
@@ -52,8 +52,8 @@ def divide(
     graph: Graph,
     engines: Sequence[Engine],
     capabilities: Mapping[Engine, Capability],
-    min_nodes: int = 1,
-    min_flops: float = 0,
+    min_nodes: Limits[Engine] = 1,
+    min_flops: Limits[Engine] = 0,
     *,
     crossing_ok: CrossingOk | None = None,
     places: Places | None = None,

@@ -75,7 +75,7 @@ from intarsia.planning.engine_set import (
 )
 from intarsia.planning.estimates import estimates
 from intarsia.planning.problem import Problem
-from intarsia.planning.remarks import unread_options
+from intarsia.planning.remarks import ineffective
 from intarsia.planning.run_settings import run_settings, ways
 from intarsia.runtime.cpp.preparing import value_fault
 from intarsia.target import Target, VirtualDevice
@@ -234,7 +234,11 @@ def plan_compilation(request: Request) -> Compilation:
         devices=devices,
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
-        remarks=(*(() if difference is None else difference.remarks), *remarks, *unread_options(engine_set.targets)),
+        remarks=(
+            *(() if difference is None else difference.remarks),
+            *remarks,
+            *ineffective(config, engine_set.targets, devices, request.search),
+        ),
         difference=difference,
         type_oracle=type_oracle,
     )

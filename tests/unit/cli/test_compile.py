@@ -17,6 +17,7 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
         *("--custom-ops", "lib.so", "--max-memory", "500MB"),
         *("--store", "s.db", "--shape", "input=1x3x8x8", "--shape", "N=8", "--seed", "4", "-o", "out.bin"),
         *("--constraints", "devices.yaml", "--max-error", "0.05", "--strict", "--strict-machine"),
+        *("--min-nodes", "mnn=2", "--min-nodes", "ncnn=3", "--min-flops", "1000"),
     )
     assert done.exit_code == 0, done.output
     assert fakes.calls == [
@@ -29,6 +30,8 @@ def test_every_option_reaches_the_driver(fakes: Fakes, folder: Path) -> None:
                 "constraints": Path("devices.yaml"),
                 "threads": 3,
                 "budget": 7.5,
+                "min_nodes": {"mnn": 2, "ncnn": 3},
+                "min_flops": 1000,
                 "max_memory": "500MB",
                 "store": Path("s.db"),
                 "custom_ops": (Path("lib.so"),),
@@ -56,6 +59,8 @@ def test_the_defaults_leave_the_choice_to_the_driver(fakes: Fakes, folder: Path)
         "constraints": None,
         "threads": None,
         "budget": 60.0,
+        "min_nodes": 1,
+        "min_flops": 0,
         "max_memory": None,
         "store": None,
         "custom_ops": (),

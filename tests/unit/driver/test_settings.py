@@ -26,6 +26,8 @@ WRONG: dict[str, tuple[tuple[Any, str], ...]] = {
     "shapes": ((3, "shapes=3: give a size or sizes by name"), ({"x": 1.5}, "the shape given for 'x' is 1.5")),
     "seed": ((-1, "seed=-1: give a whole number from 0"),),
     "prune": (("no", "prune='no': give True or False"),),
+    "min_nodes": ((0, "min_nodes=0: give a whole number from 1 on"), ({"mnnn": 2}, "did you mean 'mnn'")),
+    "min_flops": ((-1, "min_flops=-1: give a whole number from 0 on"), ({"mnn": 1.5}, "or one by kind of target")),
     "max_memory": (("500", "max_memory: '500' is not an amount of memory; write it as 500MB"),),
     "footprints": ((1, "footprints=1: give True or False"),),
     "max_error": ((1, "max_error=1: give a share between 0 and 1"),),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from typing import TYPE_CHECKING
 
+from intarsia.backends.contract import compiler_flags
 from intarsia.backends.native.library import cpu_features
 from intarsia.codegen import toolchain
 from intarsia.codegen.toolchain import Build
@@ -39,26 +39,6 @@ def lack() -> str | None:
     return None
 
 
-def machine_flags(target: Target) -> tuple[str, ...]:
-    """What tells the compiler the processor: as the target states it, else this machine's.
-
-    Processors and features have the names of LLVM, which are most often those of GCC too. This machine's own processor
-    is told as such, since a compiler may be older than it.
-    """
-    from intarsia.target import Target as Kind
-
-    x86 = platform.machine() in {"x86_64", "AMD64"}
-    option = "-march" if x86 else "-mcpu"
-    features = list(target.mattr) if x86 else []
-    told = [f"-m{'no-' if each.startswith('-') else ''}{each.lstrip('+-')}" for each in features]
-    march = target.options.get("march")
-    if march:
-        return (f"-march={march}", *told)
-    if target.options.get("mcpu") and target.mcpu != Kind.detect().mcpu:
-        return (f"{option}={target.mcpu}", *told)
-    return tuple(told) or (f"{option}=native",)
-
-
 def instruction_sets(target: Target) -> tuple[str, ...]:
     """What a library for a target may use, and so needs where it runs: this machine's, where nothing is said."""
     if not target.options.keys() & {"mcpu", "march", "mattr"}:
@@ -78,7 +58,7 @@ def library(text: str, target: Target) -> bytes:
         BackendUnavailableError: There is no compiler.
         CompileError: It refuses.
     """
-    flags = (*OPTIMISED, *machine_flags(target))
+    flags = (*OPTIMISED, *compiler_flags(target))
     with scratch() as folder:
         build = Build(sources={"model.c": text}, flags=flags, link=("-shared", "-lm"))
         return toolchain.build(toolchain.host(), build, folder, "model.so").read_bytes()

@@ -13,6 +13,7 @@ from intarsia.backends.contract.executable import Executable
 from intarsia.backends.contract.guard import guard, guarded
 from intarsia.backends.contract.native import NativeFiles, NativeRequest, NativeStep
 from intarsia.backends.contract.options import READ_FOR_ALL, Reads, reading
+from intarsia.backends.contract.processor import compiler_flags, processor_of, stated
 from intarsia.backends.contract.slots import (
     Arrays,
     BoundCall,
@@ -57,12 +58,15 @@ __all__ = [
     "as_port",
     "border_rows",
     "by_copy",
+    "compiler_flags",
     "following",
     "guard",
     "guarded",
     "is_late",
+    "processor_of",
     "reading",
     "signature_rows",
     "signatures",
+    "stated",
     "thread_count",
 ]

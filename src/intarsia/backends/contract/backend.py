@@ -77,6 +77,8 @@ class Backend(ABC):
     reads: ClassVar[Reads] = MappingProxyType({})
     """The options of its own kind and of its bases that change what it compiles or how it runs. A compile remarks on
     all others that are stated."""
+    native_unread: ClassVar[frozenset[str]] = frozenset()
+    """Those of them that its loader for the runtime `cpp` is not told."""
 
     @abstractmethod
     def probe(self) -> Availability:

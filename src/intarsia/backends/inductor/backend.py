@@ -58,7 +58,7 @@ class InductorBackend(LoweredBackend):
     natives = NATIVES
     licence = "BSD-3-Clause"
     machine_code = (_LIBRARY,)
-    reads = reading({_NAME: "mode threads"})
+    reads = reading({_NAME: "mode threads", "llvm": "mcpu mattr vector-width fast-math fast-math-contract"})
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, follows_ports=True, spins=True, dtypes=TYPES | _UNSIGNED
     )
@@ -116,7 +116,7 @@ class InductorBackend(LoweredBackend):
     def compile(self, model: SubModel, target: Target, settings: RunSettings) -> EngineArtifact:
         """Trace and compile; some ten seconds even for a single operator."""
         with guard(CompileError, _NAME):
-            content = compiler.library(*self._traced(model), target["mode"])
+            content = compiler.library(*self._traced(model), compiler.options_of(target))
         return EngineArtifact(
             files={_LIBRARY: content},
             meta=border_rows(model),
@@ -134,7 +134,7 @@ class InductorBackend(LoweredBackend):
         """``model.pt2``, for ``torch._inductor.aoti_load_package``: the library and its sources."""
         folder.mkdir(parents=True, exist_ok=True)
         with guard(CompileError, _NAME):
-            compiler.package(*self._traced(model), target["mode"], folder / _PACKAGE)
+            compiler.package(*self._traced(model), compiler.options_of(target), folder / _PACKAGE)
         return (folder / _PACKAGE,)
 
     def _traced(self, model: SubModel) -> tuple[Interpreter, list[Signature]]:

@@ -12,12 +12,15 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from intarsia.backends.contract import Signature
+from intarsia.backends.contract import Signature, compiler_flags, stated
 from intarsia.backends.lowering.interpreter import Tensor
 from intarsia.backends.native import library as native
 from intarsia.files import cache_folder, scratch
+
+if TYPE_CHECKING:
+    from intarsia.target import Target
 
 _FOLDER = cache_folder() / "inductor"
 ENVIRONMENT: Mapping[str, str] = {
@@ -27,25 +30,27 @@ ENVIRONMENT: Mapping[str, str] = {
 }
 """What the compiler must find, from when it is imported on."""
 
+Options = Mapping[str, Any]
+"""Of the compiler, by its own names."""
 Run = Callable[..., Sequence[Tensor]]
 """Takes a tensor for each input, gives one for each output."""
 
 
-def library(run: Run, inputs: Sequence[Signature], mode: str) -> bytes:
+def library(run: Run, inputs: Sequence[Signature], options: Options) -> bytes:
     """What computes the same in one library, the weights in it."""
     from torch._inductor import aot_compile
 
     with _working(run, inputs) as (exported, folder):
-        options = _options(mode) | {"aot_inductor.output_path": str(folder / "model.so")}
-        return Path(aot_compile(exported.module(), *exported.example_inputs, options=options)).read_bytes()
+        told = {**options, "aot_inductor.output_path": str(folder / "model.so")}
+        return Path(aot_compile(exported.module(), *exported.example_inputs, options=told)).read_bytes()
 
 
-def package(run: Run, inputs: Sequence[Signature], mode: str, path: Path) -> None:
+def package(run: Run, inputs: Sequence[Signature], options: Options, path: Path) -> None:
     """The library and its sources as a file, whose name ends in ``.pt2``."""
     from torch._inductor import aoti_compile_and_package
 
     with _working(run, inputs) as (exported, folder):
-        aoti_compile_and_package(exported, package_path=str(folder / "model.pt2"), inductor_configs=_options(mode))
+        aoti_compile_and_package(exported, package_path=str(folder / "model.pt2"), inductor_configs=dict(options))
         path.write_bytes((folder / "model.pt2").read_bytes())
 
 
@@ -105,7 +110,8 @@ def _exported(run: Run, inputs: Sequence[Signature]) -> Any:
     return torch.export.export(Module(), examples, strict=False)
 
 
-def _options(mode: str) -> dict[str, Any]:
+def options_of(target: Target) -> Options:
+    """What the compiler is told for a target, by its own names."""
     compiler = native.find_compiler()
     return {
         # What calls the kernels: optimised, it takes twice as long to compile.
@@ -114,5 +120,24 @@ def _options(mode: str) -> dict[str, Any]:
         "cpp.cxx": compiler[:1] if compiler else (),
         "cpp.dynamic_threads": True,
         "freezing": True,
-        "max_autotune": mode == "max-autotune",
+        "max_autotune": target["mode"] == "max-autotune",
+        **_processor(target.base),
     }
+
+
+def _processor(base: Target | None) -> Mapping[str, Any]:
+    """What it is told of a processor: its name, vectors that it has, and liberties with numbers."""
+    told = stated(base, ("mcpu", "mattr", "vector-width", "fast-math", "fast-math-contract"))
+    found: dict[str, Any] = {}
+    if base is not None and told.keys() & {"mcpu", "mattr"}:
+        first, *more = compiler_flags(base)
+        named = first.removeprefix("-march=") if first.startswith("-march=") else f"x86-64 {first}"
+        found["cpp.march"] = " ".join((named, *more))
+        found["cpp.simdlen"] = 512 if base.features.has("avx512f") else 256 if base.features.has("avx2") else 1
+    if "vector-width" in told:
+        found["cpp.simdlen"] = told["vector-width"]
+    if told.get("fast-math"):
+        found["cpp.enable_unsafe_math_opt_flag"] = True
+    if told.get("fast-math") or told.get("fast-math-contract"):
+        found["cpp.enable_floating_point_contract_flag"] = "fast"
+    return found

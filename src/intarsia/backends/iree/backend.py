@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract import (
     Arrays,
@@ -42,11 +43,23 @@ _NAME = "iree"
 _MAX_OPSET, _MAX_IR = 21, 10
 _SMALL_BYTES = 1024
 _MODULE = "model.vmfb"
-_CPU = (
-    "--iree-hal-target-device=local",
-    "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=host",
+_CPU = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
+_FLAGS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        "mcpu": lambda name: f"--iree-llvmcpu-target-cpu={name}",
+        "mattr": lambda features: f"--iree-llvmcpu-target-cpu-features={','.join(features)}",
+        "mtriple": lambda triple: f"--iree-llvmcpu-target-triple={triple}",
+        "mabi": lambda name: f"--iree-llvmcpu-target-abi={name}",
+        "mfloat-abi": lambda name: f"--iree-llvmcpu-target-float-abi={'hard' if name == 'hard' else 'soft'}",
+        "vector-width": lambda bits: f"--iree-llvmcpu-target-vector-width-in-bytes={max(1, bits // 8)}",
+        "opt-level": lambda level: f"--iree-llvmcpu-mlir-opt-level=O{min(level, 3)}",
+        "fast-math-reassoc": lambda is_on: f"--iree-llvmcpu-reassociate-fp-reductions={_word(is_on)}",
+        "fast-math-nnan": lambda is_on: f"--iree-llvmcpu-use-fast-min-max-ops={_word(is_on)}",
+    }
 )
+"""What its compiler calls the options of a processor."""
+_LIBERTIES = ("fast-math-reassoc", "fast-math-nnan")
+"""Of the liberties that ``fast-math`` takes, those that it can be given."""
 _FUSING = ("--iree-opt-level=O2", "--iree-opt-level=O3")
 _SIMPLER = "--iree-opt-level=O1"
 _UNTIL_WE_END = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
@@ -60,7 +73,7 @@ class IreeBackend(Backend, WritesPrograms):
     extra = _NAME
     licence = "Apache-2.0 WITH LLVM-exception"
     machine_code = (_MODULE,)
-    reads = reading({_NAME: "opt-level threads", "llvm": "mcpu mattr mtriple mabi"})
+    reads = reading({_NAME: "opt-level threads", "llvm": f"{' '.join(_FLAGS)} fast-math cl-opt"})
     meta_name = "BORDERS"
     traits = Traits(
         writes_in_place=False,
@@ -176,12 +189,34 @@ def flags(target: Target, has_doubles: bool) -> tuple[str, ...]:
     return (
         "--iree-input-type=onnx",
         *_CPU,
+        *_processor_flags(target.base),
         "--iree-torch-emit-async-entry-points=false",
         # Where the model has no such values, those that there are are the importer's, and some compile only as float32.
         f"--iree-input-demote-f64-to-f32={'false' if has_doubles else 'true'}",
         "--iree-llvmcpu-stack-allocation-limit=262144",
         f"--iree-opt-level={target['opt-level']}",
     )
+
+
+def _processor_flags(base: Target | None) -> Iterator[str]:
+    """How it is told the processor; this machine is told as such where the target says nothing of it."""
+    told = {} if base is None else dict(base.options)
+    if told.get("fast-math"):
+        told = dict.fromkeys(_LIBERTIES, True) | told
+    if not told.keys() & {"mcpu", "mattr"}:
+        yield "--iree-llvmcpu-target-cpu=host"
+    yield from (_FLAGS[name](value) for name, value in told.items() if name in _FLAGS)
+    yield from (_llvm_option(entry) for entry in told.get("cl-opt", ()))
+
+
+def _llvm_option(entry: str) -> str:
+    """An entry of ``cl-opt``, as ``-name:uint=3``, for a command line of LLVM."""
+    name, sign, value = entry.lstrip("-").partition("=")
+    return f"--{name.partition(':')[0]}{sign}{value}"
+
+
+def _word(is_on: bool) -> str:
+    return "true" if is_on else "false"
 
 
 def _has_doubles(model: SubModel) -> bool:

@@ -27,6 +27,7 @@ from intarsia.backends.contract.node_facts import words
 from intarsia.backends.native import KERNELS
 from intarsia.backends.onnxruntime.session import (
     ELEMENT_TYPES,
+    FAST_MATH,
     MAX_IR,
     MAX_OPSET,
     PROVIDERS,
@@ -59,7 +60,8 @@ class OnnxRuntimeBackend(Backend):
     extra = _NAME
     licence = "MIT"
     machine_code = (KERNELS,)  # of a session that holds other engines
-    reads = reading({_NAME: "optimization-level execution-mode custom-ops threads"})
+    reads = reading({_NAME: "optimization-level execution-mode custom-ops threads", "llvm": FAST_MATH})
+    native_unread = frozenset({FAST_MATH})
     native_lack = None
     traits = Traits(
         writes_in_place=True,

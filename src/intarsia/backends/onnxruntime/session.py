@@ -23,6 +23,7 @@ from intarsia.backends.contract import (
     guard,
     guarded,
     is_late,
+    stated,
     thread_count,
 )
 from intarsia.backends.onnxruntime.subbyte_types import BITS, Packed
@@ -69,6 +70,8 @@ _SPIN = {
     Spin.CALL: {"session.force_spinning_stop": "1"},
     Spin.NEVER: {"session.intra_op.allow_spinning": "0"},
 }
+FAST_MATH = "fast-math"
+_DENORMALS = {"session.set_denormal_as_zero": "1"}
 _NO_SATURATION = {"session.x64quantprecision": "1"}
 """Products of uint8 and int8 are added in 32 bits on x86 processors without VNNI too, where 16 bits would saturate."""
 
@@ -162,7 +165,13 @@ def options_of(target: Target, settings: RunSettings) -> dict[str, Any]:
     """What to set on ``SessionOptions`` for a target, JSON-able."""
     level, mode = target["optimization-level"], target["execution-mode"]
     values = option_values(level, thread_count(target, settings), settings.spin, mode)
+    values["session_config"] |= fast_math(target)
     return {**values, "custom_ops_libraries": list(target["custom-ops"] or ())}
+
+
+def fast_math(target: Target) -> dict[str, str]:
+    """The entry by which tiny numbers count as zero, where the processor's description takes such liberties."""
+    return _DENORMALS if stated(target.base, (FAST_MATH,)).get(FAST_MATH) else {}
 
 
 def option_values(level: str, threads: int, spin: Spin, mode: str = "sequential") -> dict[str, Any]:

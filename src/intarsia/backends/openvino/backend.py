@@ -23,6 +23,7 @@ from intarsia.backends.contract import (
     guard,
     instruction_sets,
     reading,
+    stated,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from intarsia.target import Target
 
 _NAME = "openvino"
+_FAST_MATH = "fast-math"
 _SMALL_BYTES = 1024
 _SHAREABLE = words("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
 """Weights of these types are handed over as arrays; others stay inside the model."""
@@ -66,7 +68,8 @@ class OpenVinoBackend(Backend):
     extra = _NAME
     licence = "Apache-2.0"
     machine_code = ()
-    reads = reading({_NAME: "performance-hint inference-precision threads"})
+    reads = reading({_NAME: "performance-hint inference-precision threads", "llvm": _FAST_MATH})
+    native_unread = frozenset({_FAST_MATH})
     meta_name = "OPENVINO"
     native_lack = None
     traits = Traits(
@@ -288,5 +291,6 @@ def _properties(target: Target, settings: RunSettings, meta: Mapping[str, Any]) 
         "INFERENCE_PRECISION_HINT": target["inference-precision"],
         # Quantising activations behind our back is for the user to ask for.
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+        **({"CPU_DENORMALS_OPTIMIZATION": True} if stated(target.base, (_FAST_MATH,)).get(_FAST_MATH) else {}),
         **(PROPERTIES if _is_open(meta) else {}),
     }

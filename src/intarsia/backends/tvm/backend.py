@@ -20,8 +20,11 @@ from intarsia.backends.contract import (
     Gap,
     Traits,
     border_rows,
+    compiler_flags,
     guard,
+    processor_of,
     reading,
+    stated,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
@@ -52,6 +55,11 @@ _MOST_PARTS = 32
 """Tensors of one concat: it becomes a choice within a choice, and one of 400 does not compile in two minutes."""
 _C_OPTIONS = ("-O3", "-Dinff=__builtin_inff()", "-Dinf=__builtin_inf()")
 """For the system's compiler. TVM 0.27 writes infinity as ``inff`` or ``inf``, which C does not know."""
+_LLVM = (
+    *("mfloat-abi", "mabi", "opt-level", "cl-opt", "jit", "vector-width", "fast-math"),
+    *(f"fast-math-{what}" for what in ("nnan", "ninf", "nsz", "arcp", "contract", "reassoc")),
+)
+"""Options of a processor that TVM's code generator takes by these names, beside those that name it."""
 _ROUNDS = {Spin.FREE: None, Spin.CALL: "2000", Spin.NEVER: "0"}
 """How often a thread looks for work before it sleeps."""
 
@@ -64,7 +72,13 @@ class TvmBackend(LoweredBackend, WritesPrograms):
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
     machine_code = ("kernels.so", "kernels.ll")
-    reads = reading({_NAME: "opt-level threads", "llvm": "mcpu mattr mtriple", "c": "mcpu mattr mtriple march"})
+    reads = reading(
+        {
+            _NAME: "opt-level tuning-records threads",  # with records it refuses
+            "llvm": " ".join(("mcpu", "mattr", "mtriple", *_LLVM)),
+            "c": "mcpu mattr march",
+        }
+    )
     traits = Traits(writes_in_place=True, compiles_slowly=True, follows_ports=True, spins=True, dtypes=_TYPES)
     gaps: ClassVar[tuple[Gap, ...]] = (
         NOT_LOWERED,
@@ -202,7 +216,7 @@ class _Built:
         with scratch() as folder:
             if cc.get_cc():
                 file = folder / "kernels.so"
-                options = [f"-march={(target.base or target)['march'] or 'native'}", *_C_OPTIONS] if is_c else []
+                options = [*compiler_flags(target.base), *_C_OPTIONS] if is_c else []
                 self.library.export_library(str(file), workspace_dir=folder, options=options)
             elif is_c:
                 raise CompileError(_NAME, "there is no C compiler; install one, or name it in CC")
@@ -232,9 +246,14 @@ def _device(target: Target) -> Any:
     """What TVM generates code for: the target's base, else this machine's processor."""
     from tvm.target import Target as Device
 
-    base = target.base or Target.detect()
+    base = processor_of(target)
+    if base.kind.name == "c":
+        return Device({"kind": "c", **stated(base, ("mcpu", "march"))})
     told = {"mtriple": base["mtriple"], "mcpu": base.mcpu, "mattr": list(base.mattr)}
-    return Device({"kind": base.kind.name} | {name: value for name, value in told.items() if value})
+    effort = {"opt-level": target.options["opt-level"]} if "opt-level" in target.options else {}
+    told_more = effort | dict(stated(base, _LLVM))
+    known = {name: list(value) if isinstance(value, tuple) else value for name, value in told_more.items()}
+    return Device({"kind": base.kind.name} | {name: value for name, value in told.items() if value} | known)
 
 
 def _cross_device(processor: Target) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ from intarsia.backends.contract import (
     as_port,
     guard,
     guarded,
+    reading,
+    stated,
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -39,6 +42,14 @@ if TYPE_CHECKING:
 
 _NAME = "xla"
 _TYPES = words("float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool")
+_FLAGS = MappingProxyType(
+    {
+        "fast-math": "xla_cpu_enable_fast_math",
+        "vector-width": "xla_cpu_prefer_vector_width",
+        "opt-level": "xla_backend_optimization_level",
+    }
+)
+"""Options of a processor, and what XLA calls them. It takes single liberties with numbers only by way of all."""
 _NARROW = words(
     "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn int4 uint4 int2 uint2"
 )
@@ -67,6 +78,7 @@ class XlaBackend(LoweredBackend):
     natives = words("relu sigmoid")
     licence = "Apache-2.0"
     machine_code = ()
+    reads = reading({"llvm": " ".join(_FLAGS)})
     traits = Traits(
         writes_in_place=False, compiles_slowly=True, compiles_once=True, follows_ports=True, dtypes=_TYPES | _NARROW
     )
@@ -95,17 +107,23 @@ class XlaBackend(LoweredBackend):
     def load(self, artifact: EngineArtifact, weights: Arrays, target: Target, settings: RunSettings) -> Executable:
         """Trace and compile."""
         with guard(LoadError, _NAME):
-            return _Compiled(Program.of_files(artifact.files), weights, artifact.meta)
+            return _Compiled(Program.of_files(artifact.files), weights, artifact.meta, compiler_options(target))
 
     def export(self, model: SubModel, target: Target, settings: RunSettings, folder: Path) -> tuple[Path, ...]:
-        """``model.mlir``: StableHLO as text, with the weights as arguments."""
+        """``model.mlir``: StableHLO as text, with the weights as arguments; ``options.json`` for XLA's compiler."""
         with guard(CompileError, _NAME):
             program = lower(model, self.natives)
             text = _traced(program, [value.name for value in model.inputs]).as_text()
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "model.mlir"
+        path, options = folder / "model.mlir", folder / "options.json"
         path.write_text(text, encoding="utf-8")
-        return (path,)
+        options.write_text(json.dumps(compiler_options(target), indent=2) + "\n", encoding="utf-8")
+        return (path, options)
+
+
+def compiler_options(target: Target) -> dict[str, Any]:
+    """What XLA's compiler is told for a target's processor, by its own names."""
+    return {_FLAGS[name]: value for name, value in stated(target.base, _FLAGS).items()}
 
 
 class _Compiled(Executable):
@@ -113,11 +131,11 @@ class _Compiled(Executable):
 
     let_go = ("_run", "_weights")
 
-    def __init__(self, program: Program, weights: Arrays, meta: Mapping[str, Any]) -> None:
+    def __init__(self, program: Program, weights: Arrays, meta: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         import jax
 
         super().__init__(meta)
-        self._run = _traced(program, [value.name for value in self.inputs]).compile()
+        self._run = _traced(program, [value.name for value in self.inputs]).compile(dict(options))
         with jax.enable_x64(True):
             self._weights = [jax.device_put(weights[name]) for name in program.weights]
 

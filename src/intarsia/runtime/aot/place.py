@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from intarsia.backends import registry
-from intarsia.backends.c.compiler import OPTIMISED, machine_flags
+from intarsia.backends.c.compiler import OPTIMISED
+from intarsia.backends.contract import compiler_flags
 from intarsia.backends.contract.source import WritesSource
 from intarsia.codegen import emulator, machines, toolchain
 from intarsia.codegen.boards.board import Board, Memory
@@ -103,7 +104,7 @@ def _place(target: Target) -> Place:
     if "stack" in target.options and not machines.is_microcontroller(target):
         raise ConfigError(f"{target}: the deepest stack is known for microcontrollers only; leave -stack out")
     if _is_here(target):
-        told = (*OPTIMISED, *machine_flags(target))
+        told = (*OPTIMISED, *compiler_flags(target))
         return Place(name=HERE, triple="", board=None, flags=told, memories=memories(target))
     family = machines.family_of(target)
     if family is None and not machines.is_microcontroller(target):

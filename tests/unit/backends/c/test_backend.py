@@ -14,7 +14,7 @@ from onnx import helper
 from intarsia.backends import registry
 from intarsia.backends.c import compiler
 from intarsia.backends.c.backend import CBackend
-from intarsia.backends.contract import EngineArtifact, Executable
+from intarsia.backends.contract import EngineArtifact, Executable, compiler_flags
 from intarsia.backends.lowering.builder import Builder
 from intarsia.backends.lowering.program import Program
 from intarsia.backends.native.library import cpu_features
@@ -183,7 +183,7 @@ def test_a_library_needs_what_its_target_has() -> None:
 def test_flags_are_those_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     def flags(text: str, machine: str) -> tuple[str, ...]:
         monkeypatch.setattr(platform, "machine", lambda: machine)
-        return compiler.machine_flags(Target(text))
+        return compiler_flags(Target(text))
 
     assert flags("c", "x86_64") == ("-march=native",)
     assert flags("c", "aarch64") == ("-mcpu=native",)

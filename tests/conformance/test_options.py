@@ -1,0 +1,207 @@
+"""No option is ignored in silence: each changes something that can be seen, or a compile remarks that it does not.
+
+What each option of each kind is said to do is on ``docs/options.md``. Here it is stated, and what it does is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from intarsia.backends import registry
+from intarsia.config import CompilationConfig, SearchSettings
+from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
+from intarsia.devices import Constraint
+from intarsia.errors import InputError, IntarsiaError
+from intarsia.graph import load_model
+from intarsia.planning.effects import LEVELS, NOBODY, NOT_HERE, REFUSED, effects, level_effects
+from intarsia.planning.request import Compilation, Request, plan_compilation
+from intarsia.runtime.aot.place import place_of
+from intarsia.runtime.aot.writing import Written, write_project
+from intarsia.search.streams import pipelines
+from intarsia.target import KINDS, Target
+from tests.conformance.option_samples import sample
+from tests.unit.graph.models import two_layers
+
+ROOT = Path(__file__).parents[2]
+ENGINES = [pytest.param(name, marks=pytest.mark.large) if name == "inductor" else name for name in registry.names()]
+"""Inductor takes some ten seconds for each of its options."""
+SECONDS = 1500
+FAR = (("mnn", 10**12),)
+"""More than a model has."""
+PROGRAM = {"targets": ["c"], "executor": "aot", "runtime": "crt"}
+IN_C = frozenset({"c", "cmsis-nn", "ethos-u"})
+"""Kinds that take part in programs in C."""
+MADE_HERE = frozenset({"cmsis-nn", "ethos-u"})
+"""Engines that compile nothing by themselves: what matters is looked at before their packages are asked."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_reads_what_it_says_and_no_more(engine: str) -> None:
+    found = registry.probe(engine)
+    if not found.usable and engine not in MADE_HERE:
+        pytest.skip(found.reason or "it is not here")
+    command = [sys.executable, "-W", "ignore", "-m", "tests.conformance.option_walk", engine]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = json.loads(done.stdout)
+    assert {(kind, option) for kind, option, _, _ in rows}
+    ignored = [f"{kind} -{option}" for kind, option, is_said, is_seen in rows if is_said and not is_seen]
+    assert not ignored, f"{engine} says that it reads these, and nothing changes: {', '.join(ignored)}"
+    unsaid = [f"{kind} -{option}" for kind, option, is_said, is_seen in rows if is_seen and not is_said]
+    assert not unsaid, f"{engine} reads these, and a compile remarks that it does not: {', '.join(unsaid)}"
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.level != "syntax"])
+def test_what_no_engine_reads_is_remarked_and_what_none_serves_is_said(kind: str) -> None:
+    """Every option of a kind that nothing reads is in a remark; a kind that nothing serves is missing as a whole."""
+    told = effects(KINDS[kind])
+    options = {name: sample(KINDS[kind], KINDS[kind].options[name]) for name, what in told.items() if what == NOBODY}
+    if set(told.values()) == {NOT_HERE}:
+        base = {"base": KINDS[kind].serves[0]} if KINDS[kind].serves else {}
+        job = planned({"targets": [{"kind": kind, **base}, "reference"]})
+        assert any(kind in absent for absent in job.absent) or job.missing
+    elif options:
+        stated = {"kind": kind, **options}
+        machine: dict[str, object] = {"targets": [stated, "reference"]}
+        if kind in IN_C:
+            machine = {**PROGRAM, "targets": [stated] if kind == "c" else [stated, "c"]}
+        job = planned(machine)
+        said = " ".join((*job.remarks, *job.missing))
+        assert all(name in said for name in options) or any(kind in absent for absent in job.absent), said
+
+
+@pytest.mark.parametrize(("level", "kind"), [(level, kind) for level, kinds in LEVELS.items() for kind in kinds])
+def test_every_option_of_the_other_levels_changes_something_or_is_refused(level: str, kind: str) -> None:
+    told = level_effects(level, LEVELS[level][kind])
+    for option in told:
+        changed = WALKS[level](kind, option)
+        assert changed == ("refused" if told[option] == REFUSED else "changed"), f"{level} {kind} -{option}"
+
+
+def planned(form: object, **more: Any) -> Compilation:
+    """The plan of a small net for a machine of this form."""
+    return plan_compilation(Request(model=two_layers(), target=form, **more))
+
+
+def _of_executor(kind: str, option: str) -> str:
+    value = sample(EXECUTORS[kind], EXECUTORS[kind].options[option])
+    stated: Mapping[str, object] = {"kind": kind, option: value}
+    if kind == "aot":
+        usual = {"kind": "aot", **({"unpacked-api": True} if option == "interface-api" else {})}
+        return _compared(_files(usual), _files({**usual, **stated}))
+    if kind == "pipeline":
+        depths = [[each.depth for each in pipelines([1.0, 2.0], 4, Executor(form)["depth"])] for form in (kind, stated)]
+        return _compared(*depths)
+    return _refused({"targets": ["reference"], "executor": stated})
+
+
+def _of_runtime(kind: str, option: str) -> str:
+    stated = {"kind": kind, option: sample(RUNTIMES[kind], RUNTIMES[kind].options[option])}
+    if kind == "crt":
+        return _compared(_files({"kind": "aot"}), _files({"kind": "aot"}, Runtime(stated)))
+    return _refused({"targets": ["reference"], "runtime": stated})
+
+
+def _of_config(kind: str, option: str) -> str:
+    """With each option of a configuration another plan, other files, or another remark."""
+    usual, stated, more = CONFIGS[option]
+    one, other = (planned(form, **more) for form in (usual, stated))
+    assert option not in REMARKED or any(option in remark for remark in planned(REMARKED[option]).remarks)
+    return _compared(_seen(one), _seen(other))
+
+
+def _of_deployment(kind: str, option: str) -> str:
+    machines = {"one": "llvm", "two": "llvm"}
+    link = {"between": ["one", "two"], "bandwidth": 1e9, "latency": 1e-3}
+    with pytest.raises(InputError):
+        planned({"machines": machines, **({"links": [link]} if kind == "link" or option == "links" else {})})
+    return "refused"
+
+
+WALKS = {
+    "executor": _of_executor,
+    "runtime": _of_runtime,
+    "config": _of_config,
+    "deployment": _of_deployment,
+    "link": _of_deployment,
+}
+_PLACED = {"constraints": (Constraint.node(load_model(two_layers()).nodes[0].id, "here"),)}
+CONFIGS: Mapping[str, tuple[Any, Any, Mapping[str, Any]]] = {
+    "targets": ({"targets": ["reference"]}, {"targets": ["reference -keys=cpu,other"]}, {}),
+    "devices": (
+        {"targets": ["reference", "ncnn -base=vulkan"], "devices": {"here": "cpu"}},
+        {"targets": ["reference", "ncnn -base=vulkan"], "devices": {"here": "vulkan"}},
+        _PLACED,
+    ),
+    "default_device": (
+        {"targets": ["reference", "ncnn -base=vulkan"]},
+        {"targets": ["reference", "ncnn -base=vulkan"], "default_device": "vulkan"},
+        {},
+    ),
+    "host": (
+        {"targets": ["onnxruntime"]},
+        {"targets": ["onnxruntime"], "host": "llvm -fast-math=true"},
+        {},
+    ),
+    "executor": ({"targets": ["reference"]}, {"targets": ["reference"], "executor": "pipeline"}, {}),
+    "runtime": ({"targets": ["reference"]}, {"targets": ["reference"], "runtime": "rpc"}, {}),
+    "libraries": ({"targets": ["llvm"]}, {"targets": ["llvm"], "libraries": ["tensorrt", "mnn"]}, {}),
+}
+"""Of each option two configurations that differ in it, and what else is asked for."""
+REMARKED: Mapping[str, Any] = {
+    "host": {"targets": ["llvm"], "host": "llvm -jit=mcjit"},
+    "devices": {"targets": ["reference"], "devices": {"here": "cpu"}},
+    "libraries": {"targets": ["llvm"], "libraries": ["tensorrt", "onnxruntime"]},
+}
+"""Where these say what nothing comes of."""
+
+
+def _files(executor: Mapping[str, object], runtime: object = "crt") -> Mapping[str, bytes]:
+    config = CompilationConfig.of({**PROGRAM, "executor": executor, "runtime": runtime})
+    job = planned(config)
+    place = place_of(config.host, [Target("c")])
+    written = Written(graph=job.graph, partitioning=job.given.partitioning, config=config, place=place, name="net")
+    return write_project(written)[0].files()
+
+
+def _compared(one: object, other: object) -> str:
+    return "changed" if one != other else "nothing"
+
+
+def _refused(form: object) -> str:
+    try:
+        return "refused" if planned(form).missing else "nothing"
+    except IntarsiaError:
+        return "refused"
+
+
+def _seen(job: Compilation) -> tuple[object, ...]:
+    """What is to be seen of a plan, whatever the configuration's own text."""
+    executor = job.engine_set.config.executor.kind.name
+    targets = tuple(map(str, job.problem.targets))
+    return job.plan_text, job.missing, job.devices is None, targets, executor, tuple(job.absent)
+
+
+@pytest.mark.parametrize("name", ["min_nodes", "min_flops"])
+def test_the_least_region_of_a_target_changes_the_plan_or_is_remarked(name: str) -> None:
+    """A target that is to have more than the model has gets nothing of it."""
+    form = {"targets": ["mnn", "reference"]}
+    usual = SearchSettings(partition="greedy")
+    least = replace(usual, min_nodes=FAR) if name == "min_nodes" else replace(usual, min_flops=FAR)
+    plans = [planned(form, search=search).given.partitioning for search in (usual, least)]
+    kinds = [{part.target.kind.name for part in plan.partitions} for plan in plans]
+    if registry.probe("mnn").usable:
+        assert "mnn" in kinds[0]
+    assert kinds[1] == {"reference"}
+    single = planned(form, search=replace(least, partition="single"))
+    assert any(remark.startswith(name) for remark in single.remarks)
