@@ -103,6 +103,7 @@ EVERY = [
     "intarsia.runtime.executors.turns",
     "intarsia.runtime.loading",
     "intarsia.runtime.model",
+    "intarsia.runtime.nested_artifacts",
     "intarsia.runtime.plan",
     "intarsia.target",
     "intarsia.target.cores",

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 GROUP = "intarsia.backends"
 """Entry points of this group name a `Backend` class each; the entry point's name is the backend's."""
 
+NESTED = "nested"
+"""What stands for the engines of a nested configuration; it is none, so it is not among `names`."""
+
 AWAY = "@"
 """Between the name of an engine and the path of the interpreter it lives in."""
 
@@ -71,7 +74,7 @@ def get(name: str, *, loading: bool = False) -> Backend:
         BackendUnavailableError: There is no such backend, two packages claim the name, or a plug-in does not import.
     """
     kind, _, python = name.partition(AWAY)
-    ours = _our_source(kind) if loading else None
+    ours = _our_source(kind) if loading or kind == NESTED else None
     backend = _made(_only_source(kind) if ours is None else ours)
     return _away(backend, name, python) if python else backend
 

@@ -13,6 +13,7 @@ from intarsia.report.reasons import (
     Json,
     about_ms,
     decision,
+    driven_inside,
     figures,
     here,
     in_precision,
@@ -23,6 +24,7 @@ from intarsia.report.reasons import (
     opportunity,
     percent,
     ranked,
+    rows_inside,
     runner_up,
     signed_ms,
     transitions,
@@ -153,26 +155,34 @@ def _print_parts(parts: Sequence[Json], where: str, *, verbose: bool) -> None:
     shown = set(range(len(parts))) if verbose else _costliest(parts)
     compared = any(runner_up(part) != NOTHING for part in parts)
     placed = any((part.get("device") or _HOST) != _HOST for part in parts)
-    rows: list[tuple[str, ...]] = [
-        (
-            str(number + 1),
-            in_precision(part),
-            *((part["device"] or _HOST,) if placed else ()),
-            str(len(part["nodes"])),
-            ms(part["predicted_ms"]),
-            ms(part["measured_ms"]),
-            percent(part.get("share")),
-            ms(part.get("transition_ms")),
-            *((runner_up(part),) if compared else ()),
+    rows: list[tuple[str, ...]] = []
+    for number, part in enumerate(parts):
+        if number not in shown:
+            continue
+        rows.append(
+            (
+                str(number + 1),
+                in_precision(part),
+                *((part["device"] or _HOST,) if placed else ()),
+                str(len(part["nodes"])),
+                ms(part["predicted_ms"]),
+                ms(part["measured_ms"]),
+                percent(part.get("share")),
+                ms(part.get("transition_ms")),
+                *((runner_up(part),) if compared else ()),
+            )
         )
-        for number, part in enumerate(parts)
-        if number in shown
-    ]
+        blank = ("",) * (len(figures) - 1 + compared)
+        device = ("",) if placed else ()
+        rows += [(at, name, *device, str(nodes), *blank) for at, name, nodes in rows_inside(part, str(number + 1))]
     header = ("partition", "target", *(("device",) if placed else ()), *figures, *(("runner-up",) if compared else ()))
     print_table(header, rows, numbers=figures)
     if len(shown) < len(parts):
         rest = sum(part["share"] or 0.0 for number, part in enumerate(parts) if number not in shown)
         click.echo(f"{counted(len(parts) - len(shown), 'more partition')}, {percent(rest)} together (--verbose)")
+    for number, part in enumerate(parts, start=1):
+        if number - 1 in shown and "inside" in part:
+            print_text(f"partition {number} inside: {driven_inside(part['inside'])}")
     if any(part.get("runners_up") for part in parts):
         print_text("ms; runner-up: this partition on it (the whole plan more or less); ~ is an estimate")
 

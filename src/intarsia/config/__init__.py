@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from intarsia.config.deployment import Deployment, Link
     from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
     from intarsia.config.metadata import from_metadata, one_config, to_metadata
-    from intarsia.config.serving import NestedEngine, engines
+    from intarsia.config.serving import NestedEngine, config_inside, engine_of_plan, engines, target_of
     from intarsia.config.settings import Pipeline, RunSettings, SearchSettings, Spin
 
 __all__ = [
@@ -27,9 +27,12 @@ __all__ = [
     "Runtime",
     "SearchSettings",
     "Spin",
+    "config_inside",
+    "engine_of_plan",
     "engines",
     "from_metadata",
     "one_config",
+    "target_of",
     "to_metadata",
 ]
 
@@ -54,7 +57,10 @@ __getattr__ = attributes_of(
         ),
         "intarsia.config.serving": (
             "NestedEngine",
+            "config_inside",
+            "engine_of_plan",
             "engines",
+            "target_of",
         ),
         "intarsia.config.settings": (
             "Pipeline",

@@ -17,6 +17,7 @@ from intarsia.spec import Placed
 from intarsia.spec.schema import Options
 from intarsia.spec.types import Value
 from intarsia.target import TAGS, Target, VirtualDevice
+from intarsia.target.kinds.catalogue import NESTED
 
 Fault = tuple[str, str]
 """The name of an option, and what is wrong with it."""
@@ -77,6 +78,9 @@ class _Spliced:
             spec, index = member(element)
             if not isinstance(spec, Target):
                 self.elements.append(spec)
+                continue
+            if spec.kind.name == NESTED:
+                self.faults.append(("targets", f"{str(spec)!r} is how a plan names a configuration; write that itself"))
                 continue
             is_composite = spec.kind.level == "syntax"
             if spec.host is not None:

@@ -10,6 +10,7 @@ from intarsia.config.combinations import base_of, is_partial
 from intarsia.config.compilation import CompilationConfig
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.target import KINDS, Target
+from intarsia.target.kinds.catalogue import NESTED
 from intarsia.target.target import LEVEL as TARGET_LEVEL
 
 
@@ -25,11 +26,26 @@ class NestedEngine:
     config: CompilationConfig
     engines: tuple[Target | NestedEngine, ...]
 
+    @property
+    def target(self) -> Target:
+        """What stands for it in plans, where it is one engine."""
+        return Target({"kind": NESTED, "config": str(self.config)})
+
     def __str__(self) -> str:
         return self.config.text()
 
 
 Engine = Target | NestedEngine
+
+
+def target_of(engine: Engine) -> Target:
+    """An engine as a target of plans."""
+    return engine if isinstance(engine, Target) else engine.target
+
+
+def config_inside(target: Target) -> CompilationConfig | None:
+    """The nested configuration that a target of a plan stands for; ``None`` for a target that stands for itself."""
+    return CompilationConfig.of(target.options.get("config")) if target.kind_name == NESTED else None
 
 
 def engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: bool = False) -> tuple[Engine, ...]:
@@ -70,6 +86,12 @@ def _engines(config: CompilationConfig, usable: Collection[str], *, stand_ins: b
             serving = [_served(member, name) for name in _serving(member, usable, config.libraries)]
             found.update(dict.fromkeys(serving or (_stand_ins(member, config.libraries) if stand_ins else ())))
     return tuple(found)
+
+
+def engine_of_plan(target: Target, usable: Collection[str]) -> Engine:
+    """A target that a plan names as the engine that it is: for a nested configuration, with the engines inside."""
+    config = config_inside(target)
+    return target if config is None else NestedEngine(config=config, engines=_engines(config, usable, stand_ins=True))
 
 
 def _raise_unavailable(config: CompilationConfig) -> None:

@@ -14,7 +14,7 @@ from intarsia.cost.worker.protocol import Timed
 from intarsia.graph import Graph, Node
 from intarsia.graph.fingerprint import content_hash, fingerprint_of
 from intarsia.graph.reference.rounding import rounds
-from intarsia.partitioning import Partition
+from intarsia.partitioning import Inside, Partition
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.executors.transfers import HOST
 from intarsia.target import Target
@@ -45,7 +45,7 @@ def measurement_key(
             "partitions": [_facts(partition, position) for partition in partitions],
             "timed": timed if place is None else [timed, place],
             **judging_facts(graph),
-            **run_facts((partition.target for partition in partitions), settings),
+            **run_facts((leaf.target for partition in partitions for leaf in partition.leaves), settings),
         }
     )
 
@@ -87,4 +87,12 @@ def _facts(partition: Partition, position: Mapping[str, int]) -> list[Any]:
     row: list[Any] = [partition.target.key, sorted(position[node] for node in partition.nodes)]
     if partition.precision is not None:
         row.append(sorted([position[node], scheme.value] for node, scheme in partition.precision.schemes))
+    if partition.inside is not None:
+        row.append(inside_facts(partition.inside, position))
     return row
+
+
+def inside_facts(inside: Inside, position: Mapping[str, int]) -> Mapping[str, Any]:
+    """What a nested configuration runs where, by the places of nodes, and how it drives that."""
+    driven = [inside.threads, inside.parallel, None if inside.pipeline is None else inside.pipeline.facts()]
+    return {"inside": [_facts(each, position) for each in inside.partitions], "driven": driven}

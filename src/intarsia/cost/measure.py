@@ -40,6 +40,10 @@ INTERRUPTED = "interrupted"
 """Stage of a `Failure` of what was not measured when a compile was interrupted; it is not recorded."""
 
 
+InnerChoice = Callable[["Measurer", Partition, RunSettings], Partition]
+"""Decides how nested configurations run a partition; others it gives back as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
     """What is to be timed: see `Measure`."""
@@ -67,6 +71,9 @@ class Measurer(AbstractContextManager["Measurer"]):
         cached: Partitions found in the store.
         left_out: Failures that are not kept, as no engine is to blame, by the targets that ran: the first of each.
         time: Whether there is time for more.
+
+    Args:
+        inner: Decides what is inside of partitions on nested configurations, whenever one is to be measured.
     """
 
     def __init__(
@@ -78,6 +85,7 @@ class Measurer(AbstractContextManager["Measurer"]):
         origin: Origin,
         watch: Watcher = unwatched,
         deadline: Deadline = NO_END,
+        inner: InnerChoice | None = None,
     ) -> None:
         self.graph = graph
         self.folder = folder
@@ -87,6 +95,7 @@ class Measurer(AbstractContextManager["Measurer"]):
         self.left_out: dict[str, Failure] = {}
         self._origin = origin
         self._watch = watch
+        self._inner = inner
         self._is_stopped = False
         self._workers = WorkerPool(folder, engines)
         self._known: dict[str, Outcome] = {}
@@ -94,6 +103,11 @@ class Measurer(AbstractContextManager["Measurer"]):
         self.timeout_s = PATIENCE.partition_s + PATIENCE.partition_s_per_gigabyte * weight_bytes / 1e9
         facts = {"graph": fingerprint_of(graph), "machine": this_machine().fingerprint}
         self.time = Timetable(deadline, store, facts, watch, weight_bytes)
+
+    def filled(self, partitions: Iterable[Partition], settings: RunSettings) -> tuple[Partition, ...]:
+        """The partitions, with their inside where a nested configuration runs them: found by measuring, then known."""
+        inner = self._inner
+        return tuple(partitions) if inner is None else tuple(inner(self, each, settings) for each in partitions)
 
     def start(self, several: Iterable[RunSettings]) -> None:
         """Start the processes that measure with these settings, beside other work."""
@@ -144,11 +158,15 @@ class Measurer(AbstractContextManager["Measurer"]):
 
     def knows(self, partitions: Sequence[Partition], settings: RunSettings) -> bool:
         """Whether what these partitions cost is in the store, one partition by itself or several as a plan."""
+        if any(each.target.kind.name == registry.NESTED and each.inside is None for each in partitions):
+            return False  # what is inside is not looked for only to know that
         key = measurement_key(self.graph, partitions, "last" if len(partitions) == 1 else "all", settings)
         return self.store.get(key, "partition") is not None
 
     def node_times(self, partition: Partition, settings: RunSettings) -> Mapping[str, float]:
         """Milliseconds of each node by its id, as the partition's engine reports them; empty if it reports none."""
+        if partition.target.kind.name == registry.NESTED:
+            return {}
         nodes = extract(self.graph, partition.nodes).nodes
         key = nodes_key(self.graph, partition, nodes, settings)
         entry: Entry[Mapping[str, Any]] = Entry(kind="nodes", key=key, read=dict, write=dict)
@@ -163,7 +181,8 @@ class Measurer(AbstractContextManager["Measurer"]):
 
         The seconds are those that its engines took to compile it, whenever that was.
         """
-        request = protocol.Write(workload=protocol.Workload.of(partitions, settings), path=str(path))
+        filled = self.filled(partitions, settings)
+        request = protocol.Write(workload=protocol.Workload.of(filled, settings), path=str(path))
         answer = ask_twice(self._workers[settings], request, 4 * self.timeout_s)
         if isinstance(answer, protocol.Written):
             return answer.compile_s
@@ -173,7 +192,7 @@ class Measurer(AbstractContextManager["Measurer"]):
         self, partitions: Sequence[Partition], settings: RunSettings, inputs: Sequence[Path]
     ) -> Sequence[Answers] | Failure:
         """What a plan answers to each set of inputs, its outputs in order; or why it does not."""
-        workload = protocol.Workload.of(partitions, settings)
+        workload = protocol.Workload.of(self.filled(partitions, settings), settings)
         found = answers(self._workers[settings], workload, inputs, self.folder, self.timeout_s)
         return self.noted(partitions, found) if isinstance(found, Failure) else found
 
@@ -194,6 +213,7 @@ class Measurer(AbstractContextManager["Measurer"]):
 
     def stages(self, partitions: Sequence[Partition], settings: RunSettings) -> StageCheck:
         """Whether each rounding stage of the graph rounds rightly in a plan of it."""
+        partitions = self.filled(partitions, settings)
         key = stages_key(self.graph, partitions, settings)
         entry: Entry[StageCheck] = Entry(kind="stages", key=key, read=TypeAdapter(StageCheck).validate_python)
 
@@ -227,6 +247,7 @@ class Measurer(AbstractContextManager["Measurer"]):
         self.close()
 
     def _cost(self, question: _Question) -> Outcome:
+        question = replace(question, partitions=self.filled(question.partitions, question.settings))
         key = measurement_key(self.graph, question.partitions, question.timed, question.settings, question.place)
         entry: Entry[Outcome] = Entry(kind="partition", key=key)
         known = self._known.get(key.digest) or recalled(self, entry)

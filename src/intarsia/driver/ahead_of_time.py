@@ -72,15 +72,15 @@ def run_ahead_of_time(job: Compilation, work: Workspace, progress: Watcher, dead
     """
     config = job.engine_set.config
     _check_shapes(job.graph)
-    place = place_of(config.host, (*(part.target for part in job.given.partitioning.partitions), *job.problem.targets))
-    unrun = runs_nowhere(part.target for part in job.given.partitioning.partitions)
+    place = place_of(config.host, (*(part.target for part in job.given.partitions), *job.problem.targets))
+    unrun = runs_nowhere(part.target for part in job.given.partitions)
     place.tools()
     if not unrun:
         place.check_tools()
     save_graph(job.graph, work.folder)
     written = Written(
         graph=job.graph,
-        partitioning=job.given.partitioning,
+        partitioning=job.given,
         config=config,
         place=place,
         name=Path(job.origin.model).stem if job.origin.model else "model",
@@ -203,7 +203,7 @@ def _rows(values: tuple[Signature, ...]) -> list[list[Any]]:
 
 
 def _reason(job: Compilation, counted: BoardPlan | None) -> str:
-    if counted is not None and counted.partitioning is not job.given.partitioning:
+    if counted is not None and counted.partitioning is not job.given:
         return f"of all kernels those that execute the fewest instructions on QEMU's {counted.board}"
     if job.problem.settings.partition == "manual":
         return "the plan file says so"

@@ -74,7 +74,7 @@ def plan_by_counting(
         )
     except NoKernelError as error:
         raise ModelError(f"there is no C for a part of the model: {error}") from error
-    return found if is_free else replace(found, partitioning=job.given.partitioning)
+    return found if is_free else replace(found, partitioning=job.given)
 
 
 def _free(job: Compilation) -> dict[Target, frozenset[str]]:
@@ -89,6 +89,6 @@ def _free(job: Compilation) -> dict[Target, frozenset[str]]:
 def _given(job: Compilation) -> dict[Target, frozenset[str]]:
     """What each engine has by the given plan."""
     found: dict[Target, frozenset[str]] = {}
-    for part in job.given.partitioning.partitions:
+    for part in job.given.partitions:
         found[part.target] = found.get(part.target, frozenset()) | frozenset(part.nodes)
     return found

@@ -27,6 +27,7 @@ from intarsia.runtime.artifact.trust import OWN
 from intarsia.runtime.cpp.preparing import prepare
 from intarsia.runtime.tolerance import remark
 from intarsia.search.default_settings import measure_defaults
+from intarsia.search.inner.inner_search import InnerSearch
 from intarsia.search.search import Found, search
 from intarsia.search.single.footprints import held_against, measure_footprints
 from intarsia.search.single.single_engine import first_settings
@@ -55,8 +56,9 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
             undo.pop_all()
             return written
         save_graph(job.graph, work.folder)
-        engines = {registry.engine_of(target) for target in job.problem.targets}
-        with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline) as measurer:
+        engines = {registry.engine_of(target) for target in job.problem.leaves}
+        inner = InnerSearch(job.problem)
+        with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline, inner) as measurer:
             _prepare(job, measurer, work, progress)
             found = search(job, measurer, deadline, progress)
             report = _report(job, found, measurer, work, progress)
@@ -89,7 +91,7 @@ def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Wa
 
 def _borders(job: Compilation) -> set[str]:
     """The values at which the search may cut the model."""
-    partitions = [*job.problem.segments, *(part.nodes for part in job.given.partitioning.partitions)]
+    partitions = [*job.problem.segments, *(part.nodes for part in job.given.partitions)]
     return {name for partition in partitions for name in boundaries(job.graph, partition).outputs}
 
 

@@ -124,7 +124,7 @@ def partition(
         NoCoverError: No target takes some node.
     """
     stated = settings_of("partition()", settings, options, refused=_UNMEASURED)
-    return plan_compilation(replace(stated, partition="greedy").request(model, target)).given.partitioning
+    return plan_compilation(replace(stated, partition="greedy").request(model, target)).given
 
 
 def build(

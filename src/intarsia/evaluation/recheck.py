@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from intarsia.backends import registry
 from intarsia.backends.contract.failures import Cause
 from intarsia.cost.records.record import Failure
 from intarsia.cost.timing.statistics import Interval
@@ -89,8 +90,12 @@ def retime(artifact: Artifact, seed: int, watch: Watcher = unwatched) -> Timing 
 
 
 def _best_single(report: Mapping[str, Any]) -> str:
-    """The engine that was the fastest one alone, with its options; an empty text if none was."""
+    """The engine that was the fastest one alone, with its options; an empty text if none was.
+
+    A nested configuration is none: what is inside of it was found by a search, and is not there again.
+    """
     ran = [single for single in report["singles"] if single.get("latency_ms") is not None]
+    ran = [single for single in ran if Target(str(single["tuned"])).kind.name != registry.NESTED]
     named = [single for single in ran if single["target"] == report.get("best_single")]
     best = min(
         named or ran, key=lambda single: (not single.get("benchmarked", True), single["latency_ms"]), default=None

@@ -10,15 +10,15 @@ from intarsia.partitioning.greedy import greedy
 from intarsia.partitioning.groups import fused_groups
 from intarsia.partitioning.intervals import Intervals
 from intarsia.partitioning.linear import cuts, linear_order
-from intarsia.partitioning.nested import Divided, divide, nested_capability
-from intarsia.partitioning.partitioning import Partition, Partitioning, with_precision
+from intarsia.partitioning.nested import divide, divided_inside, flattened, nested_capability
+from intarsia.partitioning.partitioning import Inside, Partition, Partitioning, with_precision
 from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_plan
 from intarsia.partitioning.region import boundaries
 from intarsia.partitioning.segments import coarser, segments
 
 __all__ = [
     "Capability",
-    "Divided",
+    "Inside",
     "Intervals",
     "Partition",
     "Partitioning",
@@ -27,7 +27,9 @@ __all__ = [
     "coarser",
     "cuts",
     "divide",
+    "divided_inside",
     "dump_plan",
+    "flattened",
     "fused_groups",
     "greedy",
     "linear_order",

@@ -24,6 +24,7 @@ from intarsia.wording import counted
 
 if TYPE_CHECKING:
     from intarsia.config.precision import Precision
+    from intarsia.config.settings import Pipeline
     from intarsia.graph import Graph
     from intarsia.partitioning.groups import CrossingOk
     from intarsia.target import Target
@@ -37,6 +38,23 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """How a nested configuration runs a partition.
+
+    Attributes:
+        partitions: Its nodes among the engines of the configuration, in running order.
+        threads: Threads that compute at one time in it; ``None`` for those of the plan around it.
+        parallel: Whether those that do not depend on each other run at one time.
+        pipeline: How a stream of requests is driven through it; ``None`` for one request after the other.
+    """
+
+    partitions: tuple[Partition, ...]
+    threads: int | None = None
+    parallel: bool = False
+    pipeline: Pipeline | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
     """Nodes that one engine runs in one call.
 
@@ -44,15 +62,26 @@ class Partition:
         target: The engine.
         nodes: Ids in the order of the graph.
         precision: Which nodes compute in reduced precision; ``None`` where none does.
+        inside: How they run, where the engine is a nested configuration; ``None`` too while nobody decided that.
     """
 
     target: Target
     nodes: tuple[str, ...]
     precision: Precision | None = None
+    inside: Inside | None = None
+
+    @property
+    def leaves(self) -> tuple[Partition, ...]:
+        """What runs it at last: those inside, at any depth, in running order; itself where nothing is inside."""
+        if self.inside is None:
+            return (self,)
+        return tuple(leaf for part in self.inside.partitions for leaf in part.leaves)
 
     @property
     def precisions(self) -> tuple[str, ...]:
         """The precisions below fp32 in which it computes: that of its engine's options, and those of its nodes."""
+        if self.inside is not None:
+            return tuple(dict.fromkeys(name for leaf in self.leaves for name in leaf.precisions))
         own = reduced_type(self.target)
         return (*(() if own is None else (own,)), *(() if self.precision is None else self.precision.names))
 

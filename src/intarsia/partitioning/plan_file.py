@@ -16,11 +16,12 @@ import yaml
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
-from intarsia.partitioning.partitioning import Partition, Partitioning
+from intarsia.partitioning.partitioning import Inside, Partition, Partitioning
 from intarsia.spec.documents import TextError
 from intarsia.spec.problems import nearest
 from intarsia.spec.yaml_text import NULL, compose
 from intarsia.target import Target
+from intarsia.target.kinds.catalogue import NESTED
 
 VERSION = 1
 T = TypeVar("T")
@@ -87,19 +88,32 @@ def dump_plan(
         **({"parallel": True} if settings.parallel else {}),
         **({} if settings.pipeline is None else {"pipeline": settings.pipeline.facts()}),
         **({} if settings.max_error is None else {"max_error": settings.max_error}),
-        "partitions": [
-            {
-                "target": str(partition.target),
-                **({} if devices is None else {"device": devices[partition.nodes[0]]}),
-                "nodes": list(partition.nodes),
-                **({} if partition.precision is None else {"precision": precision_rows(partition.precision)}),
-            }
-            for partition in partitioning.partitions
-        ],
+        "partitions": [_rows(partition, devices) for partition in partitioning.partitions],
     }
     # Node ids may be long; a folded line would be hard to move about.
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100_000)
     return _HEADER + "".join(f"# {note}\n" for note in notes) + text
+
+
+def _rows(partition: Partition, devices: Mapping[str, str] | None = None) -> dict[str, Any]:
+    inside = partition.inside
+    return {
+        "target": str(partition.target),
+        **({} if devices is None else {"device": devices[partition.nodes[0]]}),
+        "nodes": list(partition.nodes),
+        **({} if partition.precision is None else {"precision": precision_rows(partition.precision)}),
+        **({} if inside is None else {"inside": inside_rows(inside)}),
+    }
+
+
+def inside_rows(inside: Inside) -> dict[str, Any]:
+    """How a nested configuration runs a partition as JSON-able rows."""
+    return {
+        **({} if inside.threads is None else {"threads": inside.threads}),
+        **({"parallel": True} if inside.parallel else {}),
+        **({} if inside.pipeline is None else {"pipeline": inside.pipeline.facts()}),
+        "partitions": [_rows(partition) for partition in inside.partitions],
+    }
 
 
 def parse_plan(text: str, source: str = "plan") -> PlanFile:
@@ -166,7 +180,7 @@ class _Reader:
     def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
         """The partitions; what they say of devices goes to ``devices``."""
         for item in self._items(node, "'partitions'"):
-            fields = self._fields(item, "a partition", ("target", "nodes"), ("device", "precision"))
+            fields = self._fields(item, "a partition", ("target", "nodes"), ("device", "precision", "inside"))
             text = self._text(fields["target"], "'target'")
             try:
                 target = Target(text)
@@ -177,7 +191,26 @@ class _Reader:
             if "device" in fields:
                 devices.update(dict.fromkeys(nodes, self._text(fields["device"], "'device'")))
             precision = self._precision(fields["precision"], nodes) if "precision" in fields else None
-            yield Partition(target=target, nodes=nodes, precision=precision)
+            inside = self._inside(fields["inside"], target, nodes) if "inside" in fields else None
+            yield Partition(target=target, nodes=nodes, precision=precision, inside=inside)
+
+    def _inside(self, node: yaml.Node, target: Target, nodes: Collection[str]) -> Inside:
+        """How a nested configuration runs these nodes."""
+        if target.kind.name != NESTED:
+            self._fail(f"'inside' is of nested configurations, and the target is {str(target)!r}", node)
+        fields = self._fields(node, "what is inside", ("partitions",), ("threads", "parallel", "pipeline"))
+        devices: dict[str, str] = {}
+        partitions = tuple(self._partitions(fields["partitions"], devices))
+        if devices:
+            self._fail("a device is that of the partition around; leave it out inside", fields["partitions"])
+        if sorted(nodes) != sorted(id_ for part in partitions for id_ in part.nodes):
+            self._fail("the partitions inside must hold each node of this partition once", fields["partitions"])
+        threads = self._count(fields["threads"], "'threads'") if "threads" in fields else None
+        pipeline = self._pipeline(fields["pipeline"], len(partitions), threads) if "pipeline" in fields else None
+        if pipeline is not None and pipeline.processors:
+            self._fail("stages inside are bound to no processors of their own; leave them out", fields["pipeline"])
+        parallel = "parallel" in fields and self._flag(fields["parallel"], "'parallel'")
+        return Inside(partitions=partitions, threads=threads, parallel=parallel, pipeline=pipeline)
 
     def _precision(self, node: yaml.Node, nodes: Collection[str]) -> Precision:
         fields = self._fields(node, "a precision", (), (*(scheme.value for scheme in Scheme), "ranges"))

@@ -8,7 +8,7 @@ from intarsia.backends import registry
 from intarsia.config import CompilationConfig
 from intarsia.devices import DevicePlan, serves
 from intarsia.partitioning import Partitioning, PlanFile
-from intarsia.planning.engine_set import Absence, Engine, absence, leaves
+from intarsia.planning.engine_set import Absence, Engine, absence, architecture_here, is_in_process, leaves
 from intarsia.target import Target, VirtualDevice
 from intarsia.target.detect import LOOKED_AT, devices_here
 from intarsia.target.fit import misfit
@@ -21,6 +21,8 @@ EXECUTORS = ("graph", PIPELINE, "vm")
 """Those that drive a model in this package; the others but `AHEAD` can only be described."""
 AHEAD = "aot"
 """The executor of networks that are written as C."""
+RECORDED = "cuda-graph"
+"""The executor of what a GPU replays by itself."""
 NATIVE = "cpp"
 """The runtime without Python, which drives a model by the first of `EXECUTORS` alone."""
 RUNTIMES = ("python", NATIVE)
@@ -48,12 +50,24 @@ def missing_stages(config: CompilationConfig) -> Iterator[str]:
     for member in config.targets:
         if not isinstance(member, CompilationConfig):
             continue
-        if is_native(member) and not is_native(config):
+        if is_native(config):
+            yield f"the runtime {NATIVE} drives no plan inside another one; list the targets of {member.text()!r}"
+        elif is_native(member):
             yield f"no stage drives a part of a model by the runtime {str(member.runtime)!r}; state it for the whole"
+        elif is_in_process(member):
+            yield from missing_stages(CompilationConfig.of({**member.export(), "runtime": RUNTIMES[0]}))
         elif is_ahead_of_time(config) or is_ahead_of_time(member):
             yield f"a network is written as C as a whole, so that {AHEAD} takes no nested configuration, and is none"
         else:
             yield from missing_stages(member)
+        yield from _far_host(member, config)
+
+
+def _far_host(member: CompilationConfig, config: CompilationConfig) -> Iterator[str]:
+    """Why a co-processor is out of reach: it is of another architecture than this machine."""
+    stated, here = member.host.features.architecture, architecture_here()
+    if member.host != config.host and stated and here and stated != here:
+        yield f"{str(member.host)!r} drives a part of the model, and no {stated} processor can be reached from here"
 
 
 def misfit_hosts(config: CompilationConfig) -> Iterator[str]:
@@ -84,7 +98,9 @@ def is_native(config: CompilationConfig) -> bool:
 
 def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
     executor, runtime = config.executor, config.runtime
-    if executor.kind.name not in EXECUTORS:
+    if executor.kind.name == RECORDED:
+        yield f"the executor {RECORDED} records what an NVIDIA GPU runs, and no stage here drives one"
+    elif executor.kind.name not in EXECUTORS:
         yield f"no stage drives a model by the executor {str(executor)!r} yet; {', '.join((*EXECUTORS, AHEAD))} run"
     elif not obeys(executor.kind.name, _LINKED) and executor.options.get(_LINKED):
         yield f"no stage generates code that weights could be linked into, as the executor {str(executor)!r} asks"
@@ -153,8 +169,8 @@ def missing_engines(
     """
     named = leaves(described)
     if plan is not None:
-        wanted = dict.fromkeys(partition.target for partition in plan.partitions)
-        yield from filter(None, map(lacks, wanted))
+        wanted = dict.fromkeys(leaf.target for partition in plan.partitions for leaf in partition.leaves)
+        yield from filter(None, (lacks(target) for target in wanted if target.kind.name != registry.NESTED))
         return
     here = [target for target in named if lacks(target) is None]
     if not here:
@@ -180,7 +196,7 @@ def unsupported_accelerators(described: Iterable[Engine]) -> tuple[Target, ...]:
 
 def missing_accelerators(named: Iterable[Target], given: Partitioning, lacks: Absence) -> Iterator[str]:
     """Why accelerators are missing that run a part of the model by priority, and what to do."""
-    wanted = {partition.target for partition in given.partitions}
+    wanted = {leaf.target for partition in given.partitions for leaf in partition.leaves}
     lacking = [target for target in named if target in wanted]
     yield from filter(None, map(lacks, lacking))
     if lacking:

@@ -5,6 +5,7 @@ Nested configurations stay as they are; whether what is absent matters is for `i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,7 +16,7 @@ from intarsia.backends.contract import Backend
 from intarsia.backends.contract.source import WritesPrograms, WritesSource
 from intarsia.backends.described import described_capability
 from intarsia.backends.unsupported import need_of
-from intarsia.config import CompilationConfig, NestedEngine, engines
+from intarsia.config import CompilationConfig, NestedEngine, engines, target_of
 from intarsia.devices import DevicePlan
 from intarsia.errors import BackendUnavailableError, ConfigError
 from intarsia.graph import Graph
@@ -28,6 +29,8 @@ Engine = Target | NestedEngine
 Absence = Callable[[Target], str | None]
 """Why nothing here can compile for a target; ``None`` if something can."""
 _CUSTOM_OPS = "custom-ops"
+_PYTHON = "python"
+_REMOTE = "rpc"
 _NO_SOURCE = "{} writes no C code, which the executor aot makes one program of"
 
 
@@ -59,19 +62,13 @@ class EngineSet:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """The targets of all levels, in order of priority, each once."""
-        return leaves(self.engines)
+        """The engines as targets of plans, in order of priority, each once; one for each nested configuration."""
+        return tuple(dict.fromkeys(map(target_of, self.engines)))
 
-    def config_of(self, target: Target) -> CompilationConfig:
-        """The configuration that names a target, or what it was before it was tuned; the outermost of several."""
-        level = [(self.config, self.engines)]
-        while level:
-            for config, several in level:
-                if any(is_tuned(target, engine) for engine in several if isinstance(engine, Target)):
-                    return config
-            nested = [each for _, several in level for each in several if isinstance(each, NestedEngine)]
-            level = [(each.config, each.engines) for each in nested]
-        return self.config
+    @property
+    def nests(self) -> Mapping[Target, NestedEngine]:
+        """The nested configurations of all levels, by the targets that stand for them."""
+        return MappingProxyType({nested.target: nested for nested in _inside_out(self.engines)})
 
 
 def leaves(engines: Iterable[Engine]) -> tuple[Target, ...]:
@@ -109,6 +106,29 @@ def with_custom_ops(engines: Iterable[Engine], libraries: tuple[str, ...]) -> tu
     if not any(_CUSTOM_OPS in target.kind.options for target in leaves(engines)):
         raise ConfigError("--custom-ops names a library, and no target here takes one; add onnxruntime to --target")
     return tuple(_with_libraries(engine, libraries) for engine in engines)
+
+
+def is_in_process(config: CompilationConfig) -> bool:
+    """Whether the engines of a nested configuration are to run in processes of their own on this machine."""
+    return config.runtime.kind.name == _REMOTE and "address" not in config.runtime.options
+
+
+def with_processes(engines: Iterable[Engine], *, apart: bool = False) -> tuple[Engine, ...]:
+    """The engines, in processes of their own where a nested configuration asks for that, by this very interpreter.
+
+    Args:
+        engines: Those of one level.
+        apart: Whether a configuration around them asks.
+    """
+
+    def placed(engine: Engine) -> Engine:
+        if isinstance(engine, NestedEngine):
+            inner = with_processes(engine.engines, apart=apart or is_in_process(engine.config))
+            return replace(engine, engines=inner)
+        is_free = _PYTHON in engine.kind.options and _PYTHON not in engine.options
+        return engine.with_options({_PYTHON: sys.executable}) if apart and is_free else engine
+
+    return tuple(map(placed, engines))
 
 
 def tells(target: Target) -> bool:

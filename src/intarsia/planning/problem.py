@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from intarsia.config import NestedEngine, target_of
 from intarsia.config.emulated import Emulated
 from intarsia.config.settings import RunSettings, SearchSettings, Spin
 from intarsia.graph import Graph
@@ -26,6 +27,8 @@ class Problem:
         named: Targets that the user named, rather than the device they run on.
         places: The device of each node, by id, where devices were planned: no partition spans two.
         emulated: As of `RunSettings`, for every plan.
+        nests: The nested configurations of all levels, by the targets that stand for them.
+        inner: What engines of all levels take.
     """
 
     graph: Graph
@@ -37,6 +40,8 @@ class Problem:
     named: frozenset[Target] = frozenset()
     places: Places | None = None
     emulated: Emulated | None = None
+    nests: Mapping[Target, NestedEngine] = field(default_factory=dict)
+    inner: Mapping[Target | NestedEngine, Capability] = field(default_factory=dict)
 
     def run(self, spin: Spin = Spin.CALL) -> RunSettings:
         """The settings of a plan whose threads spin like this."""
@@ -48,6 +53,19 @@ class Problem:
             return (Partition(target=target, nodes=tuple(node.id for node in self.graph.nodes)),)
         takes_all = {target: Capability(refusals={})}
         return greedy(self.graph, [target], takes_all, places=self.places).partitions
+
+    @property
+    def leaves(self) -> tuple[Target, ...]:
+        """The targets that run something at last: those inside nested configurations in place of them."""
+        return tuple(dict.fromkeys(leaf for target in self.targets for leaf in self._leaves(target)))
+
+    def _leaves(self, target: Target) -> Iterator[Target]:
+        nest = self.nests.get(target)
+        if nest is None:
+            yield target
+        else:
+            for engine in nest.engines:
+                yield from self._leaves(target_of(engine))
 
     def refused(self, target: Target) -> Mapping[str, str]:
         """Nodes that a target does not take, with its reasons."""

@@ -25,6 +25,8 @@ _OF_PROCESSOR = frozenset({"mcpu", "mattr"})
 _BY_SIZE = ("greedy", "collage")
 """The strategies that know of regions too small for a target."""
 _USUAL = SearchSettings()
+_OF_THE_WHOLE = ("devices", "default_device")
+"""Fields of configurations that place nodes, which is done once for the whole model."""
 
 
 def ineffective(
@@ -74,6 +76,14 @@ def unread_options(engines: Iterable[Target], *, native: bool = False) -> Iterat
             by_engines.setdefault(tuple(dict.fromkeys(names)), []).append(option)
         for several, options in by_engines.items():
             yield f"{listed(options)} of {str(target)!r}: no effect on {listed(several)}"
+
+
+def unread_fields(nested: Iterable[CompilationConfig]) -> Iterator[str]:
+    """For each nested configuration that says where nodes run, that this has no effect: the list around it says so."""
+    for config in nested:
+        stated = [name for name in _OF_THE_WHOLE if name in config.options]
+        if stated:
+            yield f"{listed(stated)} of {config.text()!r}: no effect inside another configuration; state it there"
 
 
 def is_read(engine: Target, kind: str, option: str, *, native: bool = False) -> bool:

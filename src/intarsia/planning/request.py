@@ -15,8 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
-from intarsia.config import CompilationConfig, RunSettings, SearchSettings, engines, one_config, to_metadata
-from intarsia.config.precision import Precision
+from intarsia.config import (
+    CompilationConfig,
+    RunSettings,
+    SearchSettings,
+    config_inside,
+    engine_of_plan,
+    engines,
+    one_config,
+    target_of,
+    to_metadata,
+)
 from intarsia.cost.worker.repro import Origin
 from intarsia.devices import (
     MODEL_KEY,
@@ -25,26 +34,23 @@ from intarsia.devices import (
     dump_constraints,
     model_constraints,
     plan_devices,
-    serves,
 )
-from intarsia.errors import ConfigError, ModelError, NoCoverError, PlanError
+from intarsia.errors import ConfigError, ModelError, NoCoverError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.partitioning import (
-    Divided,
     Partition,
     Partitioning,
     PlanFile,
     cuts,
-    divide,
     dump_plan,
+    flattened,
     fused_groups,
     linear_order,
     segments,
     split_at_places,
-    with_precision,
 )
 from intarsia.planning.availability import (
     is_ahead_of_time,
@@ -71,11 +77,13 @@ from intarsia.planning.engine_set import (
     source_absence,
     source_engines,
     with_custom_ops,
+    with_processes,
     without,
 )
 from intarsia.planning.estimates import estimates
+from intarsia.planning.given import canonical_plan, given_partitioning
 from intarsia.planning.problem import Problem
-from intarsia.planning.remarks import ineffective
+from intarsia.planning.remarks import ineffective, unread_fields
 from intarsia.planning.run_settings import run_settings, ways
 from intarsia.runtime.cpp.preparing import value_fault
 from intarsia.target import Target, VirtualDevice
@@ -138,7 +146,7 @@ class Compilation:
     engine_set: EngineSet
     problem: Problem
     run: RunSettings
-    given: Divided
+    given: Partitioning
     ways: tuple[RunSettings, ...]
     origin: Origin
     devices: DevicePlan | None
@@ -152,12 +160,12 @@ class Compilation:
     def plan_text(self) -> str:
         """The plan file of the given plan."""
         notes = self.estimates if self.missing else ()
-        return dump_plan(self.given.partitioning, self.run, devices=self._device_names, notes=notes)
+        return dump_plan(self.given, self.run, devices=self._device_names, notes=notes)
 
     @property
     def estimates(self) -> tuple[str, ...]:
         """What the given plan takes at least by its targets' figures; nothing where they state none."""
-        return tuple(estimates(self.graph, self.given.partitioning))
+        return tuple(estimates(self.graph, flattened(self.given)))
 
     def device_of(self, partition: Partition) -> str | None:
         """The label or text of the device that a partition runs on; ``None`` where nobody asked."""
@@ -165,11 +173,8 @@ class Compilation:
         return None if names is None else names[partition.nodes[0]]
 
     def config_of(self, partition: Partition) -> CompilationConfig:
-        """The innermost configuration that a partition came from."""
-        path = self.given.paths.get(partition.nodes[0])
-        if path is None or partition not in self.given.partitioning.partitions:
-            return self.engine_set.config_of(partition.target)
-        return path[-1].config if path else self.engine_set.config
+        """The configuration that a partition came from: a nested one, or the whole."""
+        return config_inside(partition.target) or self.engine_set.config
 
     @property
     def _device_names(self) -> Mapping[str, str] | None:
@@ -189,6 +194,8 @@ def plan_compilation(request: Request) -> Compilation:
             as C has a node for which there is none.
         NoCoverError: No engine of the configuration takes some node.
     """
+    if request.plan is not None:
+        request = replace(request, plan=canonical_plan(request.plan))
     graph = load_model(request.model, request.shapes)
     config, remarks = driven(one_config(request.target, graph.metadata), request.shapes or {})
     ahead = is_ahead_of_time(config)
@@ -197,7 +204,7 @@ def plan_compilation(request: Request) -> Compilation:
     if native:
         check_native(config)
     lacks = source_absence if ahead else native_absence if native else absence
-    stated = with_custom_ops(listed, request.custom_ops)
+    stated = with_custom_ops(with_processes(listed), request.custom_ops)
     described = without(stated, request.barred)
     graph, type_oracle = ask_types(graph, described, partial(load_model, request.model, request.shapes))
     resolved = _resolved(graph, request)
@@ -216,7 +223,7 @@ def plan_compilation(request: Request) -> Compilation:
             raise
         told = "\n".join(line for line in str(error).splitlines() if not line.startswith(_ADVICE))
         raise ModelError(f"there is no C for a part of the model: {told}") from error
-    difference = None if ahead or missing else described_machine(config, engine_set.targets)
+    difference = None if ahead or missing else described_machine(config, leaves(engine_set.engines))
     if request.strict_machine and not missing:
         differences = [*remarks, *misfit_hosts(config)] if ahead else difference.differences if difference else ()
         if differences:
@@ -237,7 +244,8 @@ def plan_compilation(request: Request) -> Compilation:
         remarks=(
             *(() if difference is None else difference.remarks),
             *remarks,
-            *ineffective(config, engine_set.targets, devices, request.search),
+            *ineffective(config, leaves(engine_set.engines), devices, request.search),
+            *unread_fields(nest.config for nest in engine_set.nests.values()),
         ),
         difference=difference,
         type_oracle=type_oracle,
@@ -290,9 +298,10 @@ def _carrying(graph: Graph, config: CompilationConfig, resolved: tuple[Constrain
 def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine, ...]:
     """The engines, and those that only a plan file names."""
     found = tuple(several)
-    known = leaves(found)
+    known = {*leaves(found), *map(target_of, found)}
     named = dict.fromkeys(partition.target for partition in plan.partitions) if plan else {}
-    return (*found, *(target for target in named if target not in known))
+    usable = registry.usable() if named else ()
+    return (*found, *(engine_of_plan(target, usable) for target in named if target not in known))
 
 
 def _problem(
@@ -303,13 +312,15 @@ def _problem(
     return Problem(
         graph=graph,
         targets=engine_set.targets,
-        capabilities={target: engine_set.capabilities[target] for target in engine_set.targets},
+        capabilities={target_of(engine): engine_set.capabilities[engine] for engine in engine_set.engines},
         settings=search,
         threads=run.threads,
-        named=frozenset(target for target in engine_set.targets if target.kind.name in kinds),
+        named=frozenset(t for t in engine_set.targets if t.kind.name in kinds or t in engine_set.nests),
         segments=segments if devices is None else split_at_places(segments, devices),
         places=None if devices is None else devices.places,
         emulated=run.emulated,
+        nests=engine_set.nests,
+        inner=engine_set.capabilities,
     )
 
 
@@ -321,19 +332,19 @@ def _divided(
     request: Request,
     devices: DevicePlan | None,
     lacks: Absence,
-) -> tuple[EngineSet, Divided, tuple[str, ...]]:
+) -> tuple[EngineSet, Partitioning, tuple[str, ...]]:
     """The engines that are here and their plan. Where they do not do, all that are described, and what is missing."""
 
-    def divided(several: tuple[Engine, ...]) -> tuple[EngineSet, Divided]:
+    def divided(several: tuple[Engine, ...]) -> tuple[EngineSet, Partitioning]:
         engine_set = EngineSet.of(graph, config, _with_plan(several, request.plan), devices)
-        return engine_set, _given(graph, engine_set, request, devices)
+        return engine_set, given_partitioning(graph, engine_set, request.plan, request.search, devices)
 
     if missing:
         return *divided(described), missing
     named = unsupported_accelerators(described) if request.plan is None and request.search.partition != _SINGLE else ()
     if named:
         engine_set, given = divided(described)
-        lacking = tuple(missing_accelerators(named, given.partitioning, lacks))
+        lacking = tuple(missing_accelerators(named, given, lacks))
         if lacking:
             return engine_set, given, lacking
     try:
@@ -348,38 +359,6 @@ def _divided(
             raise error from None
         here = f"of the engines that are here, {str(error).splitlines()[0].removesuffix(':')}"
         return engine_set, given, (*absent, here)
-
-
-def _given(graph: Graph, engine_set: EngineSet, request: Request, devices: DevicePlan | None) -> Divided:
-    places = None if devices is None else devices.places
-    if request.plan is not None:
-        parts: list[tuple[Target, tuple[str, ...]]] = [(p.target, p.nodes) for p in request.plan.partitions]
-        if devices is not None:
-            _check_devices(parts, devices)
-        checked = Partitioning.of(graph, parts, places=places)
-        return Divided(partitioning=_with_precision(graph, checked, request.plan), paths={})
-    search = request.search
-    return divide(graph, engine_set.engines, engine_set.capabilities, search.min_nodes, search.min_flops, places=places)
-
-
-def _with_precision(graph: Graph, partitioning: Partitioning, plan: PlanFile) -> Partitioning:
-    """The partitioning in its runnable order, with the precisions that the plan file states."""
-    stated = [partition.precision for partition in plan.partitions if partition.precision is not None]
-    if not stated:
-        return partitioning
-    schemes = dict(pair for precision in stated for pair in precision.schemes)
-    ranges = dict(pair for precision in stated for pair in precision.ranges)
-    return with_precision(graph, partitioning, Precision.of(schemes, ranges))
-
-
-def _check_devices(parts: Iterable[tuple[Target, tuple[str, ...]]], devices: DevicePlan) -> None:
-    for number, (target, ids) in enumerate(parts, start=1):
-        wrong = next((id_ for id_ in ids if id_ in devices.nodes and not serves(target, devices.nodes[id_])), None)
-        if wrong is not None:
-            raise PlanError(
-                f"partition {number} ({target}) holds {wrong!r}, which is planned on {str(devices.nodes[wrong])!r} "
-                f"({devices.reasons[wrong]}), and its target does not serve that device; give it another"
-            )
 
 
 def _origin(request: Request, config: CompilationConfig) -> Origin:

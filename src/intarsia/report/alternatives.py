@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from intarsia.backends import registry
-from intarsia.partitioning.plan_file import precision_rows
+from intarsia.config import config_inside
+from intarsia.partitioning import Partition
+from intarsia.partitioning.plan_file import inside_rows, precision_rows
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.runtime import plan_of
@@ -28,6 +30,7 @@ def partitions_json(job: Compilation, decision: Decision, alternatives: Alternat
             "config": str(job.config_of(partition)),
             "nodes": list(partition.nodes),
             "precision": None if partition.precision is None else precision_rows(partition.precision),
+            **({} if partition.inside is None else {"inside": inside_json(partition)}),
             "predicted_ms": chosen.predicted_ms[place],
             "measured_ms": measured[place],
             "share": _share(measured, place) or _share(chosen.predicted_ms, place),
@@ -35,6 +38,14 @@ def partitions_json(job: Compilation, decision: Decision, alternatives: Alternat
         }
         for place, partition in enumerate(chosen.partitions)
     ]
+
+
+def inside_json(partition: Partition) -> dict[str, Any]:
+    """How a nested configuration runs a partition: by which executor, on how many threads, and which engine what."""
+    config, inside = config_inside(partition.target), partition.inside
+    assert config is not None, "only nested configurations have something inside"
+    assert inside is not None, "asked of such partitions alone"
+    return {"executor": str(config.executor), "runtime": str(config.runtime), **inside_rows(inside)}
 
 
 def _share(times: Sequence[float | None], place: int) -> float | None:

@@ -68,6 +68,30 @@ def in_precision(part: Json) -> str:
     return ", ".join([part["target"], *(f"{count} in {name}" for name, count in schemes.items())])
 
 
+def rows_inside(part: Json, number: str) -> Iterator[tuple[str, str, int]]:
+    """Number, target, indented, and nodes of what a nested configuration runs inside of a partition, at any depth."""
+    for place, each in enumerate(part.get("inside", {}).get("partitions", ()), start=1):
+        own = f"{number}.{place}"
+        yield own, "  " * own.count(".") + in_precision(each), len(each["nodes"])
+        yield from rows_inside(each, own)
+
+
+def driven_inside(inside: Json) -> str:
+    """By which executor and on how many threads a nested configuration runs its partitions."""
+    pipeline = inside.get("pipeline")
+    parts = [f"executor {inside['executor']}, runtime {inside['runtime']}"]
+    if "threads" in inside:
+        parts.append(counted(inside["threads"], "thread"))
+    if inside.get("parallel"):
+        parts.append("independent partitions at one time")
+    if pipeline:
+        stages = ", ".join(map(str, pipeline["threads"]))
+        parts.append(f"a stream through {counted(len(pipeline['stages']), 'stage')} (threads {stages})")
+    elif inside["executor"].split()[0] == "pipeline":
+        parts.append("no stages: it has one thread, or nothing that can be cut")
+    return "; ".join(parts)
+
+
 def accuracy(report: Json) -> Iterator[str]:
     """The error of each output on the validation set."""
     found = report.get("accuracy")

@@ -93,7 +93,7 @@ def compile_report(
     figures = plan_figures(chosen.name, verdict, footprints.get(chosen.name))
     alone = [_single(single, decision, footprints) for single in singles]
     weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
-    engines = sorted({registry.engine_of(target) for target in job.problem.targets})
+    engines = sorted({registry.engine_of(target) for target in job.problem.leaves})
     found = {
         **request_json(job),
         "latency_ms": latency,

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from intarsia.backends.contract import Signature
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value, extract
-from intarsia.partitioning import Partition
+from intarsia.partitioning import Inside, Partition
 from intarsia.runtime.plan import Plan, Step
 
 
 def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings) -> Plan:
     """Work out the borders of partitions that are already in a runnable order."""
-    steps = []
-    for partition in partitions:
-        extracted = extract(graph, partition.nodes)
-        steps.append(
-            Step(
-                target=partition.target,
-                nodes=tuple(node.id for node in extracted.nodes),
-                inputs=tuple(map(signature, extracted.inputs)),
-                outputs=tuple(map(signature, extracted.outputs)),
-                precision=partition.precision,
-            )
-        )
+    steps = [_step(graph, partition, settings) for partition in partitions]
     made = {value.name for step in steps for value in step.outputs}
     covered = {node for step in steps for node in step.nodes}
     if len(covered) == len(graph.nodes):
@@ -34,6 +24,27 @@ def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings
         inputs = _unique(value for step in steps for value in step.inputs if value.name not in made)
         outputs = _unique(value for step in steps for value in step.outputs if _leaves(graph, value.name, covered))
     return Plan(steps=tuple(steps), settings=settings, inputs=inputs, outputs=outputs)
+
+
+def _step(graph: Graph, partition: Partition, settings: RunSettings) -> Step:
+    extracted = extract(graph, partition.nodes)
+    step = Step(
+        target=partition.target,
+        nodes=tuple(node.id for node in extracted.nodes),
+        inputs=tuple(map(signature, extracted.inputs)),
+        outputs=tuple(map(signature, extracted.outputs)),
+        precision=partition.precision,
+    )
+    inside = partition.inside
+    return step if inside is None else replace(step, inside=_inside(graph, inside, step, settings))
+
+
+def _inside(graph: Graph, inside: Inside, step: Step, settings: RunSettings) -> Plan:
+    """The plan of a nested configuration, which obeys what the plan around it does, on threads of its own."""
+    threads = settings.threads if inside.threads is None else min(inside.threads, settings.threads)
+    own = replace(settings, threads=threads, embed=False, parallel=inside.parallel, pipeline=inside.pipeline)
+    # Of a nest that runs the whole graph, which may have inputs that nothing reads, the step knows the borders.
+    return replace(plan_of(graph, inside.partitions, own), inputs=step.inputs, outputs=step.outputs)
 
 
 def signature(value: Value) -> Signature:

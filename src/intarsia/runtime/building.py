@@ -18,7 +18,8 @@ from intarsia.runtime.executors.parallel_levels import step_settings
 from intarsia.runtime.executors.private_weights import with_weights
 from intarsia.runtime.loading import load_steps
 from intarsia.runtime.main_engine import MainEngine, main_engine
-from intarsia.runtime.plan import Build, Plan, Step
+from intarsia.runtime.nested_artifacts import joined
+from intarsia.runtime.plan import Build, Plan, Step, inner_plan
 
 
 def build(graph: Graph, plan: Plan, partitions: CompiledPartitions | None = None) -> Build:
@@ -50,6 +51,9 @@ def build(graph: Graph, plan: Plan, partitions: CompiledPartitions | None = None
 def _compiled(
     graph: Graph, step: Step, settings: RunSettings, partitions: CompiledPartitions | None
 ) -> tuple[EngineArtifact, float]:
+    if step.inside is not None:
+        inner = build(graph, inner_plan(step, settings), partitions)
+        return joined(inner.artifacts), inner.compile_s
     backend = registry.of(step.target)
     known = partitions.get(backend, step, settings) if partitions else None
     if known is not None:

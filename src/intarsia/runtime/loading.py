@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.parallel_levels import step_settings, width
 from intarsia.runtime.executors.pinning import pinned
 from intarsia.runtime.executors.private_weights import as_compiled, own_weights
-from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.nested_artifacts import parted
+from intarsia.runtime.plan import Plan, Step, inner_plan
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
@@ -34,7 +36,7 @@ def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping
         with applied(load_environment(plan.engines, plan.settings)):
             return _load_embedded(plan, artifacts, weights)
     executables = load_executables(plan, artifacts, weights, step_settings(plan))
-    traits = [_traits(step) for step in plan.steps]
+    traits = [traits_of(step) for step in plan.steps]
     if width(plan) == 1:
         return Executor(plan, executables, traits)
     from intarsia.runtime.executors.branches import BranchExecutor
@@ -70,9 +72,21 @@ def _loaded(
     settings: RunSettings,
     cores: Collection[int],
 ) -> Executable:
-    backend = registry.of(step.target, loading=True)
     with pinned(cores):
+        if step.inside is not None:
+            return _load_nested(step, artifact, weights, settings)
+        backend = registry.of(step.target, loading=True)
         return backend.load(as_compiled(artifact), {**weights, **own_weights(artifact)}, step.target, settings)
+
+
+def _load_nested(
+    step: Step, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], settings: RunSettings
+) -> Executable:
+    from intarsia.runtime.executors.nested import NestedExecutable
+
+    plan = inner_plan(step, settings)
+    executables = load_executables(plan, parted(artifact), weights, step_settings(plan))
+    return NestedExecutable(step.target, plan, executables, [traits_of(inner) for inner in plan.steps])
 
 
 def _note(plan: Plan) -> None:
@@ -91,15 +105,19 @@ def _load_embedded(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Map
     for at, blocks in zip(others, main.embedding.blocks(artifacts[place]), strict=True):
         step = plan.steps[at]
         executable = registry.of(step.target, loading=True).load(artifacts[at], weights, step.target, plan.settings)
-        partitions.append(EmbeddedPartition(step, executable, _traits(step), blocks))
+        partitions.append(EmbeddedPartition(step, executable, traits_of(step), blocks))
     for name in dict.fromkeys(registry.engine_of(partition.step.target) for partition in partitions):
         files = registry.get(name, loading=True).openmp_files()
         if files is not None:
             main.embedding.share_openmp(artifacts[place], *files)
     visits = Visits(partitions)
     session = main.embedding.load(artifacts[place], weights, main.target, plan.settings, visits)
-    return EmbeddedExecutor(plan, session, _traits(plan.steps[place]), partitions, visits)
+    return EmbeddedExecutor(plan, session, traits_of(plan.steps[place]), partitions, visits)
 
 
-def _traits(step: Step) -> Traits:
-    return registry.of(step.target, loading=True).traits
+def traits_of(step: Step) -> Traits:
+    """How what runs a step treats its buffers; those of a nested configuration are shared if an engine asks."""
+    traits = registry.of(step.target, loading=True).traits
+    if step.inside is None:
+        return traits
+    return replace(traits, runs_elsewhere=any(traits_of(inner).runs_elsewhere for inner in step.inside.steps))

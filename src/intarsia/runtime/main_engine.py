@@ -42,6 +42,8 @@ def main_engine(plan: Plan, *, loading: bool = False) -> MainEngine:
         PlanError: There is none.
     """
     steps = [step.target for step in plan.steps]
+    if any(target.kind_name == registry.NESTED for target in steps):
+        raise PlanError("a nested configuration runs inside no other engine's session; leave out 'embed'")
     for target in sorted(dict.fromkeys(steps), key=steps.count, reverse=True):
         embedding = registry.of(target, loading=loading).embedding(loading=loading)
         others = [step for step in plan.steps if step.target != target]

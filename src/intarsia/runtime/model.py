@@ -152,7 +152,7 @@ class CompiledModel(Forkable):
             An iterator with ``close``. What goes wrong in a request is raised in the place of its result.
         """
         self._turns.check()
-        if self.plan.settings.pipeline is None:
+        if not self.plan.has_pipeline:
             return self.load().stream(feeds)
         if self._pipeline is None:
             self._turns.run(self._load_pipeline)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -26,13 +26,22 @@ class Step:
     inputs: tuple[Signature, ...]
     outputs: tuple[Signature, ...]
     precision: Precision | None = None
+    inside: Plan | None = None
+    """Of a step on a nested configuration: the plan by which that runs it."""
 
     @property
     def is_reduced(self) -> bool:
         """Whether any of it computes in less than fp32."""
         from intarsia.target.reduced_precision import reduced_type
 
+        if self.inside is not None:
+            return any(step.is_reduced for step in self.inside.steps)
         return self.precision is not None or reduced_type(self.target) is not None
+
+    @property
+    def leaves(self) -> tuple[Step, ...]:
+        """The steps inside at any depth, in running order; the step itself where nothing is inside."""
+        return (self,) if self.inside is None else self.inside.leaves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +59,23 @@ class Plan:
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """The steps as partitions: what a plan file holds."""
-        from intarsia.partitioning import Partition
+        return tuple(_partition(step, self.settings.threads) for step in self.steps)
 
-        return tuple(Partition(target=step.target, nodes=step.nodes, precision=step.precision) for step in self.steps)
+    @property
+    def leaves(self) -> tuple[Step, ...]:
+        """The steps that engines run, those of nested configurations in place of them."""
+        return tuple(leaf for step in self.steps for leaf in step.leaves)
+
+    @property
+    def has_pipeline(self) -> bool:
+        """Whether a stream of requests runs through stages, of this plan or of one inside of a step."""
+        inside = (step.inside for step in self.steps)
+        return self.settings.pipeline is not None or any(plan is not None and plan.has_pipeline for plan in inside)
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Engines in order of first use."""
-        return tuple(dict.fromkeys(registry.engine_of(step.target) for step in self.steps))
+        """Engines in order of first use, those of nested configurations too."""
+        return tuple(dict.fromkeys(registry.engine_of(step.target) for step in self.leaves))
 
     @property
     def transitions(self) -> int:
@@ -72,7 +90,12 @@ class Plan:
 
         facts = {
             "steps": [
-                [str(step.target), step.nodes, *([step.precision.facts()] if step.precision else ())]
+                [
+                    str(step.target),
+                    step.nodes,
+                    *([step.precision.facts()] if step.precision else ()),
+                    *([step.inside.fingerprint] if step.inside else ()),
+                ]
                 for step in self.steps
             ],
             "settings": self.settings.facts(),
@@ -90,6 +113,31 @@ class Build:
     """Seconds that compiling the steps took, whenever that was."""
 
 
+def inner_plan(step: Step, settings: RunSettings) -> Plan:
+    """The plan inside of a step that obeys these settings: it has no more threads than its step, and spins alike."""
+    assert step.inside is not None, "asked of steps on nested configurations only"
+    own = step.inside.settings
+    threads = min(own.threads, settings.threads)
+    return replace(step.inside, settings=replace(settings, threads=threads, parallel=own.parallel, pipeline=None))
+
+
+def _partition(step: Step, threads: int) -> Partition:
+    from intarsia.partitioning import Inside, Partition
+
+    partition = Partition(target=step.target, nodes=step.nodes, precision=step.precision)
+    if step.inside is None:
+        return partition
+    own = step.inside.settings
+    inside = Inside(
+        partitions=step.inside.partitions,
+        threads=None if own.threads == threads else own.threads,
+        parallel=own.parallel,
+        pipeline=own.pipeline,
+    )
+    return replace(partition, inside=inside)
+
+
 def transitions(partitions: Iterable[Partition | Step]) -> int:
-    """How often one engine hands over to another."""
-    return sum(a != b for a, b in pairwise(partition.target.kind_name for partition in partitions))
+    """How often one engine hands over to another, inside of nested configurations too."""
+    leaves = (leaf.target.kind_name for partition in partitions for leaf in partition.leaves)
+    return sum(a != b for a, b in pairwise(leaves))

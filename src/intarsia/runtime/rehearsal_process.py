@@ -41,7 +41,7 @@ def _run(path: Path, allow: Sequence[str]) -> str:
             with suppress(Exception):
                 model(feeds)
         with suppress(Exception):
-            list(model.stream([feeds]) if model.plan.settings.pipeline else ())
+            list(model.stream([feeds]) if model.plan.has_pipeline else ())
         model.close()  # memory that was spoilt is often noticed when it is given back
     except Exception as error:
         engine, detail = (error.backend, error.detail) if isinstance(error, BackendError) else (None, str(error))

@@ -56,7 +56,7 @@ def _facts(artifact: Artifact) -> dict[str, str]:
 
 
 def _engines(artifact: Artifact) -> str:
-    partitions = artifact.plan.partitions
+    partitions = artifact.plan.leaves
     nodes = Counter(partition.target.kind.name for partition in partitions for _ in partition.nodes)
     nodes_of = ", ".join(f"{counted(count, 'node')} on {engine}" for engine, count in nodes.most_common())
     parts = f" in {counted(len(partitions), 'partition')}" if len(partitions) > 1 else ""

@@ -158,7 +158,9 @@ def _accuracy(
         "graph": content_hash(problem.graph),
         "seed": problem.settings.seed,
         "plans": [plan_facts(problem.graph, each) for each in (plan, exact)],
-        **run_facts((part.target for each in (plan, exact) for part in each.partitions), plan.settings),
+        **run_facts(
+            (leaf.target for each in (plan, exact) for part in each.partitions for leaf in part.leaves), plan.settings
+        ),
     }
     read = TypeAdapter(Accuracy).validate_python
     entry: Entry[Accuracy] = Entry(kind="accuracy", key=Key(facts=facts), read=read)

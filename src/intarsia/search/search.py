@@ -76,8 +76,8 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
     if job.problem.settings.footprints:
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
     collage = _collage(job, measurer, singles, deadline, progress)
-    plans = _plans(singles)
-    mixes = [mix.candidate for mix in collage.mixes] if collage else []
+    plans = _filled(measurer, _plans(singles))
+    mixes = _filled(measurer, [mix.candidate for mix in collage.mixes] if collage else [])
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
     stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
     accuracy_budget = AccuracyBudget(job.problem, measurer, plans, mixes, progress)
@@ -86,7 +86,8 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
         job.problem, measurer, plans, mixes, stream.candidate, deadline, progress, reduced, accuracy_budget.judge
     )
     reasons = (decision.reason, stream.reason, reduced.reason)
-    decision = replace(decision, reason="; ".join(filter(None, reasons)))
+    (chosen,) = _filled(measurer, [decision.chosen])
+    decision = replace(decision, chosen=chosen, reason="; ".join(filter(None, reasons)))
     return Found(singles=singles, collage=collage, decision=decision)
 
 
@@ -98,7 +99,7 @@ def _unverified(
     singles = tune_unverified(job.problem, measurer, before, progress)
     plans = [replace(plan, settings=replace(plan.settings, verified=False)) for plan in _plans(singles)]
     ways = [replace(way, verified=False) for way in job.ways]
-    wanted = None if plans else given_candidate("greedy", job.given.partitioning, ways, measurer)
+    wanted = None if plans else given_candidate("greedy", job.given, ways, measurer)
     stream = stream_of(job, measurer, finalists(plans, []), wanted, deadline, progress)
     decision = decide(job.problem, measurer, plans, [], stream.candidate, deadline, progress)
     told = {str(each.target): each.outcome.reason for each in before if isinstance(each.outcome, Failure)}
@@ -160,7 +161,12 @@ def _wanted(job: Compilation, measurer: Measurer, *, has_plans: bool) -> Candida
     is_stated = stated in ("greedy", "manual")
     if has_plans and not is_stated:
         return None
-    return given_candidate(stated if is_stated else "greedy", job.given.partitioning, job.ways, measurer)
+    return given_candidate(stated if is_stated else "greedy", job.given, job.ways, measurer)
+
+
+def _filled(measurer: Measurer, plans: Sequence[Candidate]) -> list[Candidate]:
+    """The plans with the inside of each partition on a nested configuration."""
+    return [replace(plan, partitions=measurer.filled(plan.partitions, plan.settings)) for plan in plans]
 
 
 def _plans(singles: Sequence[Single]) -> list[Candidate]:

@@ -200,9 +200,24 @@ class PrecisionLimits:
     """What making, writing and reading an input takes beside running it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class InnerLimits:
+    """Of the search inside a nested configuration, which is made for each region that is measured on it."""
+
+    effort: Effort = Effort(seconds=0.3, min_runs=7, max_runs=80)
+    """For a candidate, as for any partition of a mix."""
+    run_effort: Effort = Effort(seconds=0.1, min_runs=5, max_runs=60)
+    """For a run of segments on one engine, as for a region of a mix."""
+    hopeless: float = 2.0
+    """A candidate is given up at so many times the best."""
+    runs: int = 6
+    """Runs of segments of a region, at most: each is measured on each engine."""
+
+
 SHARES = Shares()
 SINGLE = SingleLimits()
 COLLAGE = CollageLimits()
 DECISION = DecisionLimits()
 STREAMS = StreamLimits()
 PRECISION = PrecisionLimits()
+INNER = InnerLimits()

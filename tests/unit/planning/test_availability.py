@@ -103,3 +103,31 @@ def test_a_part_of_the_cores_takes_the_executor_that_binds_threads(monkeypatch: 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     with pytest.raises(ConfigError, match="this process may use 1 core"):
         list(missing_devices(CompilationConfig.of(form | {"executor": "pipeline"}), None))
+
+
+def test_a_recorded_graph_needs_a_gpu() -> None:
+    (told,) = missing_stages(CompilationConfig.of({"targets": ["cuda"], "executor": "cuda-graph"}))
+    assert "records what an NVIDIA GPU runs" in told
+
+
+@pytest.mark.parametrize(
+    ("nested", "told"),
+    [
+        ({}, None),
+        ({"executor": "vm"}, None),
+        ({"executor": "pipeline -depth=2"}, None),
+        ({"runtime": "rpc"}, None),
+        ({"runtime": "rpc -address=there:9090"}, "no stage builds for the runtime 'rpc -address=there:9090' yet"),
+        ({"targets": ["cuda"], "executor": "cuda-graph"}, "records what an NVIDIA GPU runs"),
+        ({"executor": "graph -link-params=true"}, "no stage generates code that weights could be linked into"),
+        ({"host": "risc-v"}, "no riscv processor can be reached from here"),
+    ],
+)
+def test_what_may_drive_a_part_of_a_model(nested: dict[str, str], told: str | None) -> None:
+    found = list(missing_stages(CompilationConfig.of({"targets": [{"targets": ["reference"], **nested}, "c"]})))
+    assert (found == []) if told is None else (len(found) == 1 and told in found[0])
+
+
+def test_the_native_runtime_drives_no_plan_inside() -> None:
+    (told,) = missing_stages(CompilationConfig.of({"targets": [{"targets": ["c"]}, "c"], "runtime": "cpp"}))
+    assert "the runtime cpp drives no plan inside another one" in told

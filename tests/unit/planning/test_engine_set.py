@@ -8,11 +8,20 @@ import pytest
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Availability
-from intarsia.config import CompilationConfig, NestedEngine, engines
+from intarsia.config import CompilationConfig, NestedEngine, config_inside, engines
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError
 from intarsia.graph import load_model
-from intarsia.planning.engine_set import EngineSet, absence, leaves, present, tells, with_custom_ops, without
+from intarsia.planning.engine_set import (
+    EngineSet,
+    absence,
+    leaves,
+    present,
+    tells,
+    with_custom_ops,
+    with_processes,
+    without,
+)
 from intarsia.target import Target
 from tests.unit.graph.models import two_layers
 
@@ -89,12 +98,17 @@ def test_a_nested_configuration_keeps_what_is_present(monkeypatch: pytest.Monkey
     assert last == REFERENCE
 
 
-def test_the_configuration_of_a_target_is_the_one_that_names_it() -> None:
-    config, found = described([{"kind": "config", "targets": ["reference"]}, "c"])
+def test_a_nested_configuration_is_one_target_of_plans() -> None:
+    deep = {"kind": "config", "targets": ["reference"], "executor": "vm"}
+    config, found = described([{"kind": "config", "targets": [deep, "reference"]}, "c"])
     engine_set = EngineSet.of(GRAPH, config, found, None)
-    assert str(engine_set.config_of(REFERENCE)) == "reference"
-    assert engine_set.config_of(Target("c")) is config
-    assert engine_set.config_of(Target("openvino")) is config
+    nest, last = engine_set.targets
+    assert last == Target("c")
+    assert nest.kind.name == "nested"
+    assert config_inside(nest) == config.targets[0]
+    assert config_inside(last) is None
+    assert [str(each.config.executor) for each in engine_set.nests.values()] == ["vm", "graph"]
+    assert Target(str(nest)) == nest
 
 
 def test_what_is_planned_elsewhere_is_refused_at_every_level() -> None:
@@ -135,3 +149,13 @@ def test_barred_engines_are_left_out_on_every_level() -> None:
     assert without(several, ()) == several
     assert [str(engine) for engine in without(several, {"onnxruntime"})] == ["reference"]
     assert without(several, {"onnxruntime", "reference"}) == ()
+
+
+def test_a_part_by_the_runtime_rpc_runs_in_processes_of_its_own() -> None:
+    deep = {"kind": "config", "targets": ["openvino"]}
+    apart = {"kind": "config", "targets": ["onnxruntime -python=/other", "mnn", deep], "runtime": "rpc"}
+    far = {"kind": "config", "targets": ["mnn"], "runtime": "rpc -address=there:1"}
+    config = CompilationConfig.of([apart, far, "ncnn"])
+    found = leaves(with_processes(engines(config, ("onnxruntime", "mnn", "openvino", "ncnn"))))
+    own = {"python": sys.executable}
+    assert [dict(target.options) for target in found] == [{"python": "/other"}, own, own, {}, {}]

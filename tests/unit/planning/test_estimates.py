@@ -27,7 +27,7 @@ def test_the_plan_file_of_a_machine_that_is_not_here_holds_the_estimate(monkeypa
     assert told.startswith("partition 1: at least ")
     assert LABEL in told
     assert f"# {told}\n" in job.plan_text
-    assert parse_plan(job.plan_text).partitions == job.given.partitioning.partitions
+    assert parse_plan(job.plan_text).partitions == job.given.partitions
 
 
 def test_a_plan_that_is_measured_here_has_none() -> None:

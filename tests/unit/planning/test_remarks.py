@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intarsia.planning.remarks import is_read, listed, unread_options
+from intarsia.config import CompilationConfig
+from intarsia.planning.remarks import is_read, listed, unread_fields, unread_options
 from intarsia.target import Target
 
 
@@ -40,3 +41,10 @@ def test_some_options_are_read_for_every_engine(option: str, read: bool) -> None
 
 def test_words_are_listed_as_in_a_sentence() -> None:
     assert [listed(words) for words in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+
+
+def test_fields_of_a_nested_configuration_that_place_nodes_are_told() -> None:
+    nested = CompilationConfig.of({"targets": ["reference"], "devices": {"one": "cpu:0"}})
+    (told,) = unread_fields([nested, CompilationConfig.of("reference")])
+    assert told.startswith("devices of ")
+    assert "no effect inside another configuration" in told

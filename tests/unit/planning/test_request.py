@@ -35,7 +35,7 @@ def planned(target: object, *constraints: Constraint, **fields: object) -> Compi
 
 
 def parts(job: Compilation) -> list[tuple[str, tuple[str, ...], str | None]]:
-    return [(str(p.target), p.nodes, job.device_of(p)) for p in job.given.partitioning.partitions]
+    return [(str(p.target), p.nodes, job.device_of(p)) for p in job.given.partitions]
 
 
 def test_without_pruning_a_plan_may_be_cut_between_any_two_nodes() -> None:
@@ -51,7 +51,7 @@ def test_without_constraints_nothing_is_placed() -> None:
     assert (job.devices, job.problem.places, job.missing, dict(job.absent)) == (None, None, (), {})
     assert parts(job) == [("reference", ALL, None)]
     assert "device" not in job.plan_text
-    assert job.config_of(job.given.partitioning.partitions[0]) == CompilationConfig.of("reference")
+    assert job.config_of(job.given.partitions[0]) == CompilationConfig.of("reference")
 
 
 def test_devices_part_what_one_engine_could_run_at_once() -> None:

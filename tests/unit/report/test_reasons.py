@@ -12,11 +12,13 @@ from intarsia.report.reasons import (
     BEFORE_THEY_WERE_KEPT,
     accuracy,
     decision,
+    driven_inside,
     figures,
     in_precision,
     ms,
     opportunity,
     percent,
+    rows_inside,
     runner_up,
     unmeasured,
 )
@@ -176,3 +178,38 @@ def test_the_error_of_each_output_and_of_how_many_nodes() -> None:
     assert in_precision(REDUCED["partitions"][0]) == "mnn, 2 in int8-static"
     assert not list(accuracy(OLD))
     assert in_precision(OLD["partitions"][0]) == OLD["partitions"][0]["target"]
+
+
+def test_what_is_inside_of_a_partition_is_numbered_and_indented() -> None:
+    last = {"target": "mnn", "nodes": ["b", "c"]}
+    deep = {"target": "nested -config=mnn", "nodes": ["b", "c"], "inside": {"partitions": [last]}}
+    first = {"target": "ncnn", "nodes": ["a"]}
+    part = {"target": "nested", "nodes": ["a", "b", "c"], "inside": {"partitions": [first, deep]}}
+    assert list(rows_inside(part, "2")) == [
+        ("2.1", "  ncnn", 1),
+        ("2.2", "  nested -config=mnn", 2),
+        ("2.2.1", "    mnn", 2),
+    ]
+    assert list(rows_inside({"target": "mnn", "nodes": ["a"]}, "1")) == []
+
+
+@pytest.mark.parametrize(
+    ("inside", "told"),
+    [
+        ({"executor": "vm", "runtime": "python"}, "executor vm, runtime python"),
+        (
+            {"executor": "graph", "runtime": "rpc", "threads": 1, "parallel": True},
+            "executor graph, runtime rpc; 1 thread; independent partitions at one time",
+        ),
+        (
+            {"executor": "pipeline -depth=2", "runtime": "python", "pipeline": {"stages": [1, 2], "threads": [1, 1]}},
+            "executor pipeline -depth=2, runtime python; a stream through 2 stages (threads 1, 1)",
+        ),
+        (
+            {"executor": "pipeline", "runtime": "python"},
+            "executor pipeline, runtime python; no stages: it has one thread, or nothing that can be cut",
+        ),
+    ],
+)
+def test_how_an_inside_is_driven(inside: dict[str, Any], told: str) -> None:
+    assert driven_inside(inside) == told

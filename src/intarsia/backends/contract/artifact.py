@@ -61,6 +61,10 @@ class MappedFiles(Mapping[str, bytes]):
         start, size = self._places[name]
         return self._whole[start : start + size]
 
+    def some(self, names: Mapping[str, str]) -> MappedFiles:
+        """Some of them under other names, each with the name that it has here."""
+        return MappedFiles(self._whole, {name: self._places[own] for name, own in names.items()})
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 

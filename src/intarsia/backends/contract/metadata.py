@@ -13,6 +13,7 @@ from intarsia.json_types import (
     Field,
     Fields,
     JsonType,
+    anything,
     count,
     either,
     flag,
@@ -59,6 +60,8 @@ COMPILED_C = _kept(
 """Of the engine `c`: bytes of memory of a call, where each constant starts, and what the library serves."""
 PROGRAM = _kept({**_borders, "host": text})
 """Of a program that was compiled ahead of time: the target whose processor it is for."""
+INSIDE = _kept({"steps": several(_kept({"files": several(text), "weights": several(text), "meta": table(anything)}))})
+"""Of a nested configuration: what each step inside has, whose own ``meta`` is checked as its engine says."""
 MNN = _kept({**_borders, "layout": several(row(optional(text), count))})
 OPENVINO = _kept(
     {**_borders, "deciding": several(text), "left": several(text), "late": flag, "open": Field(flag, False)}

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from intarsia.backends.contract.failures import Cause
 from intarsia.config.precision import Precision
-from intarsia.config.settings import RunSettings
+from intarsia.config.settings import Pipeline, RunSettings
 from intarsia.cost.timing.memory import Memory
-from intarsia.partitioning import Partition
+from intarsia.partitioning import Inside, Partition
 from intarsia.runtime.artifact.trust import UNSTATED, Trust
 from intarsia.target import Target
 
@@ -28,15 +28,44 @@ class PartitionMessage(Message):
     target: str
     nodes: tuple[str, ...]
     precision: Precision | None = None
+    inside: InsideMessage | None = None
 
     @staticmethod
     def of(partition: Partition) -> PartitionMessage:
         """A partition, as text."""
-        return PartitionMessage(target=str(partition.target), nodes=partition.nodes, precision=partition.precision)
+        return PartitionMessage(
+            target=str(partition.target),
+            nodes=partition.nodes,
+            precision=partition.precision,
+            inside=None if partition.inside is None else InsideMessage.of(partition.inside),
+        )
 
     def partition(self) -> Partition:
         """The partition it stands for."""
-        return Partition(target=Target(self.target), nodes=self.nodes, precision=self.precision)
+        inside = None if self.inside is None else self.inside.inside()
+        return Partition(target=Target(self.target), nodes=self.nodes, precision=self.precision, inside=inside)
+
+
+class InsideMessage(Message):
+    """How a nested configuration runs a partition."""
+
+    partitions: tuple[PartitionMessage, ...]
+    threads: int | None = None
+    parallel: bool = False
+    pipeline: Pipeline | None = None
+
+    @staticmethod
+    def of(inside: Inside) -> InsideMessage:
+        """It, as text."""
+        partitions = tuple(map(PartitionMessage.of, inside.partitions))
+        return InsideMessage(
+            partitions=partitions, threads=inside.threads, parallel=inside.parallel, pipeline=inside.pipeline
+        )
+
+    def inside(self) -> Inside:
+        """What it stands for."""
+        partitions = tuple(each.partition() for each in self.partitions)
+        return Inside(partitions=partitions, threads=self.threads, parallel=self.parallel, pipeline=self.pipeline)
 
 
 Timed = Literal["last", "all", "main", "partition", "stream"]

@@ -36,6 +36,7 @@ from intarsia.runtime.artifact.trust import (
     is_source,
 )
 from intarsia.runtime.dtypes import numpy_dtype
+from intarsia.runtime.nested_artifacts import maker_of
 from intarsia.runtime.plan import Build, Plan
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Artifact:
             self.check_code()
 
     def _named(self) -> tuple[NamedCode, ...]:
-        targets = {step.target: number for number, step in reversed(list(enumerate(self.manifest.steps, start=1)))}
+        steps = reversed(list(enumerate(self.manifest.steps, start=1)))
+        targets = {leaf.target: number for number, step in steps for leaf in step.step.leaves}
         named = [code for target, number in targets.items() for code in code_of(target, f"partition {number}")]
         return (*named, *(code for name in self.manifest.engines for code in code_of_engine(name)))
 
@@ -103,9 +105,9 @@ class Artifact:
     def _held(self) -> Iterable[tuple[int, str, str]]:
         """Place, engine and file of each that holds machine code."""
         for number, step in enumerate(self.manifest.steps):
-            kind = step.target.kind_name
             for file in step.files:
-                if holds_code(kind, file) or (self.is_source and is_source(file)):
+                kind, name = maker_of(step.step, file)
+                if holds_code(kind, name) or (self.is_source and is_source(file)):
                     yield number, kind, file
 
     @property

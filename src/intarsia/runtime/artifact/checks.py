@@ -13,13 +13,15 @@ from typing import Any
 
 from intarsia.backends import registry
 from intarsia.backends.contract import Signature
+from intarsia.backends.contract.metadata import INSIDE
 from intarsia.config.settings import RunSettings
 from intarsia.errors import ArtifactError
 from intarsia.json_types import Fault, JsonType
 from intarsia.runtime.artifact.manifest import Manifest, StoredBucket, StoredStep, StoredWeight
 from intarsia.runtime.artifact.manifest_reading import told
 from intarsia.runtime.dtypes import numpy_dtype
-from intarsia.runtime.plan import Plan
+from intarsia.runtime.nested_artifacts import STEPS
+from intarsia.runtime.plan import Plan, Step
 
 MOST_THREADS = 1024
 """No engine of one machine is asked for more; each is a thread that is made when the plan is loaded."""
@@ -53,12 +55,40 @@ def check_meta(step: StoredStep, at: str, type_: JsonType | None, plan: Plan) ->
     settings = plan.settings
     if not step.meta and (settings.embed or settings.ahead_of_time):  # another step's session, or program, holds it
         return
+    if step.inside is not None:
+        for number, (inner, meta_type) in enumerate(_steps_inside(step, at)):
+            check_meta(inner, f"{at}.inside.steps[{number}]", meta_type, step.inside)
+        return
     faults: list[Fault] = []
     if type_ is not None:
         type_(step.meta, "", faults)
     if faults:
         raise ArtifactError(told(faults, f"$.{at}.meta"))
     raise_first(_meta_faults(step, at, plan))
+
+
+def _steps_inside(step: StoredStep, at: str) -> Iterator[tuple[StoredStep, JsonType | None]]:
+    """Each step inside of another one with what its engine compiled, and the type of what that engine keeps."""
+    faults: list[Fault] = []
+    INSIDE(step.meta, "", faults)
+    if faults:
+        raise ArtifactError(told(faults, f"$.{at}.meta"))
+    assert step.inside is not None, "asked of such steps alone"
+    rows = step.meta[STEPS]
+    if len(rows) != len(step.inside.steps):
+        raise ArtifactError(f"$.{at}.meta.{STEPS}: there are {len(rows)}, and {len(step.inside.steps)} steps inside")
+    for number, (inner, facts) in enumerate(zip(step.inside.steps, rows, strict=True)):
+        for what, known in (("files", [f"{number}/{name}" for name in facts["files"]]), ("weights", facts["weights"])):
+            lost = next((name for name in known if name not in getattr(step, what)), None)
+            if lost is not None:
+                raise ArtifactError(f"$.{at}.meta.{STEPS}[{number}].{what}: the step has no {lost!r}")
+        stored = StoredStep(
+            **{name: getattr(inner, name) for name in Step.__slots__},
+            files=tuple(facts["files"]),
+            weights=tuple(facts["weights"]),
+            meta=facts["meta"],
+        )
+        yield stored, registry.of(inner.target, loading=True).meta_type(facts["meta"])
 
 
 def manifest_faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
@@ -161,10 +191,38 @@ def _step_faults(
     for place, name in enumerate(step.weights):
         if name not in manifest.weights:
             yield f"{at}.weights[{place}]", f"there is no weight {name!r}"
+    yield from _inside_faults(at, step.step)
+
+
+def _inside_faults(at: str, step: Step) -> Iterator[Fault]:
+    """Of a step on a nested configuration, the plan inside: it has its nodes and its borders, and is in order."""
+    plan = step.inside
+    if (plan is None) != (step.target.kind_name != registry.NESTED):
+        yield f"{at}.inside", f"{step.target.kind_name} runs {'no' if plan else 'a'} plan inside"
+    if plan is None:
+        return
+    where = f"{at}.inside"
+    if not plan.steps:
+        yield f"{where}.steps", "there are none"
+    if sorted(step.nodes) != sorted(node for inner in plan.steps for node in inner.nodes):
+        yield f"{where}.steps", "they do not have each node of the step once"
+    for side, own, outer in (("inputs", plan.inputs, step.inputs), ("outputs", plan.outputs, step.outputs)):
+        if own != outer:
+            yield f"{where}.{side}", f"these are not the {side} of the step"
+    if plan.settings.embed or plan.settings.ahead_of_time:
+        yield f"{where}.settings", "a plan inside is driven step by step"
+    for number, inner in enumerate(plan.steps):
+        below = f"{where}.steps[{number}]"
+        yield from _border_faults(f"{below}.inputs", inner.inputs)
+        yield from _border_faults(f"{below}.outputs", inner.outputs)
+        yield from _inside_faults(below, inner)
+    yield from _settings_faults(f"{where}.settings", plan.settings, len(plan.steps))
+    rows = [(f"{where}.steps[{number}]", inner) for number, inner in enumerate(plan.steps)]
+    yield from _order_faults(f"{where}.steps", rows, plan.inputs, plan.outputs)
 
 
 def _engine_faults(manifest: Manifest) -> Iterator[Fault]:
-    used = {registry.engine_of(step.target) for step in manifest.steps}
+    used = {registry.engine_of(leaf.target) for step in manifest.steps for leaf in step.step.leaves}
     for name in sorted(used ^ manifest.engines.keys()):
         yield "engines", f"{name!r} is only {'here' if name in manifest.engines else 'among the targets of the steps'}"
 
@@ -204,9 +262,15 @@ def _plan_faults(
 ) -> Iterator[Fault]:
     """Each step reads what is there before it; a name means one value; nothing is written twice."""
     yield from _settings_faults(settings_at, settings, len(places))
-    known = {border.name: border for border in manifest.inputs}
-    for place in places:
-        step, where = manifest.steps[place], f"steps[{place}]"
+    rows = [(f"steps[{place}]", manifest.steps[place].step) for place in places]
+    yield from _order_faults(at, rows, manifest.inputs, manifest.outputs)
+
+
+def _order_faults(
+    at: str, steps: Iterable[tuple[str, Step]], inputs: Sequence[Signature], outputs: Sequence[Signature]
+) -> Iterator[Fault]:
+    known = {border.name: border for border in inputs}
+    for where, step in steps:
         for number, border in enumerate(step.inputs):
             if known.get(border.name) != border:
                 yield f"{where}.inputs[{number}]", f"nothing before it makes {border.name!r} of such a type and shape"
@@ -214,7 +278,7 @@ def _plan_faults(
             if border.name in known:
                 yield f"{where}.outputs[{number}]", f"{border.name!r} is there already"
             known[border.name] = border
-    for number, border in enumerate(manifest.outputs):
+    for number, border in enumerate(outputs):
         if known.get(border.name) != border:
             yield f"outputs[{number}]", f"no step in {at} makes {border.name!r} of such a type and shape"
 

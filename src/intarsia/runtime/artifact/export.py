@@ -60,13 +60,14 @@ def export(model: CompiledModel, folder: str | os.PathLike[str], *, has_test: bo
             f"{model.artifact.path}: its plan depends on the sizes it is given; only one plan can be exported "
             "(compile with one size, or with one bucket of sizes)"
         )
-    if len(model.plan.steps) != 1:
+    leaves = model.plan.leaves
+    if len(leaves) != 1:
         raise PlanError(
-            f"{model.artifact.path}: the plan has {counted(len(model.plan.steps), 'partition')} on "
+            f"{model.artifact.path}: the plan has {counted(len(leaves), 'partition')} on "
             f"{', '.join(model.plan.engines)}; only a plan of one partition can be exported "
             "(compile with --partition single to get one)"
         )
-    step = model.plan.steps[0]
+    step = leaves[0]
     registry.require(registry.engine_of(step.target))
     destination = Path(folder)
     partition = extract(model.artifact.graph(), step.nodes)
@@ -79,7 +80,7 @@ def export(model: CompiledModel, folder: str | os.PathLike[str], *, has_test: bo
 
 def _program(plan: Plan, folder: Path, native: tuple[Path, ...]) -> tuple[Path, ...]:
     """Write what runs the native files: nothing for an engine without a loader, and only that for open shapes."""
-    kind = plan.steps[0].target.kind.name
+    kind = plan.leaves[0].target.kind.name
     loader = resources.files("intarsia.backends") / kind / "loader.py"
     own = folder / LOADER
     if own not in native:
@@ -97,7 +98,7 @@ def _program(plan: Plan, folder: Path, native: tuple[Path, ...]) -> tuple[Path, 
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
-    target = plan.steps[0].target
+    target = plan.leaves[0].target
     engine = registry.engine_of(target)
     borders = {"inputs": plan.inputs, "outputs": plan.outputs}
     return {

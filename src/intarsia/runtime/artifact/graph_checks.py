@@ -26,14 +26,18 @@ def graph_faults(manifest: Manifest, graph: Graph, plans: Sequence[Plan]) -> Ite
         covered = [node for step in plan.steps for node in step.nodes]
         if len(covered) != len(set(covered)):
             yield "steps", "a node of the graph is in two of them"
-        yield from _unlike(plan, graph)
+        yield from _unlike(plan, plan_of(graph, plan.partitions, plan.settings), "")
 
 
-def _unlike(plan: Plan, graph: Graph) -> Iterator[Fault]:
-    """Where the borders of a plan are not those that its partitions have in the graph."""
-    found = plan_of(graph, plan.partitions, plan.settings)
-    steps = enumerate(zip(plan.steps, found.steps, strict=True))
-    for at, stored, true in [("", plan, found), *((f"steps[{number}].", *pair) for number, pair in steps)]:
+def _unlike(plan: Plan, found: Plan, where: str) -> Iterator[Fault]:
+    """Where the borders of a plan, and of those inside, are not those that its partitions have in the graph."""
+    steps = [
+        (f"{where}steps[{number}].", *pair) for number, pair in enumerate(zip(plan.steps, found.steps, strict=True))
+    ]
+    for at, stored, true in [(where, plan, found), *steps]:
         for side in ("inputs", "outputs"):
             if getattr(stored, side) != getattr(true, side):
                 yield f"{at}{side}", "the graph has others there"
+    for at, step, true_step in steps:
+        if step.inside is not None and true_step.inside is not None:
+            yield from _unlike(step.inside, true_step.inside, f"{at}inside.")

@@ -31,6 +31,7 @@ class StoredStep:
     weights: tuple[str, ...]
     meta: Mapping[str, Any]
     precision: Precision | None = None
+    inside: Plan | None = None
 
     @property
     def step(self) -> Step:

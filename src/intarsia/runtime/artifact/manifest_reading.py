@@ -29,9 +29,12 @@ from intarsia.json_types import (
 )
 from intarsia.runtime.artifact.machine import Machine
 from intarsia.runtime.artifact.manifest import VERSION, EngineRecord, Manifest, StoredBucket, StoredStep, StoredWeight
+from intarsia.runtime.plan import Plan, Step
 from intarsia.target.stored import stored_target
 
 _TOLD = 3
+MOST_LEVELS = 8
+"""Of plans inside of each other: as deep as specs nest."""
 
 
 def read_manifest(content: bytes) -> Manifest:
@@ -88,6 +91,21 @@ def _precision(value: Any, at: str, faults: list[Fault]) -> Any:
     return record(Precision, fields)(value, at, faults)
 
 
+def _inside(value: Any, at: str, faults: list[Fault]) -> Any:
+    """The plan inside of a step, whose steps may have plans inside in turn."""
+    if at.count(".inside") > MOST_LEVELS:
+        faults.append((at, f"there are more than {MOST_LEVELS} plans inside of each other"))
+        return None
+    step = record(Step, {**_STEP_FIELDS, "inside": Field(optional(_inside), None)})
+    fields: Fields = {
+        "steps": several(step),
+        "settings": _SETTINGS,
+        "inputs": _SIGNATURES,
+        "outputs": _SIGNATURES,
+    }
+    return record(Plan, fields)(value, at, faults)
+
+
 _SHAPE = several(integer)
 _SIGNATURES = several(record(Signature, {"name": text, "dtype": text, "shape": optional(_SHAPE)}))
 _PIPELINE = record(
@@ -118,17 +136,21 @@ _SETTINGS = record(
         "emulated": Field(optional(_EMULATED), None),
     },
 )
+_STEP_FIELDS: Fields = {
+    "target": _target,
+    "nodes": several(text),
+    "inputs": _SIGNATURES,
+    "outputs": _SIGNATURES,
+    "precision": Field(optional(_precision), None),
+}
 _STEP = record(
     StoredStep,
     {
-        "target": _target,
-        "nodes": several(text),
-        "inputs": _SIGNATURES,
-        "outputs": _SIGNATURES,
+        **_STEP_FIELDS,
         "files": several(text),
         "weights": several(text),
         "meta": table(anything),
-        "precision": Field(optional(_precision), None),
+        "inside": Field(optional(_inside), None),
     },
 )
 _BUCKET = record(

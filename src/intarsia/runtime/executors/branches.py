@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 
 from intarsia.backends.contract import Executable, Traits
-from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.executors.executor import Executor, Storage
 from intarsia.runtime.executors.parallel_levels import Branch, Section, sections, width
 from intarsia.runtime.plan import Plan
 
@@ -21,8 +21,14 @@ from intarsia.runtime.plan import Plan
 class BranchExecutor(Executor):
     """Runs one plan, section by section: the branches of a section at one time, one of them on the calling thread."""
 
-    def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
-        super().__init__(plan, executables, traits)
+    def __init__(
+        self,
+        plan: Plan,
+        executables: Sequence[Executable],
+        traits: Sequence[Traits],
+        given: Mapping[str, Storage] | None = None,
+    ) -> None:
+        super().__init__(plan, executables, traits, given)
         self.sections = sections(plan)
         self._pool = ThreadPool(width(plan) - 1)
         self._turns.owns(self._pool.close)

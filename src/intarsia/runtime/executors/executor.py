@@ -55,13 +55,21 @@ class Executor:
     Every call raises `ClosedError` once it was closed.
     """
 
-    def __init__(self, plan: Plan, executables: Sequence[Executable], traits: Sequence[Traits]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        executables: Sequence[Executable],
+        traits: Sequence[Traits],
+        given: Mapping[str, Storage] | None = None,
+    ) -> None:
+        """Plan its buffers and bind to them; ``given`` is where inputs and outputs lie, if others decide that."""
         self.plan = plan
         self._turns = Turns()
-        self._output_buffers = _output_buffers(plan, traits)
+        self._output_buffers = {} if given else _output_buffers(plan, traits)
         shared = any(trait.runs_elsewhere for trait in traits)
-        self._storage = {**_allocate(plan, self._output_buffers, shared=shared), **self._output_buffers}
-        self._feeds = _followed(plan, traits, self._storage)
+        placed = {**self._output_buffers, **(given or {})}
+        self._storage = {**_allocate(plan, placed, shared=shared), **placed}
+        self._feeds = {} if given else _followed(plan, traits, self._storage)
         self._last: tuple[_Feed, ...] = ()
         self._device_values = DeviceValues(plan, executables, traits)
         self._calls: list[BoundCall] = []
@@ -352,10 +360,10 @@ def _fixed(plan: Plan, traits: Sequence[Traits]) -> set[str]:
     }
 
 
-def _allocate(plan: Plan, output_buffers: Collection[str], *, shared: bool) -> dict[str, Storage]:
+def _allocate(plan: Plan, placed: Collection[str], *, shared: bool) -> dict[str, Storage]:
     """Storage for every value that crosses a border, alive from the step that writes it to the last that reads it.
 
-    The outlets have their own. Steps that may run at one time are one moment, so their values share no memory.
+    Those placed have their own. Steps that may run at one time are one moment, so their values share no memory.
     """
     times = moments(plan)
     end = len(plan.steps)
@@ -373,7 +381,7 @@ def _allocate(plan: Plan, output_buffers: Collection[str], *, shared: bool) -> d
     storage: dict[str, Storage] = {}
     needs = []
     for name, value in values.items():
-        if name in output_buffers:
+        if name in placed:
             continue
         if value.shape is None:
             storage[name] = Slot()

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from intarsia.backends import registry
 from intarsia.backends.contract import EngineArtifact
 from intarsia.config.settings import Pipeline
 from intarsia.errors import ClosedError, ConfigError, PlanError
@@ -25,8 +24,9 @@ from intarsia.forks import Forkable
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.feeds import check_feeds
 from intarsia.runtime.executors.pinning import pin
+from intarsia.runtime.executors.stages_inside import with_stages_inside
 from intarsia.runtime.executors.stream import Feeds, Results, Stream, checked_request, failed, requests_of
-from intarsia.runtime.loading import load_executables, load_steps
+from intarsia.runtime.loading import load_executables, load_steps, traits_of
 from intarsia.runtime.plan import Plan
 from intarsia.target.processors import Processor, processors_here
 
@@ -218,6 +218,8 @@ def load_pipeline(
         PlanError: The plan's pipeline does not fit its steps or its threads.
         LoadError: An engine did not load what it had compiled.
     """
+    if any(step.inside is not None and step.inside.has_pipeline for step in plan.steps):
+        plan, artifacts = with_stages_inside(plan, artifacts)
     pipeline = plan.settings.pipeline
     fault = "it has no pipeline" if pipeline is None else pipeline.fault(len(plan.steps), plan.settings.threads)
     if pipeline is None or fault is not None:
@@ -248,7 +250,7 @@ def load_streams(
     plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]
 ) -> PipelineExecutor | Executor:
     """Load the engines for a stream, driven as the plan says. Errors are those of `load_pipeline`."""
-    if plan.settings.pipeline is None:
+    if not plan.has_pipeline:
         return load_steps(plan, artifacts, weights)
     return load_pipeline(plan, artifacts, weights)
 
@@ -266,5 +268,5 @@ def _frames(
     settings = [replace(plain.settings, threads=count) for count in threads]
     bound = [own for steps, own in zip(pipeline.stages, cores, strict=True) for _ in range(steps)] if cores else None
     executables = load_executables(plain, artifacts, weights, settings, bound)
-    traits = [registry.of(step.target).traits for step in plan.steps]
+    traits = [traits_of(step) for step in plan.steps]
     return [Executor(plain, executables, traits) for _ in range(-(-pipeline.depth // pipeline.lanes))]

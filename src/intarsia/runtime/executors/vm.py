@@ -13,18 +13,20 @@ from functools import partial
 import numpy as np
 
 from intarsia.runtime.buckets import InputSpec
-from intarsia.runtime.executors.executor import Executor
+from intarsia.runtime.executors.executor import Executor, Storage
 from intarsia.runtime.plan import Plan, Step
 
 
 class VmExecutor(Executor):
     """Runs a model with open dimensions. Its ``plan`` is that of the largest sizes until feeds choose another."""
 
-    def __init__(self, input_spec: InputSpec, load: Callable[[Plan], Executor]) -> None:
+    def __init__(
+        self, input_spec: InputSpec, load: Callable[[Plan], Executor], given: Mapping[str, Storage] | None = None
+    ) -> None:
         self._input_spec = input_spec
         self._by_plan: dict[str, Executor] = {}
         last = input_spec.buckets[-1].plan
-        super().__init__(replace(last, steps=()), (), ())
+        super().__init__(replace(last, steps=()), (), (), given)
         for bucket in input_spec.buckets:
             if bucket.plan.fingerprint not in self._by_plan:
                 executor = self._by_plan[bucket.plan.fingerprint] = load(bucket.plan)

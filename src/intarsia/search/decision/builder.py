@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from intarsia.backends import registry
+from intarsia.cost.keys import inside_facts
 from intarsia.cost.measure import Measurer
 from intarsia.cost.records.record import Failure
 from intarsia.cost.reference.evaluate import failure_of
@@ -67,7 +68,7 @@ class Builder:
         Raises:
             BackendError, MismatchError: It cannot be built, loaded, run, or answers wrongly.
         """
-        engines = {registry.engine_of(partition.target) for partition in candidate.partitions}
+        engines = {registry.engine_of(leaf.target) for part in candidate.partitions for leaf in part.leaves}
         environment = worker_environment(engines, candidate.settings)
         with self._measurer.turn(), WorkerClient(self._measurer.folder, environment) as worker:
             worker.start()  # while it starts, the artifact is built
@@ -89,5 +90,6 @@ def plan_facts(graph: Graph, candidate: Candidate) -> Mapping[str, Any]:
     rows: list[list[Any]] = []
     for part in candidate.partitions:
         precision = [] if part.precision is None else [part.precision.facts()]
-        rows.append([part.target.key, sorted(place[node] for node in part.nodes), *precision])
+        inside = [] if part.inside is None else [inside_facts(part.inside, place)]
+        rows.append([part.target.key, sorted(place[node] for node in part.nodes), *precision, *inside])
     return {"name": candidate.name, "partitions": rows, "settings": candidate.settings.facts()}

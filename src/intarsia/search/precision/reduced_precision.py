@@ -256,6 +256,8 @@ class ReducedPrecisionSearch:
         if partition.precision is None:
             return None
         graph = self._problem.graph
+        if partition.target.kind.name == registry.NESTED:
+            return "a nested configuration computes in fp32"
         try:
             model = quantised(extract(graph, partition.nodes), partition.precision)
         except PlanError as error:

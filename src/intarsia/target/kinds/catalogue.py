@@ -78,6 +78,17 @@ _COMPOSITE = TargetKind(
 )
 
 
+NESTED = "nested"
+"""The kind that stands for a nested configuration in plans: what is around that sees one engine."""
+_NESTED = TargetKind(
+    name=NESTED,
+    meaning="a nested configuration as one engine of a plan; in a list of targets, write the configuration itself",
+    level="syntax",
+    device_type="cpu",
+    options=schema((text("config", "the configuration, as text"),)),
+)
+
+
 def _with_engines(device: TargetKind) -> TargetKind:
     all_serving = [engine for engine in ENGINES if device.name in engine.serves]
     serving = [engine for engine in all_serving if not engine.brings_device]
@@ -92,7 +103,7 @@ def _with_engines(device: TargetKind) -> TargetKind:
     )
 
 
-_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, *ENGINES)
+_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, _NESTED, *ENGINES)
 BACKED: tuple[TargetKind, ...] = (*ENGINES, *(kind for kind in PROCESSORS if kind.has_own_engine))
 """Kinds that a backend may drive: the engines, and the devices that have one of their own."""
 KINDS: Registry[TargetKind] = Registry("target kind", {kind.name: kind for kind in _BUILT_IN})

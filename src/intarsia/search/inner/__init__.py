@@ -1,0 +1,1 @@
+"""How nested configurations run what they are given."""
