@@ -25,6 +25,9 @@ GROUP = "intarsia.backends"
 
 NESTED = "nested"
 """What stands for the engines of a nested configuration; it is none, so it is not among `names`."""
+CONTROL_FLOW = "control-flow"
+"""What stands for the engines inside control flow; it is none either."""
+STANDING_IN = (NESTED, CONTROL_FLOW)
 
 AWAY = "@"
 """Between the name of an engine and the path of the interpreter it lives in."""
@@ -51,6 +54,11 @@ def names() -> tuple[str, ...]:
     return tuple(_sources())
 
 
+def is_known(name: str) -> bool:
+    """Whether there is a backend of that name, for an engine or for what stands for several."""
+    return name in STANDING_IN or name in names()
+
+
 def engine_of(target: Target) -> str:
     """The name of the engine that a target is of, with the interpreter it lives in where that is another."""
     python = target.options.get("python")
@@ -74,7 +82,7 @@ def get(name: str, *, loading: bool = False) -> Backend:
         BackendUnavailableError: There is no such backend, two packages claim the name, or a plug-in does not import.
     """
     kind, _, python = name.partition(AWAY)
-    ours = _our_source(kind) if loading or kind == NESTED else None
+    ours = _our_source(kind) if loading or kind in STANDING_IN else None
     backend = _made(_only_source(kind) if ours is None else ours)
     return _away(backend, name, python) if python else backend
 

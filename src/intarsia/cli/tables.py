@@ -8,6 +8,7 @@ import click
 
 from intarsia.cli.console import echo, print_table, print_text
 from intarsia.cli.program import print_program
+from intarsia.report.bodies import parts_of_bodies
 from intarsia.report.reasons import (
     NOTHING,
     Json,
@@ -140,7 +141,7 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
     for line in (*decision(report), *larger_needs(report), *default_settings.sentences(report)):
         print_text(line)
     click.echo()
-    _print_parts(report["partitions"], here(report), verbose=verbose)
+    _print_parts(report, here(report), verbose=verbose)
     _print_transfers(report.get("transfers", ()), verbose=verbose)
     click.echo()
     for line in figures(report):
@@ -150,7 +151,8 @@ def print_outcome(report: Json, *, verbose: bool = False) -> None:
         _print_segments(report)
 
 
-def _print_parts(parts: Sequence[Json], where: str, *, verbose: bool) -> None:
+def _print_parts(report: Json, where: str, *, verbose: bool) -> None:
+    parts = report["partitions"]
     figures = tuple(name + where if name in _TIMES else name for name in _FIGURES)
     shown = set(range(len(parts))) if verbose else _costliest(parts)
     compared = any(runner_up(part) != NOTHING for part in parts)
@@ -175,6 +177,10 @@ def _print_parts(parts: Sequence[Json], where: str, *, verbose: bool) -> None:
         blank = ("",) * (len(figures) - 1 + compared)
         device = ("",) if placed else ()
         rows += [(at, name, *device, str(nodes), *blank) for at, name, nodes in rows_inside(part, str(number + 1))]
+        for inner in parts_of_bodies(part, report.get("bodies", ())):
+            told = (inner.nodes, ms(inner.predicted_ms), ms(inner.measured_ms), percent(inner.share))
+            cells = told if inner.nodes else ("", "", "", "")
+            rows.append((inner.place, inner.text, *device, *cells, *[""] * (1 + compared)))
     header = ("partition", "target", *(("device",) if placed else ()), *figures, *(("runner-up",) if compared else ()))
     print_table(header, rows, numbers=figures)
     if len(shown) < len(parts):

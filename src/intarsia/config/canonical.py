@@ -17,7 +17,7 @@ from intarsia.spec import Placed
 from intarsia.spec.schema import Options
 from intarsia.spec.types import Value
 from intarsia.target import TAGS, Target, VirtualDevice
-from intarsia.target.kinds.catalogue import NESTED
+from intarsia.target.kinds.catalogue import CONTROL_FLOW, NESTED
 
 Fault = tuple[str, str]
 """The name of an option, and what is wrong with it."""
@@ -81,6 +81,9 @@ class _Spliced:
                 continue
             if spec.kind.name == NESTED:
                 self.faults.append(("targets", f"{str(spec)!r} is how a plan names a configuration; write that itself"))
+                continue
+            if spec.kind.name == CONTROL_FLOW:
+                self.faults.append(("targets", f"{str(spec)!r} is no engine; state the executor vm, which uses it"))
                 continue
             is_composite = spec.kind.level == "syntax"
             if spec.host is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from intarsia.backends import registry
@@ -13,8 +13,9 @@ from intarsia.cost.records.record import Key
 from intarsia.cost.worker.protocol import Timed
 from intarsia.graph import Graph, Node
 from intarsia.graph.fingerprint import content_hash, fingerprint_of
+from intarsia.graph.graph import PLANS_KEY
 from intarsia.graph.reference.rounding import rounds
-from intarsia.partitioning import Inside, Partition
+from intarsia.partitioning import Inside, Partition, parse_bodies
 from intarsia.runtime.artifact.machine import this_machine
 from intarsia.runtime.executors.transfers import HOST
 from intarsia.target import Target
@@ -45,7 +46,7 @@ def measurement_key(
             "partitions": [_facts(partition, position) for partition in partitions],
             "timed": timed if place is None else [timed, place],
             **judging_facts(graph),
-            **run_facts((leaf.target for partition in partitions for leaf in partition.leaves), settings),
+            **run_facts(_targets(graph, partitions), settings),
         }
     )
 
@@ -80,6 +81,16 @@ def run_facts(targets: Iterable[Target], settings: RunSettings) -> Mapping[str, 
         "bound": True,
         "machine": this_machine().fingerprint,
     }
+
+
+def _targets(graph: Graph, partitions: Iterable[Partition]) -> Iterator[Target]:
+    """The targets that run at last; inside of control flow those that its nodes say."""
+    for leaf in (leaf for partition in partitions for leaf in partition.leaves):
+        yield leaf.target
+        if leaf.target.kind.name == registry.CONTROL_FLOW:
+            for node in map(graph.node, leaf.nodes):
+                for body in parse_bodies(node.metadata.get(PLANS_KEY, "[]")):
+                    yield from (target for part in body.partitions for target in part.targets)
 
 
 def _facts(partition: Partition, position: Mapping[str, int]) -> list[Any]:

@@ -238,8 +238,8 @@ def _check_plan(request: Request, source: object) -> None:
         return
     stated = [] if request.target is None else list(CompilationConfig.of(request.target).executed())
     stated += [("custom-ops", path) for path in request.custom_ops]
-    for partition in request.plan.partitions:
-        refuse_unstated(partition.target.executed(), stated, f"{source}: a partition")
+    for target in (target for partition in request.plan.partitions for target in partition.targets):
+        refuse_unstated(target.executed(), stated, f"{source}: a partition")
 
 
 DEFAULTS: Final = CompileSettings()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Counting, Progress, Watcher
 from intarsia.cost.worker.workspace import Workspace
 from intarsia.driver.ahead_of_time import run_ahead_of_time
+from intarsia.driver.bodies import BodySearch
 from intarsia.errors import Interrupted, MissingStageError
 from intarsia.graph import save_graph
 from intarsia.graph.sizes import check_fits, estimated
@@ -47,7 +50,8 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
     with ExitStack() as undo:
         undo.callback(work.remove)
         progress(Progress(stage="load"))
-        job = plan_compilation(request)
+        bodies = BodySearch(request, partial(_run_body, records), progress, deadline)
+        job = plan_compilation(replace(request, plan_bodies=bodies.plans))
         if job.missing:
             raise MissingStageError(job.plan_text, job.missing, (*job.remarks, *job.estimates))
         check_fits(estimated(job.graph), memory_here())
@@ -59,9 +63,10 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
         engines = {registry.engine_of(target) for target in job.problem.leaves}
         inner = InnerSearch(job.problem)
         with Measurer(job.graph, work.folder, records, engines, job.origin, progress, deadline, inner) as measurer:
-            _prepare(job, measurer, work, progress)
+            _prepare(job, measurer, work, progress, bodies.spent_s)
             found = search(job, measurer, deadline, progress)
             report = _report(job, found, measurer, work, progress)
+            report |= {"bodies": bodies.rows} if bodies.rows else {}
         artifact = found.decision.artifact
         if is_native(job.engine_set.config):
             prepare(artifact)
@@ -74,8 +79,15 @@ def run_stages(request: Request, records: Store, watch: Watcher, deadline: Deadl
     return compiled
 
 
-def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Watcher) -> None:
-    """Put the reference's answers beside the saved graph, while the processes that measure start."""
+def _run_body(records: Store, request: Request, watch: Watcher, deadline: Deadline) -> CompiledModel:
+    return run_stages(request, records, watch, deadline)
+
+
+def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Watcher, apart_s: float) -> None:
+    """Put the reference's answers beside the saved graph, while the processes that measure start.
+
+    ``apart_s`` are seconds that were spent on something else before.
+    """
     unknown = first_settings(job.problem, measurer)
     measurer.start(unknown)
     progress(Progress(stage="reference"))
@@ -83,7 +95,7 @@ def _prepare(job: Compilation, measurer: Measurer, work: Workspace, progress: Wa
     work.compute_reference(job.graph, _borders(job), seed, job.type_oracle, progress, measurer.machine)
     if not unknown:
         return
-    spent = measurer.time.deadline.spent
+    spent = measurer.time.deadline.spent - apart_s
     measurer.wait_for_start()
     because = f"starting, reading the model and computing its reference took {spent:.0f} s"
     measurer.time.announce(because, measurer.time.whole_s())

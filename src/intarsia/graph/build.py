@@ -45,7 +45,7 @@ def captured(proto: onnx.NodeProto) -> Iterator[str]:
     """Yield names of outer values that the node's nested graphs read; a name may repeat."""
     for attribute in proto.attribute:
         for graph in nested_graphs(attribute):
-            yield from _free_names(graph)
+            yield from free_names(graph)
 
 
 def nested_graphs(attribute: onnx.AttributeProto) -> tuple[onnx.GraphProto, ...]:
@@ -83,7 +83,8 @@ def tensor_shape(type_proto: onnx.TypeProto | None) -> tuple[int, ...] | None:
     return tuple(dim.dim_value for dim in dims)
 
 
-def _free_names(graph: onnx.GraphProto) -> Iterator[str]:
+def free_names(graph: onnx.GraphProto) -> Iterator[str]:
+    """Names that a graph takes from around it; may repeat."""
     bound = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     bound |= {tensor.values.name for tensor in graph.sparse_initializer}
     for node in graph.node:

@@ -20,7 +20,7 @@ from xxhash import xxh3_128
 from intarsia.graph.build import nested_graphs
 from intarsia.graph.dtypes import STRING, numpy_dtype
 from intarsia.graph.export import serialise
-from intarsia.graph.graph import SIZES_KEY, Graph
+from intarsia.graph.graph import PLANS_KEY, SIZES_KEY, Graph
 from intarsia.graph.parts import Node, Weight
 from intarsia.graph.submodel import SubModel, extract
 
@@ -182,7 +182,10 @@ class _Described:
             outer = {name: ("outer", position) for position, name in enumerate(node.reads)}
             attributes = _attribute_records(node.proto, outer)
             described = (node.domain, node.op_type, self._opsets.get(node.domain), attributes)
-            known = self._operators[node.index] = repr(described)[1:-1]
+            plans = node.metadata.get(
+                PLANS_KEY, ""
+            )  # by which its bodies run: it is the time of these that is measured
+            known = self._operators[node.index] = repr(described)[1:-1] + plans
         return known
 
     def weight(self, weight: Weight) -> str:

@@ -14,6 +14,8 @@ from intarsia.spec.problems import nearest
 
 SIZES_KEY = "intarsia.sizes"
 """The entry of a graph's metadata that holds `Graph.sizes`, as JSON with sorted keys."""
+PLANS_KEY = "intarsia.bodies"
+"""The entry of a node's metadata that says by which plan its bodies run; see `intarsia.graph.bodies`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

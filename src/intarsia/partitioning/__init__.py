@@ -11,18 +11,22 @@ from intarsia.partitioning.groups import fused_groups
 from intarsia.partitioning.intervals import Intervals
 from intarsia.partitioning.linear import cuts, linear_order
 from intarsia.partitioning.nested import divide, divided_inside, flattened, nested_capability
-from intarsia.partitioning.partitioning import Inside, Partition, Partitioning, with_precision
-from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_plan
+from intarsia.partitioning.partitioning import BodyPlan, Inside, Partition, Partitioning, with_precision
+from intarsia.partitioning.plan_file import PlanFile, dump_plan, parse_bodies, parse_plan
+from intarsia.partitioning.plan_rows import bodies_by_node, bodies_text
 from intarsia.partitioning.region import boundaries
 from intarsia.partitioning.segments import coarser, segments
 
 __all__ = [
+    "BodyPlan",
     "Capability",
     "Inside",
     "Intervals",
     "Partition",
     "Partitioning",
     "PlanFile",
+    "bodies_by_node",
+    "bodies_text",
     "boundaries",
     "coarser",
     "cuts",
@@ -34,6 +38,7 @@ __all__ = [
     "greedy",
     "linear_order",
     "nested_capability",
+    "parse_bodies",
     "parse_plan",
     "restrict",
     "segments",

@@ -63,6 +63,7 @@ class Partition:
         nodes: Ids in the order of the graph.
         precision: Which nodes compute in reduced precision; ``None`` where none does.
         inside: How they run, where the engine is a nested configuration; ``None`` too while nobody decided that.
+        bodies: How the bodies of its nodes run, where that is planned too; a search leaves it to the graph.
     """
 
     target: Target
@@ -78,12 +79,40 @@ class Partition:
         return tuple(leaf for part in self.inside.partitions for leaf in part.leaves)
 
     @property
+    def targets(self) -> tuple[Target, ...]:
+        """Its target, and those of all that is inside it, at any depth."""
+        inner = () if self.inside is None else self.inside.partitions
+        several = (*inner, *(part for body in self.bodies for part in body.partitions))
+        return (self.target, *(target for part in several for target in part.targets))
+
+    bodies: tuple[BodyPlan, ...] = ()
+
+    @property
     def precisions(self) -> tuple[str, ...]:
         """The precisions below fp32 in which it computes: that of its engine's options, and those of its nodes."""
         if self.inside is not None:
             return tuple(dict.fromkeys(name for leaf in self.leaves for name in leaf.precisions))
         own = reduced_type(self.target)
         return (*(() if own is None else (own,)), *(() if self.precision is None else self.precision.names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyPlan:
+    """How one body of a node with control flow runs.
+
+    Attributes:
+        node: The node's id.
+        body: Name of the attribute that holds the body: ``then_branch``, ``else_branch`` or ``body``.
+        partitions: In running order; their nodes are those of the body.
+        embed: Whether they run inside one engine's session.
+        parallel: Whether those that do not depend on each other run at one time.
+    """
+
+    node: str
+    body: str
+    partitions: tuple[Partition, ...]
+    embed: bool = False
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

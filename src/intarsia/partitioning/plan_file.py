@@ -9,19 +9,20 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import yaml
 
 from intarsia.config.precision import Precision, Range, Scheme
 from intarsia.config.settings import Pipeline, RunSettings, Spin
 from intarsia.errors import PlanError, SpecError
-from intarsia.partitioning.partitioning import Inside, Partition, Partitioning
+from intarsia.partitioning.partitioning import BodyPlan, Inside, Partition, Partitioning
+from intarsia.partitioning.plan_rows import partition_rows
 from intarsia.spec.documents import TextError
 from intarsia.spec.problems import nearest
 from intarsia.spec.yaml_text import NULL, compose
 from intarsia.target import Target
-from intarsia.target.kinds.catalogue import NESTED
+from intarsia.target.kinds.catalogue import CONTROL_FLOW, NESTED
 
 VERSION = 1
 T = TypeVar("T")
@@ -88,32 +89,17 @@ def dump_plan(
         **({"parallel": True} if settings.parallel else {}),
         **({} if settings.pipeline is None else {"pipeline": settings.pipeline.facts()}),
         **({} if settings.max_error is None else {"max_error": settings.max_error}),
-        "partitions": [_rows(partition, devices) for partition in partitioning.partitions],
+        "partitions": [partition_rows(partition, devices) for partition in partitioning.partitions],
     }
     # Node ids may be long; a folded line would be hard to move about.
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100_000)
     return _HEADER + "".join(f"# {note}\n" for note in notes) + text
 
 
-def _rows(partition: Partition, devices: Mapping[str, str] | None = None) -> dict[str, Any]:
-    inside = partition.inside
-    return {
-        "target": str(partition.target),
-        **({} if devices is None else {"device": devices[partition.nodes[0]]}),
-        "nodes": list(partition.nodes),
-        **({} if partition.precision is None else {"precision": precision_rows(partition.precision)}),
-        **({} if inside is None else {"inside": inside_rows(inside)}),
-    }
-
-
-def inside_rows(inside: Inside) -> dict[str, Any]:
-    """How a nested configuration runs a partition as JSON-able rows."""
-    return {
-        **({} if inside.threads is None else {"threads": inside.threads}),
-        **({"parallel": True} if inside.parallel else {}),
-        **({} if inside.pipeline is None else {"pipeline": inside.pipeline.facts()}),
-        "partitions": [_rows(partition) for partition in inside.partitions],
-    }
+def parse_bodies(text: str) -> tuple[BodyPlan, ...]:
+    """What `intarsia.partitioning.bodies_text` wrote; a `PlanError` if it is no such text."""
+    reader = _Reader("the plan of a body")
+    return tuple(reader._bodies(reader._root(text), None))
 
 
 def parse_plan(text: str, source: str = "plan") -> PlanFile:
@@ -137,12 +123,7 @@ class _Reader:
         self._text_read = ""
 
     def plan(self, text: str) -> PlanFile:
-        self._text_read = text
-        try:
-            root = compose(text)
-        except TextError as fault:
-            raise PlanError(fault.told(self._source)) from None
-        fields = self._fields(root, "a plan", ("version", "partitions"), _SETTINGS)
+        fields = self._fields(self._root(text), "a plan", ("version", "partitions"), _SETTINGS)
         self._version(fields["version"])
         devices: dict[str, str] = {}
         partitions = tuple(self._partitions(fields["partitions"], devices))
@@ -172,6 +153,13 @@ class _Reader:
             devices=MappingProxyType(devices),
         )
 
+    def _root(self, text: str) -> yaml.Node | None:
+        self._text_read = text
+        try:
+            return compose(text)
+        except TextError as fault:
+            raise PlanError(fault.told(self._source)) from None
+
     def _version(self, node: yaml.Node) -> None:
         version = self._count(node, "'version'")
         if version != VERSION:
@@ -180,7 +168,7 @@ class _Reader:
     def _partitions(self, node: yaml.Node, devices: dict[str, str]) -> Iterator[Partition]:
         """The partitions; what they say of devices goes to ``devices``."""
         for item in self._items(node, "'partitions'"):
-            fields = self._fields(item, "a partition", ("target", "nodes"), ("device", "precision", "inside"))
+            fields = self._fields(item, "a partition", ("target", "nodes"), ("device", "precision", "inside", "bodies"))
             text = self._text(fields["target"], "'target'")
             try:
                 target = Target(text)
@@ -192,7 +180,29 @@ class _Reader:
                 devices.update(dict.fromkeys(nodes, self._text(fields["device"], "'device'")))
             precision = self._precision(fields["precision"], nodes) if "precision" in fields else None
             inside = self._inside(fields["inside"], target, nodes) if "inside" in fields else None
-            yield Partition(target=target, nodes=nodes, precision=precision, inside=inside)
+            if "bodies" in fields and target.kind.name != CONTROL_FLOW:
+                self._fail(f"'bodies' is of {CONTROL_FLOW}, and the target is {text!r}", fields["bodies"])
+            bodies = tuple(self._bodies(fields["bodies"], nodes)) if "bodies" in fields else ()
+            yield Partition(target=target, nodes=nodes, precision=precision, inside=inside, bodies=bodies)
+
+    def _bodies(self, node: yaml.Node | None, nodes: Collection[str] | None) -> Iterator[BodyPlan]:
+        """How the bodies of these nodes run, of any if none are told."""
+        for item in self._items(node, "'bodies'"):
+            fields = self._fields(item, "a body", ("node", "body", "partitions"), ("embed", "parallel"))
+            devices: dict[str, str] = {}
+            partitions = tuple(self._partitions(fields["partitions"], devices))
+            if devices:
+                self._fail("a device is that of the partition around; leave it out inside", fields["partitions"])
+            holder = self._text(fields["node"], "'node'")
+            if nodes is not None and holder not in nodes:
+                self._fail(f"{holder!r} is not a node of this partition", fields["node"])
+            yield BodyPlan(
+                node=holder,
+                body=self._text(fields["body"], "'body'"),
+                partitions=partitions,
+                embed="embed" in fields and self._flag(fields["embed"], "'embed'"),
+                parallel="parallel" in fields and self._flag(fields["parallel"], "'parallel'"),
+            )
 
     def _inside(self, node: yaml.Node, target: Target, nodes: Collection[str]) -> Inside:
         """How a nested configuration runs these nodes."""
@@ -309,7 +319,7 @@ class _Reader:
             self._fail(f"{what} needs {' and '.join(map(repr, missing))}", node)
         return fields
 
-    def _items(self, node: yaml.Node, what: str) -> list[yaml.Node]:
+    def _items(self, node: yaml.Node | None, what: str) -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
             self._fail(f"{what} must be a list; this is {_kind(node)}", node)
         if not node.value:
@@ -335,13 +345,6 @@ class _Reader:
     def _fault(self, problem: str, node: yaml.Node | None) -> PlanError:
         place = None if node is None else node.start_mark.index
         return PlanError(TextError(problem, self._text_read, place).told(self._source))
-
-
-def precision_rows(precision: Precision) -> dict[str, Any]:
-    """A precision as JSON-able rows: node ids by scheme, and ranges by value."""
-    schemes = {scheme.value: list(nodes) for scheme in Scheme if (nodes := precision.nodes(scheme))}
-    ranges = {name: list(span) for name, span in precision.ranges}
-    return {**schemes, **({"ranges": ranges} if ranges else {})}
 
 
 def _kind(node: yaml.Node | None) -> str:

@@ -169,7 +169,7 @@ def missing_engines(
     """
     named = leaves(described)
     if plan is not None:
-        wanted = dict.fromkeys(leaf.target for partition in plan.partitions for leaf in partition.leaves)
+        wanted = dict.fromkeys(target for partition in plan.partitions for target in partition.targets)
         yield from filter(None, (lacks(target) for target in wanted if target.kind.name != registry.NESTED))
         return
     here = [target for target in named if lacks(target) is None]

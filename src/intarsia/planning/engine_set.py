@@ -24,6 +24,7 @@ from intarsia.partitioning import Capability, nested_capability, restrict
 from intarsia.target import KINDS, Target, detect
 from intarsia.target.detect import lack
 from intarsia.target.fit import misfit
+from intarsia.target.kinds.catalogue import CONTROL_FLOW
 
 Engine = Target | NestedEngine
 Absence = Callable[[Target], str | None]
@@ -148,6 +149,8 @@ def _with_libraries(engine: Engine, libraries: tuple[str, ...]) -> Engine:
 def absence(target: Target) -> str | None:
     """Why nothing here can compile for a target, and what fixes it; ``None`` if something can."""
     kind = target.kind
+    if kind.name == CONTROL_FLOW:
+        return None
     if not kind.is_engine:
         if not kind.runs_here:
             return f"no backend of Intarsia runs an engine that generates code for {str(target)!r}"
@@ -267,7 +270,7 @@ def _inside_out(engines: Iterable[Engine]) -> Iterator[NestedEngine]:
 
 def _capability(graph: Graph, target: Target) -> Capability:
     """What a target takes, said by its backend even where its engine is not installed."""
-    if target.kind.name not in registry.names():
+    if not registry.is_known(target.kind.name):
         return described_capability(graph, target)
     return registry.of(target).capability(graph, target)
 

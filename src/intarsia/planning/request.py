@@ -38,6 +38,7 @@ from intarsia.devices import (
 from intarsia.errors import ConfigError, ModelError, NoCoverError
 from intarsia.graph import Graph, SizeRange, load_model
 from intarsia.graph.bind import Shapes
+from intarsia.graph.bodies import holds_bodies, load_typed, with_body_plans
 from intarsia.graph.sizes import estimated
 from intarsia.graph.work import work
 from intarsia.partitioning import (
@@ -62,6 +63,7 @@ from intarsia.planning.availability import (
     missing_stages,
     unsupported_accelerators,
 )
+from intarsia.planning.bodies import RUNS_BODIES, BodyPlanner, planned_bodies, runs_bodies, split_at_bodies
 from intarsia.planning.custom_op_types import ask_types
 from intarsia.planning.described_machine import DescribedMachine, described_machine
 from intarsia.planning.driven import driven
@@ -109,6 +111,8 @@ class Request:
         custom_ops: Paths of libraries with operators of their own, for every target that takes such.
         barred: Names of engines that take no part, with the reason: each failed at a size that it had to serve.
         strict_machine: Whether it is an error if the described machine is another one than this.
+        plan_bodies: Finds plans for the bodies of control flow, where the executor runs that step by step; by the id of
+            a node, the text that `intarsia.graph.bodies.inner_plans` describes. Without, bodies have no plans.
     """
 
     model: Any
@@ -121,6 +125,7 @@ class Request:
     custom_ops: tuple[str, ...] = ()
     barred: Mapping[str, str] = field(default_factory=dict)
     strict_machine: bool = False
+    plan_bodies: BodyPlanner | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +203,8 @@ def plan_compilation(request: Request) -> Compilation:
         request = replace(request, plan=canonical_plan(request.plan))
     graph = load_model(request.model, request.shapes)
     config, remarks = driven(one_config(request.target, graph.metadata), request.shapes or {})
+    load = partial(load_typed if runs_bodies(config) else load_model, request.model, request.shapes)
+    graph = load() if runs_bodies(config) and any(map(holds_bodies, graph.nodes)) else graph
     ahead = is_ahead_of_time(config)
     listed = source_engines(config) if ahead else engines(config, registry.usable(), stand_ins=True)
     native = is_native(config) and not ahead
@@ -206,9 +213,13 @@ def plan_compilation(request: Request) -> Compilation:
     lacks = source_absence if ahead else native_absence if native else absence
     stated = with_custom_ops(with_processes(listed), request.custom_ops)
     described = without(stated, request.barred)
-    graph, type_oracle = ask_types(graph, described, partial(load_model, request.model, request.shapes))
+    graph, type_oracle = ask_types(graph, described, load)
     resolved = _resolved(graph, request)
     devices = _device_plan(graph, config, resolved)
+    is_placed = devices is not None
+    plans = {} if is_placed else planned_bodies(graph, config, request.plan, request.plan_bodies)
+    graph = with_body_plans(graph, plans)
+    described, stated = ((*several, *([RUNS_BODIES] if plans else ())) for several in (described, stated))
     graph = _carrying(graph, config, resolved)
     absent = missing_engines(described, request.plan, devices, lacks)
     if ahead and request.plan is None:  # what is named is a part of the program, and nothing else stands in for it
@@ -307,7 +318,7 @@ def _with_plan(several: Iterable[Engine], plan: PlanFile | None) -> tuple[Engine
 def _problem(
     graph: Graph, engine_set: EngineSet, search: SearchSettings, run: RunSettings, devices: DevicePlan | None
 ) -> Problem:
-    segments = segments_of(graph, prune=search.prune)
+    segments = split_at_bodies(graph, segments_of(graph, prune=search.prune))
     kinds = {target.kind.name for target in engine_set.config.flatten()}
     return Problem(
         graph=graph,

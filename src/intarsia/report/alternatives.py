@@ -8,7 +8,7 @@ from typing import Any
 from intarsia.backends import registry
 from intarsia.config import config_inside
 from intarsia.partitioning import Partition
-from intarsia.partitioning.plan_file import inside_rows, precision_rows
+from intarsia.partitioning.plan_rows import inside_rows, precision_rows
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.runtime import plan_of

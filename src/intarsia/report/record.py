@@ -6,7 +6,7 @@ their ratios. A plan that was not benchmarked has what it took when it was tuned
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import inf, isfinite
 from typing import Any
@@ -19,6 +19,7 @@ from intarsia.cost.timing.statistics import Interval, percentile
 from intarsia.cost.timing.verdict import CONTROL_NAME, Verdict, out_by
 from intarsia.graph import Graph
 from intarsia.graph.reference.rounding import rounds
+from intarsia.planning.bodies import RUNS_BODIES
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.report.alternatives import (
@@ -89,9 +90,9 @@ def compile_report(
     footprints = {**(others or {}), **verdict.footprints}
     latency = _latency(chosen.name, verdict)
     alternatives = AlternativeCosts(job.problem, singles, collage)
-    mixes = [] if collage is None else [_mix(mix, decision) for mix in collage.mixes]
+    mixes = [_mix(mix, decision) for mix in (*(() if collage is None else collage.mixes), *_inside_mixes(singles))]
     figures = plan_figures(chosen.name, verdict, footprints.get(chosen.name))
-    alone = [_single(single, decision, footprints) for single in singles]
+    alone = [_single(single, decision, footprints) for single in singles if single.target != RUNS_BODIES]
     weights = sum(weight.nbytes for weight in job.problem.graph.weights.values())
     engines = sorted({registry.engine_of(target) for target in job.problem.leaves})
     found = {
@@ -206,6 +207,13 @@ def _single(single: Single, decision: Decision, footprints: Mapping[str, Footpri
         "load_s": single.outcome.load_s,
         **plan_figures(best.name, verdict, footprints.get(best.name), single.outcome),
     }
+
+
+def _inside_mixes(singles: Sequence[Single]) -> Iterator[Mix]:
+    """The best plan of a model that is control flow as a whole, which several engines may run inside."""
+    for single in singles:
+        if single.target == RUNS_BODIES and single.candidates:
+            yield Mix(candidate=single.candidates[0], measured_ms=single.outcome.cost_ms)
 
 
 def _mix(mix: Mix, decision: Decision) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from intarsia.backends.contract import Signature
 from intarsia.config.settings import RunSettings
 from intarsia.graph import Graph, Value, extract
-from intarsia.partitioning import Inside, Partition
-from intarsia.runtime.plan import Plan, Step
+from intarsia.graph.bodies import bodies_of
+from intarsia.graph.graph import PLANS_KEY
+from intarsia.partitioning import Inside, Partition, parse_bodies
+from intarsia.runtime.plan import Plan, Step, StepBody
+from intarsia.target.kinds.catalogue import CONTROL_FLOW
 
 
 def plan_of(graph: Graph, partitions: Iterable[Partition], settings: RunSettings) -> Plan:
@@ -34,6 +37,7 @@ def _step(graph: Graph, partition: Partition, settings: RunSettings) -> Step:
         inputs=tuple(map(signature, extracted.inputs)),
         outputs=tuple(map(signature, extracted.outputs)),
         precision=partition.precision,
+        bodies=tuple(_bodies(graph, partition, settings)),
     )
     inside = partition.inside
     return step if inside is None else replace(step, inside=_inside(graph, inside, step, settings))
@@ -45,6 +49,18 @@ def _inside(graph: Graph, inside: Inside, step: Step, settings: RunSettings) -> 
     own = replace(settings, threads=threads, embed=False, parallel=inside.parallel, pipeline=inside.pipeline)
     # Of a nest that runs the whole graph, which may have inputs that nothing reads, the step knows the borders.
     return replace(plan_of(graph, inside.partitions, own), inputs=step.inputs, outputs=step.outputs)
+
+
+def _bodies(graph: Graph, partition: Partition, settings: RunSettings) -> Iterator[StepBody]:
+    """The bodies of what is control flow run step by step; their plans are stated, or said by its nodes."""
+    if partition.target.kind.name != CONTROL_FLOW:
+        return
+    for node in map(graph.node, partition.nodes):
+        stated = tuple(each for each in partition.bodies if each.node == node.id)
+        for plan in stated or parse_bodies(node.metadata.get(PLANS_KEY, "[]")):
+            own = replace(settings, embed=plan.embed, parallel=plan.parallel, pipeline=None)
+            body = bodies_of(graph, node)[plan.body]
+            yield StepBody(node=node.id, name=plan.body, plan=plan_of(body.graph, plan.partitions, own))
 
 
 def signature(value: Value) -> Signature:

@@ -12,6 +12,7 @@ from intarsia.config.settings import RunSettings
 from intarsia.errors import PlanError
 from intarsia.graph import Graph, extract
 from intarsia.runtime.compiled_partitions import CompiledPartitions
+from intarsia.runtime.control_flow import compile_bodies
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.runtime.executors.executor import Executor
 from intarsia.runtime.executors.parallel_levels import step_settings
@@ -54,6 +55,8 @@ def _compiled(
     if step.inside is not None:
         inner = build(graph, inner_plan(step, settings), partitions)
         return joined(inner.artifacts), inner.compile_s
+    if step.bodies:
+        return compile_bodies(graph, step, settings, build)
     backend = registry.of(step.target)
     known = partitions.get(backend, step, settings) if partitions else None
     if known is not None:

@@ -17,7 +17,7 @@ from intarsia.runtime.executors.parallel_levels import step_settings, width
 from intarsia.runtime.executors.pinning import pinned
 from intarsia.runtime.executors.private_weights import as_compiled, own_weights
 from intarsia.runtime.nested_artifacts import parted
-from intarsia.runtime.plan import Plan, Step, inner_plan
+from intarsia.runtime.plan import Plan, Step, body_plan, inner_plan
 
 
 def load_steps(plan: Plan, artifacts: Sequence[EngineArtifact], weights: Mapping[str, np.ndarray]) -> Executor:
@@ -75,8 +75,11 @@ def _loaded(
     with pinned(cores):
         if step.inside is not None:
             return _load_nested(step, artifact, weights, settings)
+        given = {**weights, **own_weights(artifact)}
+        if step.bodies:
+            return _load_bodies(step, as_compiled(artifact), given, settings)
         backend = registry.of(step.target, loading=True)
-        return backend.load(as_compiled(artifact), {**weights, **own_weights(artifact)}, step.target, settings)
+        return backend.load(as_compiled(artifact), given, step.target, settings)
 
 
 def _load_nested(
@@ -87,6 +90,20 @@ def _load_nested(
     plan = inner_plan(step, settings)
     executables = load_executables(plan, parted(artifact), weights, step_settings(plan))
     return NestedExecutable(step.target, plan, executables, [traits_of(inner) for inner in plan.steps])
+
+
+def _load_bodies(
+    step: Step, artifact: EngineArtifact, weights: Mapping[str, np.ndarray], settings: RunSettings
+) -> Executable:
+    from intarsia.runtime.executors.control_flow import ControlFlowExecutable
+
+    bodies = {}
+    for body, part in zip(step.bodies, parted(artifact), strict=True):
+        executor = load_steps(body_plan(body, settings), parted(part), weights)
+        executor.put_inside()
+        bodies[body.node, body.name] = executor
+    own = {name: weights[name] for facts in artifact.meta["nodes"] for name in facts["inputs"] if name in weights}
+    return ControlFlowExecutable(artifact.meta, bodies, own)
 
 
 def _note(plan: Plan) -> None:

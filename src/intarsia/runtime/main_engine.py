@@ -47,6 +47,8 @@ def main_engine(plan: Plan, *, loading: bool = False) -> MainEngine:
     for target in sorted(dict.fromkeys(steps), key=steps.count, reverse=True):
         embedding = registry.of(target, loading=loading).embedding(loading=loading)
         others = [step for step in plan.steps if step.target != target]
+        if any(step.bodies for step in plan.steps):
+            break
         if embedding is not None and others and all(embedding.takes(step.inputs, step.outputs) for step in others):
             return MainEngine(plan=plan, target=target, embedding=embedding)
     raise PlanError("no engine of this plan can hold the other partitions inside its session; leave out 'embed'")

@@ -7,7 +7,7 @@ from typing import Any
 
 from intarsia.backends.contract import EngineArtifact
 from intarsia.backends.contract.artifact import MappedFiles
-from intarsia.runtime.plan import Step
+from intarsia.runtime.plan import Plan, Step
 
 STEPS = "steps"
 """What the ``meta`` of such an artifact has: files, weights and ``meta`` of each step inside."""
@@ -36,11 +36,22 @@ def parted(artifact: EngineArtifact) -> tuple[EngineArtifact, ...]:
 
 def maker_of(step: Step, file: str) -> tuple[str, str]:
     """The kind of the engine that made a file of a step, and what it calls it; the step's own kind if none is known."""
-    if step.inside is not None:
-        number, _, name = file.partition("/")
-        if number.isdecimal() and int(number) < len(step.inside.steps):
-            return maker_of(step.inside.steps[int(number)], name)
-    return step.target.kind_name, file
+    found = None if step.inside is None else _inner_step(step.inside, file)
+    if step.bodies:
+        number, name = _split(file)
+        found = _inner_step(step.bodies[number].plan, name) if 0 <= number < len(step.bodies) else None
+    return (step.target.kind_name, file) if found is None else maker_of(*found)
+
+
+def _inner_step(plan: Plan, file: str) -> tuple[Step, str] | None:
+    number, name = _split(file)
+    return (plan.steps[number], name) if 0 <= number < len(plan.steps) else None
+
+
+def _split(file: str) -> tuple[int, str]:
+    """The place that a file's name begins with, and the rest; -1 if it begins with none."""
+    number, _, name = file.partition("/")
+    return (int(number) if number.isascii() and number.isdecimal() else -1), name
 
 
 def _place(number: int, name: str) -> str:

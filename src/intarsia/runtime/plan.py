@@ -13,7 +13,7 @@ from intarsia.config.settings import RunSettings
 
 if TYPE_CHECKING:
     from intarsia.config.precision import Precision
-    from intarsia.partitioning import Partition
+    from intarsia.partitioning import BodyPlan, Partition
     from intarsia.target import Target
 
 
@@ -28,6 +28,8 @@ class Step:
     precision: Precision | None = None
     inside: Plan | None = None
     """Of a step on a nested configuration: the plan by which that runs it."""
+    bodies: tuple[StepBody, ...] = ()
+    """Of a step that is control flow run step by step: the plan of each body."""
 
     @property
     def is_reduced(self) -> bool:
@@ -41,7 +43,28 @@ class Step:
     @property
     def leaves(self) -> tuple[Step, ...]:
         """The steps inside at any depth, in running order; the step itself where nothing is inside."""
-        return (self,) if self.inside is None else self.inside.leaves
+        plans = self.plans
+        return tuple(leaf for plan in plans for leaf in plan.leaves) if plans else (self,)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What runs inside of it: one plan of a nested configuration, or one of each body."""
+        return (*([] if self.inside is None else [self.inside]), *(body.plan for body in self.bodies))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBody:
+    """One body of a node with control flow, and the plan by which it runs.
+
+    Attributes:
+        node: The node's id in the graph of the step.
+        name: Of the attribute that holds the body.
+        plan: Its nodes are those of the body. It has the threads of the plan around it, and spins alike.
+    """
+
+    node: str
+    name: str
+    plan: Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +118,7 @@ class Plan:
                     step.nodes,
                     *([step.precision.facts()] if step.precision else ()),
                     *([step.inside.fingerprint] if step.inside else ()),
+                    *([body.node, body.name, body.plan.fingerprint] for body in step.bodies),
                 ]
                 for step in self.steps
             ],
@@ -124,7 +148,12 @@ def inner_plan(step: Step, settings: RunSettings) -> Plan:
 def _partition(step: Step, threads: int) -> Partition:
     from intarsia.partitioning import Inside, Partition
 
-    partition = Partition(target=step.target, nodes=step.nodes, precision=step.precision)
+    partition = Partition(
+        target=step.target,
+        nodes=step.nodes,
+        precision=step.precision,
+        bodies=tuple(map(_body_plan, step.bodies)),
+    )
     if step.inside is None:
         return partition
     own = step.inside.settings
@@ -135,6 +164,25 @@ def _partition(step: Step, threads: int) -> Partition:
         pipeline=own.pipeline,
     )
     return replace(partition, inside=inside)
+
+
+def _body_plan(body: StepBody) -> BodyPlan:
+    from intarsia.partitioning import BodyPlan
+
+    plan, settings = body.plan, body.plan.settings
+    return BodyPlan(
+        node=body.node,
+        body=body.name,
+        partitions=plan.partitions,
+        embed=settings.embed,
+        parallel=settings.parallel,
+    )
+
+
+def body_plan(body: StepBody, settings: RunSettings) -> Plan:
+    """The plan of a body of a step that obeys these settings: it has its threads, and spins alike."""
+    own = body.plan.settings
+    return replace(body.plan, settings=replace(settings, embed=own.embed, parallel=own.parallel, pipeline=None))
 
 
 def transitions(partitions: Iterable[Partition | Step]) -> int:

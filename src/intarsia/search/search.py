@@ -13,6 +13,7 @@ from intarsia.cost.records.record import Failure
 from intarsia.cost.worker.deadline import Deadline
 from intarsia.cost.worker.progress import Progress, Watcher, unwatched
 from intarsia.errors import MismatchError
+from intarsia.planning.bodies import RUNS_BODIES
 from intarsia.planning.problem import Candidate
 from intarsia.planning.request import Compilation
 from intarsia.search.collage.collage import CollageResult, CollageSearch
@@ -77,7 +78,8 @@ def _searched(job: Compilation, measurer: Measurer, deadline: Deadline, progress
         measurer.time.last_s = _footprints_s(measurer, singles, deadline)
     collage = _collage(job, measurer, singles, deadline, progress)
     plans = _filled(measurer, _plans(singles))
-    mixes = _filled(measurer, [mix.candidate for mix in collage.mixes] if collage else [])
+    mixed = [mix.candidate for mix in collage.mixes] if collage else []
+    mixes = _filled(measurer, [*mixed, *_divided_inside(singles)])
     wanted = _wanted(job, measurer, has_plans=bool(plans or mixes))
     stream = stream_of(job, measurer, finalists(plans, mixes), wanted, deadline, progress)
     accuracy_budget = AccuracyBudget(job.problem, measurer, plans, mixes, progress)
@@ -170,4 +172,9 @@ def _filled(measurer: Measurer, plans: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _plans(singles: Sequence[Single]) -> list[Candidate]:
-    return [candidate for single in singles for candidate in single.candidates]
+    return [candidate for single in singles if single.target != RUNS_BODIES for candidate in single.candidates]
+
+
+def _divided_inside(singles: Sequence[Single]) -> list[Candidate]:
+    """Plans of one step that is control flow over several engines: mixes, whatever they look like from outside."""
+    return [candidate for single in singles if single.target == RUNS_BODIES for candidate in single.candidates]

@@ -8,7 +8,7 @@ from typing import Any
 
 from intarsia.errors import SpecError
 from intarsia.spec import Placed, Spec, SpecOf, read_list
-from intarsia.target.kinds.catalogue import KINDS, NESTED
+from intarsia.target.kinds.catalogue import CONTROL_FLOW, KINDS, NESTED
 from intarsia.target.kinds.kind import DEVICE_TYPES
 from intarsia.target.target import LEVEL, Target
 
@@ -70,7 +70,7 @@ def _leaves(
         target, index = (spec.spec, spec.index) if isinstance(spec, Placed) else (spec, None)
         assert isinstance(target, Target)
         hosts = outer if target.host is None else (*outer, target.host)
-        if target.kind.level != "syntax" or target.kind.name == NESTED:
+        if target.kind.level != "syntax" or target.kind.name in (NESTED, CONTROL_FLOW):
             yield target, index, hosts
             continue
         if index is not None:

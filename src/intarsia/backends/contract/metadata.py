@@ -17,6 +17,7 @@ from intarsia.json_types import (
     count,
     either,
     flag,
+    integer,
     optional,
     record,
     row,
@@ -62,6 +63,21 @@ PROGRAM = _kept({**_borders, "host": text})
 """Of a program that was compiled ahead of time: the target whose processor it is for."""
 INSIDE = _kept({"steps": several(_kept({"files": several(text), "weights": several(text), "meta": table(anything)}))})
 """Of a nested configuration: what each step inside has, whose own ``meta`` is checked as its engine says."""
+_parts = several(_kept({"files": several(text), "weights": several(text), "meta": table(anything)}))
+_flow_node = _kept(
+    {
+        "op": text,
+        "inputs": several(text),
+        "outputs": several(text),
+        "bodies": table(_kept({"inputs": several(text), "own": count, "outputs": several(_border)})),
+        "axes": several(integer),
+        "backwards": several(flag),
+        "output_axes": several(integer),
+        "output_backwards": several(flag),
+    }
+)
+CONTROL_FLOW = _kept({**_borders, "nodes": several(_flow_node), "steps": _parts})
+"""Of control flow that is run step by step: its nodes, and what each body has, whose own ``meta`` is checked apart."""
 MNN = _kept({**_borders, "layout": several(row(optional(text), count))})
 OPENVINO = _kept(
     {**_borders, "deciding": several(text), "left": several(text), "late": flag, "open": Field(flag, False)}

@@ -68,23 +68,28 @@ _BOUNDED = frozenset(
 """What they make is about as large as what they read, at most, where inference cannot tell how large."""
 
 
-def fold_and_infer(model: ir.Model) -> None:
+def fold_and_infer(model: ir.Model, shapes: Mapping[str, ir.Shape] = MappingProxyType({})) -> None:
     """Replace constant nodes by weights and complete types and shapes.
 
     A shape that only the file declares is believed where inference does not know the operator, and nowhere else:
     exporters leave stale ones behind.
+
+    Args:
+        model: Changed in place.
+        shapes: Of values by name, which are known better than inference can tell.
     """
     _forget_shapes(model)
-    _Folder(model).run()
+    _Folder(model, shapes).run()
     if _complete_by_propagation(model):
-        _Folder(model).run()
+        _Folder(model, shapes).run()
 
 
 class _Folder:
     """The state of one pass: the type of each value, and the constants folded so far."""
 
-    def __init__(self, model: ir.Model) -> None:
+    def __init__(self, model: ir.Model, shapes: Mapping[str, ir.Shape]) -> None:
         self._graph = model.graph
+        self._shapes = shapes
         self._opsets = dict(model.opset_imports)
         self._imports = [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in self._opsets.items()]
         self._ir_version = model.ir_version
@@ -128,6 +133,8 @@ class _Folder:
         for output in node.outputs:
             if output.name in found:
                 _adopt(output, found[output.name])
+                if output.name in self._shapes:
+                    output.shape = self._shapes[output.name]
                 _check_extent(node, output)
 
     def _type(self, value: ir.Value) -> onnx.TypeProto | None:

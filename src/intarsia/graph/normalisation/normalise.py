@@ -1,10 +1,10 @@
-"""Brings a model into the one form that every later stage works on. `_STEPS` is the list; each is a file or less."""
+"""Brings a model into the one form that every later stage works on. `_BEFORE` and `_BEHIND` list the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from math import prod
 
 import numpy as np
@@ -28,8 +28,8 @@ from intarsia.graph.reading.read import ModelSource, read_model
 from intarsia.graph.validation import check_types
 from intarsia.graph.validation.tensors import check_dims
 
-Types = Mapping[str, tuple[str, tuple[int, ...] | None]]
-"""Element type of values by name, and their shape where that is always the same."""
+Types = Mapping[str, tuple[str, tuple[int | str, ...] | None]]
+"""Element type of values by name, and their dimensions where their number is always the same; open ones by a name."""
 
 
 def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types | None = None) -> Graph:
@@ -51,7 +51,9 @@ def load_model(source: ModelSource, shapes: Shapes | None = None, types: Types |
         bind_dimensions(model, shapes or {})
         _check_inputs(model)
         _state_types(model, types or {})
-        for step in _STEPS:
+        known = {name: ir.Shape(dims) for name, (_, dims) in (types or {}).items() if dims is not None}
+        steps: _Steps = (*_BEFORE, partial(fold_and_infer, shapes=known), *_BEHIND)
+        for step in steps:
             step(model)
         graph = _frozen(model)
     sizes = {name: range_.middle for name, range_ in ranges_of(shapes or {}).items()}
@@ -112,7 +114,8 @@ def _sort(model: ir.Model) -> None:
     model.graph.sort()
 
 
-_STEPS: tuple[Callable[[ir.Model], None], ...] = (
+_Steps = tuple[Callable[[ir.Model], None], ...]
+_BEFORE: _Steps = (
     inline_functions,
     _state_domains,
     _sort,
@@ -120,7 +123,8 @@ _STEPS: tuple[Callable[[ir.Model], None], ...] = (
     check_types,
     raise_opset,
     lift_constants,
-    fold_and_infer,
+)
+_BEHIND: _Steps = (
     drop_idle,
     own_outputs,
     drop_dead,

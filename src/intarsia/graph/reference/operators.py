@@ -18,6 +18,8 @@ from math import ceil, prod
 from typing import Any
 
 import numpy as np
+from onnx import TypeProto
+from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops import op_max_pool
 
@@ -267,7 +269,11 @@ class Loop(OpRun):
             for list_, item in zip(scanned, results[len(state) :], strict=True):
                 list_.append(item)
             step += 1
-        return (*state, *(np.stack(items) if items else np.empty((0,), np.float32) for items in scanned))
+        types = body.output_types[1 + len(state) :]
+        return (
+            *state,
+            *(np.stack(items) if items else _no_rows(type_) for items, type_ in zip(scanned, types, strict=True)),
+        )
 
 
 class Pad(OpRun):
@@ -291,6 +297,13 @@ class Pad(OpRun):
         if mode == "constant" and constant_value is not None:
             options["constant_values"] = constant_value.item()
         return (np.pad(kept, widths, mode=mode, **options).astype(data.dtype, copy=False),)  # type: ignore[call-overload]
+
+
+def _no_rows(element: TypeProto) -> np.ndarray:
+    """What is stacked where the body never ran; a size that nobody knows is 0, as in ONNX Runtime."""
+    tensor = element.tensor_type
+    dtype = tensor_dtype_to_np_dtype(tensor.elem_type) if tensor.elem_type else np.float32
+    return np.empty((0, *(dim.dim_value for dim in tensor.shape.dim)), dtype)
 
 
 REPLACEMENTS: tuple[type[OpRun], ...] = (

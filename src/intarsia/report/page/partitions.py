@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from intarsia.report.bodies import parts_of_bodies
 from intarsia.report.page.engines import colour, label, shares
 from intarsia.report.reasons import Json, ms, runner_up
 
@@ -55,6 +56,7 @@ def parts(report: Json, run_ms: Sequence[float] | None) -> list[dict[str, Any]]:
             "off": _off(part["predicted_ms"], part["measured_ms"]),
             "runner_up": runner_up(part),
             "config": part.get("config"),
+            "inner": list(parts_of_bodies(part, report.get("bodies", ()))),
         }
         for number, part in enumerate(listed, start=1)
     ]

@@ -7,6 +7,7 @@ take memory to be as large as a shape says; so nothing of a manifest becomes a p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import isfinite, prod
 from typing import Any
@@ -56,9 +57,11 @@ def check_meta(step: StoredStep, at: str, type_: JsonType | None, plan: Plan) ->
     if not step.meta and (settings.embed or settings.ahead_of_time):  # another step's session, or program, holds it
         return
     if step.inside is not None:
-        for number, (inner, meta_type) in enumerate(_steps_inside(step, at)):
-            check_meta(inner, f"{at}.inside.steps[{number}]", meta_type, step.inside)
+        _check_inside(step, at, step.inside)
         return
+    if step.bodies:
+        for number, (body, part) in enumerate(zip(step.bodies, _bodies_inside(step, at), strict=True)):
+            _check_inside(part, f"{at}.bodies[{number}].plan", body.plan)
     faults: list[Fault] = []
     if type_ is not None:
         type_(step.meta, "", faults)
@@ -67,28 +70,39 @@ def check_meta(step: StoredStep, at: str, type_: JsonType | None, plan: Plan) ->
     raise_first(_meta_faults(step, at, plan))
 
 
-def _steps_inside(step: StoredStep, at: str) -> Iterator[tuple[StoredStep, JsonType | None]]:
-    """Each step inside of another one with what its engine compiled, and the type of what that engine keeps."""
+def _check_inside(step: StoredStep, at: str, plan: Plan) -> None:
+    rows = _rows_inside(step, at, len(plan.steps), "steps")
+    for number, (inner, row) in enumerate(zip(plan.steps, rows, strict=True)):
+        type_ = registry.of(inner.target, loading=True).meta_type(row["meta"])
+        check_meta(_stored(inner, row), f"{at}.inside.steps[{number}]", type_, plan)
+
+
+def _bodies_inside(step: StoredStep, at: str) -> Iterator[StoredStep]:
+    """What each body of a step has, as what the step would have if there were this body alone."""
+    for row in _rows_inside(step, at, len(step.bodies), "bodies"):
+        yield _stored(replace(step.step, bodies=()), row)
+
+
+def _stored(step: Step, row: Mapping[str, Any]) -> StoredStep:
+    own = {name: getattr(step, name) for name in Step.__slots__}
+    return StoredStep(**own, files=tuple(row["files"]), weights=tuple(row["weights"]), meta=row["meta"])
+
+
+def _rows_inside(step: StoredStep, at: str, count: int, what: str) -> Sequence[Mapping[str, Any]]:
+    """What is kept of each of so many parts of a step, whose files and weights the step has."""
     faults: list[Fault] = []
     INSIDE(step.meta, "", faults)
     if faults:
         raise ArtifactError(told(faults, f"$.{at}.meta"))
-    assert step.inside is not None, "asked of such steps alone"
-    rows = step.meta[STEPS]
-    if len(rows) != len(step.inside.steps):
-        raise ArtifactError(f"$.{at}.meta.{STEPS}: there are {len(rows)}, and {len(step.inside.steps)} steps inside")
-    for number, (inner, facts) in enumerate(zip(step.inside.steps, rows, strict=True)):
-        for what, known in (("files", [f"{number}/{name}" for name in facts["files"]]), ("weights", facts["weights"])):
-            lost = next((name for name in known if name not in getattr(step, what)), None)
+    rows: Sequence[Mapping[str, Any]] = step.meta[STEPS]
+    if len(rows) != count:
+        raise ArtifactError(f"$.{at}.meta.{STEPS}: there are {len(rows)}, and {count} {what} inside")
+    for number, row in enumerate(rows):
+        for kept, known in (("files", [f"{number}/{name}" for name in row["files"]]), ("weights", row["weights"])):
+            lost = next((name for name in known if name not in getattr(step, kept)), None)
             if lost is not None:
-                raise ArtifactError(f"$.{at}.meta.{STEPS}[{number}].{what}: the step has no {lost!r}")
-        stored = StoredStep(
-            **{name: getattr(inner, name) for name in Step.__slots__},
-            files=tuple(facts["files"]),
-            weights=tuple(facts["weights"]),
-            meta=facts["meta"],
-        )
-        yield stored, registry.of(inner.target, loading=True).meta_type(facts["meta"])
+                raise ArtifactError(f"$.{at}.meta.{STEPS}[{number}].{kept}: the step has no {lost!r}")
+    return rows
 
 
 def manifest_faults(manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
@@ -199,18 +213,33 @@ def _inside_faults(at: str, step: Step) -> Iterator[Fault]:
     plan = step.inside
     if (plan is None) != (step.target.kind_name != registry.NESTED):
         yield f"{at}.inside", f"{step.target.kind_name} runs {'no' if plan else 'a'} plan inside"
+    if bool(step.bodies) != (step.target.kind_name == registry.CONTROL_FLOW):
+        yield f"{at}.bodies", f"{step.target.kind_name} runs {'no' if step.bodies else 'the'} bodies of nodes"
+    for number, body in enumerate(step.bodies):
+        if body.node not in step.nodes:
+            yield f"{at}.bodies[{number}].node", f"the step has no node {body.node!r}"
+        yield from _inner_plan_faults(f"{at}.bodies[{number}].plan", body.plan)
     if plan is None:
         return
     where = f"{at}.inside"
-    if not plan.steps:
-        yield f"{where}.steps", "there are none"
-    if sorted(step.nodes) != sorted(node for inner in plan.steps for node in inner.nodes):
+    if plan.steps and sorted(step.nodes) != sorted(node for inner in plan.steps for node in inner.nodes):
         yield f"{where}.steps", "they do not have each node of the step once"
     for side, own, outer in (("inputs", plan.inputs, step.inputs), ("outputs", plan.outputs, step.outputs)):
         if own != outer:
             yield f"{where}.{side}", f"these are not the {side} of the step"
-    if plan.settings.embed or plan.settings.ahead_of_time:
+    if plan.settings.embed:
         yield f"{where}.settings", "a plan inside is driven step by step"
+    yield from _inner_plan_faults(where, plan)
+
+
+def _inner_plan_faults(where: str, plan: Plan) -> Iterator[Fault]:
+    """Of a plan inside of a step what it says by itself."""
+    if not plan.steps:
+        yield f"{where}.steps", "there are none"
+    if plan.settings.ahead_of_time:
+        yield f"{where}.settings", "a plan inside is no program"
+    yield from _border_faults(f"{where}.inputs", plan.inputs)
+    yield from _border_faults(f"{where}.outputs", plan.outputs)
     for number, inner in enumerate(plan.steps):
         below = f"{where}.steps[{number}]"
         yield from _border_faults(f"{below}.inputs", inner.inputs)

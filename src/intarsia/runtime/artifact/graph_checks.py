@@ -41,3 +41,5 @@ def _unlike(plan: Plan, found: Plan, where: str) -> Iterator[Fault]:
     for at, step, true_step in steps:
         if step.inside is not None and true_step.inside is not None:
             yield from _unlike(step.inside, true_step.inside, f"{at}inside.")
+        for number, (body, true_body) in enumerate(zip(step.bodies, true_step.bodies, strict=True)):
+            yield from _unlike(body.plan, true_body.plan, f"{at}bodies[{number}].plan.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from intarsia.backends.contract import Signature
 from intarsia.config.settings import RunSettings
 from intarsia.runtime.artifact.machine import Machine
-from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.plan import Plan, Step, StepBody
 
 if TYPE_CHECKING:
     from intarsia.config.precision import Precision
@@ -32,6 +32,7 @@ class StoredStep:
     meta: Mapping[str, Any]
     precision: Precision | None = None
     inside: Plan | None = None
+    bodies: tuple[StepBody, ...] = ()
 
     @property
     def step(self) -> Step:
@@ -118,5 +119,6 @@ def entry_of(step: int, file: str) -> str:
 def _plain(value: Any) -> Any:
     """A record as an object of JSON; a target as its text."""
     if is_dataclass(value):
-        return {each.name: getattr(value, each.name) for each in fields(value)}
+        found = {each.name: getattr(value, each.name) for each in fields(value)}
+        return {name: each for name, each in found.items() if name != "bodies" or each}
     return str(value)

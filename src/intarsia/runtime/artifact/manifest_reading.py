@@ -29,7 +29,7 @@ from intarsia.json_types import (
 )
 from intarsia.runtime.artifact.machine import Machine
 from intarsia.runtime.artifact.manifest import VERSION, EngineRecord, Manifest, StoredBucket, StoredStep, StoredWeight
-from intarsia.runtime.plan import Plan, Step
+from intarsia.runtime.plan import Plan, Step, StepBody
 from intarsia.target.stored import stored_target
 
 _TOLD = 3
@@ -93,10 +93,10 @@ def _precision(value: Any, at: str, faults: list[Fault]) -> Any:
 
 def _inside(value: Any, at: str, faults: list[Fault]) -> Any:
     """The plan inside of a step, whose steps may have plans inside in turn."""
-    if at.count(".inside") > MOST_LEVELS:
+    if at.count(".inside") + at.count(".plan") > MOST_LEVELS:
         faults.append((at, f"there are more than {MOST_LEVELS} plans inside of each other"))
         return None
-    step = record(Step, {**_STEP_FIELDS, "inside": Field(optional(_inside), None)})
+    step = record(Step, {**_STEP_FIELDS, "inside": Field(optional(_inside), None), "bodies": Field(_bodies, ())})
     fields: Fields = {
         "steps": several(step),
         "settings": _SETTINGS,
@@ -104,6 +104,11 @@ def _inside(value: Any, at: str, faults: list[Fault]) -> Any:
         "outputs": _SIGNATURES,
     }
     return record(Plan, fields)(value, at, faults)
+
+
+def _bodies(value: Any, at: str, faults: list[Fault]) -> Any:
+    """The bodies of control flow, each with its plan."""
+    return several(record(StepBody, {"node": text, "name": text, "plan": _inside}))(value, at, faults)
 
 
 _SHAPE = several(integer)
@@ -151,6 +156,7 @@ _STEP = record(
         "weights": several(text),
         "meta": table(anything),
         "inside": Field(optional(_inside), None),
+        "bodies": Field(_bodies, ()),
     },
 )
 _BUCKET = record(

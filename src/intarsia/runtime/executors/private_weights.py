@@ -11,20 +11,36 @@ import numpy as np
 from intarsia.backends.contract import EngineArtifact
 
 if TYPE_CHECKING:
-    from intarsia.graph import Graph, SubModel
+    from intarsia.graph import Graph, SubModel, Weight
 
 _META = "own_weights"
 
 
-def with_weights(artifact: EngineArtifact, model: SubModel, graph: Graph) -> EngineArtifact:
-    """The artifact with those weights of ``model`` inside that it wants handed over and ``graph`` does not hold."""
-    own = [model.weights[name] for name in artifact.weights if name not in graph.weights]
+def with_weights(
+    artifact: EngineArtifact, model: SubModel | Graph, graph: Graph, *, same_names: bool = True
+) -> EngineArtifact:
+    """The artifact with those weights of ``model`` inside that it wants handed over and ``graph`` does not hold.
+
+    Args:
+        same_names: Whether weights of one name are one weight; without, their contents are compared.
+    """
+
+    def is_shared(name: str) -> bool:
+        return name in graph.weights and (same_names or _is_one(model.weights[name], graph.weights[name]))
+
+    own = [model.weights[name] for name in artifact.weights if not is_shared(name)]
     files = {_file(number): weight.array().tobytes() for number, weight in enumerate(own)}
     rows = [[weight.name, weight.dtype, list(weight.shape)] for weight in own]
-    shared = tuple(name for name in artifact.weights if name in graph.weights)
+    shared = tuple(filter(is_shared, artifact.weights))
     # Engines are handed all of them again under the names that they gave.
     meta = {**artifact.meta, _META: {"rows": rows, "wanted": list(artifact.weights)}}
     return replace(artifact, files={**artifact.files, **files}, weights=shared, meta=meta)
+
+
+def _is_one(weight: Weight, other: Weight) -> bool:
+    if (weight.dtype, weight.shape) != (other.dtype, other.shape):
+        return False
+    return np.array_equal(weight.array().reshape(-1).view(np.uint8), other.array().reshape(-1).view(np.uint8))
 
 
 def own_weights(artifact: EngineArtifact) -> Mapping[str, np.ndarray]:

@@ -77,6 +77,16 @@ _COMPOSITE = TargetKind(
     ),
 )
 
+CONTROL_FLOW = "control-flow"
+"""The kind of the steps that run ``If``, ``Loop`` and ``Scan``, with a plan for each body."""
+_CONTROL_FLOW = TargetKind(
+    name=CONTROL_FLOW,
+    meaning="If, Loop and Scan run step by step, as the executor vm does: each body is a plan over several engines",
+    level="syntax",
+    device_type="cpu",
+    options=schema(()),
+)
+
 
 NESTED = "nested"
 """The kind that stands for a nested configuration in plans: what is around that sees one engine."""
@@ -103,7 +113,8 @@ def _with_engines(device: TargetKind) -> TargetKind:
     )
 
 
-_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), _COMPOSITE, _NESTED, *ENGINES)
+_SYNTAX = (_COMPOSITE, _NESTED, _CONTROL_FLOW)
+_BUILT_IN: Iterable[TargetKind] = (*map(_with_engines, (*PROCESSORS, *GPUS)), *_SYNTAX, *ENGINES)
 BACKED: tuple[TargetKind, ...] = (*ENGINES, *(kind for kind in PROCESSORS if kind.has_own_engine))
 """Kinds that a backend may drive: the engines, and the devices that have one of their own."""
 KINDS: Registry[TargetKind] = Registry("target kind", {kind.name: kind for kind in _BUILT_IN})

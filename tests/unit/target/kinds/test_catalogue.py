@@ -40,7 +40,7 @@ def test_each_row(kind: TargetKind) -> None:
 def test_device_types() -> None:
     numbers = {name: DEVICE_TYPES[KINDS[name].device_type] for name in KINDS if KINDS[name].level != "engine"}
     assert numbers == {
-        **dict.fromkeys(("llvm", "c", "stackvm", "hybrid", "composite", "nested", "test"), 1),
+        **dict.fromkeys(("llvm", "c", "stackvm", "hybrid", "composite", "nested", "control-flow", "test"), 1),
         "cuda": 2,
         "nvptx": 2,
         "opencl": 4,
