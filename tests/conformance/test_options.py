@@ -19,10 +19,11 @@ import pytest
 from intarsia.backends import registry
 from intarsia.config import CompilationConfig, SearchSettings
 from intarsia.config.drives import EXECUTORS, RUNTIMES, Executor, Runtime
+from intarsia.config.levels import LEVELS
 from intarsia.devices import Constraint
 from intarsia.errors import InputError, IntarsiaError
 from intarsia.graph import load_model
-from intarsia.planning.effects import LEVELS, NOBODY, NOT_HERE, REFUSED, effects, level_effects
+from intarsia.planning.effects import NOBODY, NOT_HERE, REFUSED, effects, level_effects
 from intarsia.planning.request import Compilation, Request, plan_compilation
 from intarsia.runtime.aot.place import place_of
 from intarsia.runtime.aot.writing import Written, write_project
@@ -170,7 +171,7 @@ def _files(executor: Mapping[str, object], runtime: object = "crt") -> Mapping[s
     config = CompilationConfig.of({**PROGRAM, "executor": executor, "runtime": runtime})
     job = planned(config)
     place = place_of(config.host, [Target("c")])
-    written = Written(graph=job.graph, partitioning=job.given.partitioning, config=config, place=place, name="net")
+    written = Written(graph=job.graph, partitioning=job.given, config=config, place=place, name="net")
     return write_project(written)[0].files()
 
 
@@ -198,7 +199,7 @@ def test_the_least_region_of_a_target_changes_the_plan_or_is_remarked(name: str)
     form = {"targets": ["mnn", "reference"]}
     usual = SearchSettings(partition="greedy")
     least = replace(usual, min_nodes=FAR) if name == "min_nodes" else replace(usual, min_flops=FAR)
-    plans = [planned(form, search=search).given.partitioning for search in (usual, least)]
+    plans = [planned(form, search=search).given for search in (usual, least)]
     kinds = [{part.target.kind.name for part in plan.partitions} for plan in plans]
     if registry.probe("mnn").usable:
         assert "mnn" in kinds[0]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from intarsia.planning.effects import LEVELS, NOT_HERE, effects, level_effects
+from intarsia.config.levels import LEVELS
+from intarsia.planning.effects import NOT_HERE, effects, level_effects
 from intarsia.target import KINDS
 from intarsia.target.describe import describe_kind
 

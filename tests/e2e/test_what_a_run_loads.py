@@ -63,6 +63,7 @@ EVERY = [
     "intarsia.backends.contract.native",
     "intarsia.backends.contract.node_facts",
     "intarsia.backends.contract.options",
+    "intarsia.backends.contract.processor",
     "intarsia.backends.contract.shared_memory",
     "intarsia.backends.contract.slots",
     "intarsia.backends.contract.traits",
@@ -98,6 +99,7 @@ EVERY = [
     "intarsia.runtime.executors.feeds",
     "intarsia.runtime.executors.output_buffer",
     "intarsia.runtime.executors.parallel_levels",
+    "intarsia.runtime.executors.pinning",
     "intarsia.runtime.executors.private_weights",
     "intarsia.runtime.executors.transfers",
     "intarsia.runtime.executors.turns",
@@ -154,7 +156,6 @@ OF_ONNXRUNTIME = [
     "intarsia.backends.package_probe",
 ]
 OF_OPENVINO = [
-    "intarsia.backends.contract.instruction_sets",
     "intarsia.backends.openvino",
     "intarsia.backends.openvino.backend",
     "intarsia.backends.openvino.executable",

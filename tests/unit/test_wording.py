@@ -21,7 +21,7 @@ AFTER_A_NUMBER = re.compile(rf" (?:more |validation |logical )?(?:{'|'.join(NOUN
 MORE_THAN_ONE = {
     ("graph/ranges.py", "buckets"),
     ("graph/reference/stages.py", "rounds"),
-    ("planning/request.py", "threads"),
+    ("planning/run_settings.py", "threads"),
     ("backends/contract/traits.py", "threads"),
     ("backends/ncnn/lowering/builder.py", "dimensions"),
     ("spec/similar_names.py", "tags"),

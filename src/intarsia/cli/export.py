@@ -60,10 +60,14 @@ def export(
         raise click.UsageError("--shape binds dimensions of a model, which only --target takes here")
     from intarsia.runtime import Artifact, CompiledModel
     from intarsia.runtime import export as write
-    from intarsia.runtime.cpp.exporting import export_project
 
     with CompiledModel(Artifact(artifact, trust)) as model:
-        written = export_project(model.artifact, folder) if runtime else write(model, folder, has_test=has_test)
+        if runtime:
+            from intarsia.runtime.cpp.exporting import export_project
+
+            written = export_project(model.artifact, folder)
+        else:
+            written = write(model, folder, has_test=has_test)
         files = [str(path) for path in written]
         report = {"artifact": str(artifact), "target": str(model.plan.partitions[0].target), "files": files}
     print_answer(report, lambda report: echo("\n".join(report["files"])), as_json=as_json)

@@ -82,14 +82,17 @@ def _with_effects(kind: dict[str, Any]) -> dict[str, Any]:
 
 def _kind_of_level(name: str) -> dict[str, Any] | None:
     """An executor, a runtime, or what a configuration, a deployment or a link says, as a kind of target."""
-    from intarsia.planning.availability import RUNNING
-    from intarsia.planning.effects import LEVELS, level_effects
+    from intarsia.config.levels import LEVELS
     from intarsia.target.describe import describe_option
 
     for level, kinds in LEVELS.items():
         kind = kinds.get(name)
         if kind is None:
             continue
+        # Both load numpy, which most answers do without.
+        from intarsia.planning.availability import RUNNING
+        from intarsia.planning.effects import level_effects
+
         read_by = level_effects(level, kind)
         options = [
             asdict(describe_option(name, option, level=level)) | {"read_by": read_by[option.name]}

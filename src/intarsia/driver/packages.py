@@ -15,6 +15,7 @@ from intarsia.graph.bind import Shapes
 from intarsia.partitioning.capability import refusal_text
 from intarsia.runtime.environment import applied, load_environment
 from intarsia.target import Target
+from intarsia.wording import counted
 
 
 def write_package(
@@ -52,7 +53,7 @@ def write_package(
     refused = backend.capability(graph, wanted).refusals
     if refused:
         count = len(graph.nodes)
-        told = f"{wanted.kind.name} takes {count - len(refused)} of {count} nodes, and a package needs all"
+        told = f"{wanted.kind.name} takes {count - len(refused)} of {counted(count, 'node')}, and a package needs all"
         raise ModelError(f"{told}: {refusal_text(refused, count)}")
     settings = RunSettings(threads=1)
     with scratch() as draft:

@@ -99,7 +99,7 @@ def is_native(config: CompilationConfig) -> bool:
 def _missing_in_process(config: CompilationConfig) -> Iterator[str]:
     executor, runtime = config.executor, config.runtime
     if executor.kind.name == RECORDED:
-        yield f"the executor {RECORDED} records what an NVIDIA GPU runs, and no stage here drives one"
+        yield f"the executor {RECORDED} needs an NVIDIA GPU, and no stage here drives one"
     elif executor.kind.name not in EXECUTORS:
         yield f"no stage drives a model by the executor {str(executor)!r} yet; {', '.join((*EXECUTORS, AHEAD))} run"
     elif not obeys(executor.kind.name, _LINKED) and executor.options.get(_LINKED):

@@ -6,25 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from intarsia.backends.contract import READ_FOR_ALL
-from intarsia.config.compilation import LEVEL as CONFIG
-from intarsia.config.deployment import LEVEL as DEPLOYMENT
-from intarsia.config.deployment import LINK_LEVEL as LINK
-from intarsia.config.drives import EXECUTORS, RUNTIMES
 from intarsia.planning.availability import RUNNING, obeys
 from intarsia.planning.remarks import is_compared, readers
 from intarsia.spec import Kind
 from intarsia.target.kinds.kind import TargetKind
 
-LEVELS: Mapping[str, Mapping[str, Kind]] = MappingProxyType(
-    {
-        "executor": EXECUTORS,
-        "runtime": RUNTIMES,
-        "config": CONFIG.kinds,
-        "deployment": DEPLOYMENT.kinds,
-        "link": LINK.kinds,
-    }
-)
-"""The kinds of the levels beside that of targets."""
 PLANNING = "planning"
 """Reads what says which engines take part, where they run, and for which device."""
 NOBODY = "nothing: remark"

@@ -68,10 +68,7 @@ class _Head:
 
 
 class SpecReader:
-    """Reads specs of one level and those nested in them.
-
-    A spec with an error is read as ``None``, and the error is added to ``problems``.
-    """
+    """Reads specs of one level and those nested in them; an error goes to ``problems``, and its spec is ``None``."""
 
     def __init__(self, level: Level, resolving: tuple[str, ...] = (), problems: Problems | None = None) -> None:
         self.level = level

@@ -44,6 +44,7 @@ class StoredTarget:
         self.options = MappingProxyType(options)
         self.kind_name = key.partition(" ")[0]
         self.device_type = "cpu"
+        self.base = None  # what states one is no choice of words
 
     @cached_property
     def _target(self) -> Target:

@@ -80,7 +80,7 @@ def test_forms_and_hosts(form: object, text: str, host: str) -> None:
         ({"targets": ["llvm"], "libraries": ["tensort"]}, "did you mean 'tensorrt'?"),
         ({"executor": "vm"}, "at least one target is required"),
         ({"targets": ["llvm", {"targets": ["mnn"], "executor": "vmm"}]}, "targets[1].executor: executor kind 'vmm'"),
-        ({"machines": {"a": "llvm"}}, "read it with intarsia.config.Deployment"),
+        ({"machines": {"a": "llvm"}}, "as intarsia.config.Deployment reads them"),
         ("composite", "'composite' names no devices"),
         ("mnn, composite:1 -devices=llvm", "so it has no index"),
         ({"targets": ["llvm"], "host": "composite -devices=llvm"}, "a host is one"),

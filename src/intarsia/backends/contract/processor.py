@@ -1,16 +1,35 @@
-"""The processor that an engine compiles for: as its target's base states it, else this machine's."""
+"""The processor that an engine compiles for, as its target's base states it, else this machine's; and how libraries are
+held to the instruction sets of a weaker one.
+"""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from intarsia.config.emulated import InstructionSet
 
 if TYPE_CHECKING:
     from intarsia.target import Target
 
 _NAMING = frozenset({"mcpu", "march", "mattr"})
 """Options that say what a processor can do. Features without a name are those of the architecture's plainest one."""
+
+_ONEDNN: Mapping[InstructionSet, str] = MappingProxyType(
+    {
+        InstructionSet.SSE41: "SSE41",
+        InstructionSet.AVX: "AVX",
+        InstructionSet.AVX2: "AVX2",
+        InstructionSet.AVX512: "AVX512_CORE",
+        InstructionSet.AVX512_VNNI: "AVX512_CORE_VNNI",
+        InstructionSet.AVX512_BF16: "AVX512_CORE_BF16",
+        InstructionSet.AVX512_FP16: "AVX512_CORE_FP16",
+        InstructionSet.AMX: "AVX512_CORE_AMX",
+    }
+)
+"""What oneDNN calls the instruction sets; OpenVINO and PyTorch both have oneDNN inside."""
 
 
 def processor_of(target: Target) -> Target:
@@ -53,3 +72,15 @@ def compiler_flags(described: Target | None) -> tuple[str, ...]:
     if told.get("mcpu") and told["mcpu"] != Kind.detect().mcpu:
         return (f"{option}={told['mcpu']}", *flags)
     return tuple(flags) or (f"{option}=native",)
+
+
+def onednn_limit(most: InstructionSet) -> Mapping[str, str]:
+    """What oneDNN reads: its Developer Guide, "CPU Dispatcher Control"."""
+    return {"ONEDNN_MAX_CPU_ISA": _ONEDNN[most]}
+
+
+def torch_limit(most: InstructionSet) -> Mapping[str, str]:
+    """What PyTorch's own kernels and its code generator read (``ATEN_CPU_CAPABILITY``), and oneDNN inside it."""
+    below_avx2 = most in (InstructionSet.SSE41, InstructionSet.AVX)
+    capability = "default" if below_avx2 else "avx2" if most is InstructionSet.AVX2 else "avx512"
+    return {"ATEN_CPU_CAPABILITY": capability, **onednn_limit(most)}

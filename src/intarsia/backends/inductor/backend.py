@@ -17,7 +17,6 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
-    instruction_sets,
     openmp,
     reading,
     signature_rows,
@@ -25,6 +24,7 @@ from intarsia.backends.contract import (
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
+from intarsia.backends.contract.processor import torch_limit
 from intarsia.backends.inductor import compiler
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter
@@ -103,7 +103,7 @@ class InductorBackend(LoweredBackend):
 
     def masking(self, most: InstructionSet) -> Mapping[str, str]:
         """As PyTorch, whose variable its code generator reads too."""
-        return instruction_sets.torch(most)
+        return torch_limit(most)
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """As PyTorch's operators, but for what is generated."""

@@ -21,12 +21,12 @@ from intarsia.backends.contract import (
     Traits,
     border_rows,
     guard,
-    instruction_sets,
     reading,
     stated,
     thread_count,
 )
 from intarsia.backends.contract.node_facts import words
+from intarsia.backends.contract.processor import onednn_limit
 from intarsia.backends.contract.shared_memory import writable
 from intarsia.backends.openvino.executable import CompiledModel
 from intarsia.backends.openvino.model import (
@@ -149,7 +149,7 @@ class OpenVinoBackend(Backend):
 
     def masking(self, most: InstructionSet) -> Mapping[str, str]:
         """The limit of oneDNN, by which its CPU plug-in chooses kernels of its own too."""
-        return instruction_sets.onednn(most)
+        return onednn_limit(most)
 
     def refusal(self, node: Node, graph: Graph, target: Target) -> str | None:
         """By operator, and by the cases known to fail or to come out wrong."""

@@ -111,7 +111,8 @@ def _type_fault(node: Node, graph: Graph, row: Row) -> str | None:
 def _form_fault(node: Node, graph: Graph, row: Row) -> str | None:
     value = graph.values[node.inputs[0]] if node.inputs and node.inputs[0] else None
     if row.ranks is not None and (value is None or value.rank not in row.ranks):
-        return f"takes {' or '.join(map(str, sorted(row.ranks)))} dimensions"
+        several = " or ".join(map(str, sorted(row.ranks)))
+        return f"takes {several} dimension{'' if row.ranks == {1} else 's'}"
     if row.batch is not None and (value is None or not value.shape or value.shape[0] > row.batch):
         return "takes one sample at a time" if row.batch == 1 else f"takes at most {row.batch} samples at a time"
     for position in row.constant:

@@ -27,11 +27,11 @@ from intarsia.backends.contract import (
     following,
     guard,
     guarded,
-    instruction_sets,
     openmp,
     reading,
     thread_count,
 )
+from intarsia.backends.contract.processor import torch_limit
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
 from intarsia.backends.lowering.interpreter import Interpreter, Tensor
 from intarsia.backends.lowering.lower import refusal
@@ -95,7 +95,7 @@ class TorchBackend(LoweredBackend):
 
     def masking(self, most: InstructionSet) -> Mapping[str, str]:
         """The limits of its own kernels and of oneDNN's."""
-        return instruction_sets.torch(most)
+        return torch_limit(most)
 
     def judge(self, each: Instruction, reads: tuple[Instruction, ...]) -> str | None:
         """By element type, and by number of dimensions where layers are written for some."""

@@ -61,7 +61,7 @@ def ask_loader(loader: Any) -> Iterator[dict[str, Any]]:
 def answer() -> None:
     """Write what the drivers say to standard output, as JSON: the work of the process that is started for it."""
     loader = load_loader()
-    json.dump([] if loader is None else list(ask_loader(loader)), sys.stdout)
+    sys.stdout.write(json.dumps([] if loader is None else list(ask_loader(loader))))
 
 
 def load_loader() -> Any:
