@@ -89,6 +89,7 @@ def _key(source: str | os.PathLike[str] | bytes, config: CompilationConfig | Non
         "shapes": {name: size if isinstance(size, int) else str(size) for name, size in (request.shapes or {}).items()},
         "constraints": dump_constraints(request.constraints),
         "plan": repr(request.plan),
+        "strict_machine": request.strict_machine,
         "custom_ops": [_file_digest(library) for library in request.custom_ops],
     }
     return xxhash.xxh3_128_hexdigest(json.dumps(facts, sort_keys=True).encode())

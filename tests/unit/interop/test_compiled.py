@@ -71,6 +71,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "footprints": {"footprints": True},
     "max_error": {"max_error": 0.01},
     "strict": {"strict": True},
+    "strict_machine": {"strict_machine": True},
+    "min_nodes": {"min_nodes": 2},
+    "min_flops": {"min_flops": 1000},
     "custom_ops": {"custom_ops": [__file__]},
 }
 
