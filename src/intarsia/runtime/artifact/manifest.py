@@ -117,8 +117,8 @@ def entry_of(step: int, file: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A record as an object of JSON; a target as its text."""
+    """A record as an object of JSON, without what only few steps have; a target as its text."""
     if is_dataclass(value):
         found = {each.name: getattr(value, each.name) for each in fields(value)}
-        return {name: each for name, each in found.items() if name != "bodies" or each}
+        return {name: each for name, each in found.items() if name not in ("inside", "bodies") or each}
     return str(value)

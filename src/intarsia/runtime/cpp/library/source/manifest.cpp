@@ -78,8 +78,9 @@ void read_machine(const Json& machine, Manifest& manifest) {
 
 void read_settings(const Json& settings, Manifest& manifest) {
     const std::string at = "$.settings";
+    // `emulated` says on what the plan was measured; a run is not held to it.
     only(settings, at,
-         {"threads", "spin", "embed", "parallel", "pipeline", "max_error", "verified", "ahead_of_time"});
+         {"threads", "spin", "embed", "parallel", "pipeline", "max_error", "verified", "ahead_of_time", "emulated"});
     if (settings.get("ahead_of_time", at).boolean(at + ".ahead_of_time")) {
         throw ArtifactError("it is a program of C, for the runtime crt; intarsia export writes its sources");
     }
