@@ -43,7 +43,7 @@ COMPILING_TO_EXPORT = ("iree", "tvm", "inductor")
 
 def kinds_of(engine: str) -> tuple[str, ...]:
     """The kinds whose options a target of an engine can state: its own, and those of its bases that it runs on."""
-    kind = KINDS[engine]
+    kind = Target(engine).kind  # of a plug-in too
     return (engine, *(name for name in kind.serves if engine in KINDS[name].runs_here))
 
 

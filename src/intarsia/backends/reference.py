@@ -21,6 +21,7 @@ from intarsia.backends.contract import (
     by_copy,
     guard,
     guarded,
+    reading,
 )
 from intarsia.backends.contract.node_facts import inner_operators, words
 from intarsia.errors import CompileError, LoadError
@@ -53,6 +54,7 @@ class ReferenceBackend(Backend):
     """Takes every operator that the evaluator implements, at any shape."""
 
     name = _NAME
+    reads = reading({})
     extra = ""
     licence = "Apache-2.0"
     machine_code = ()

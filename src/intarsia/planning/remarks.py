@@ -101,6 +101,8 @@ def is_obeyed(engine: Target, kind: str, option: str, *, native: bool = False) -
     if option in READ_FOR_ALL:
         return True
     backend = registry.of(engine)
+    if backend.reads is None:
+        return True
     return option in backend.reads.get(kind, ()) and not (native and option in backend.native_unread)
 
 

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from intarsia.backends.contract.artifact import EngineArtifact
@@ -74,9 +73,9 @@ class Backend(ABC):
     """Why what it writes runs on other machines alone; ``None`` where it runs here too."""
     extends: ClassVar[str | None] = None
     """The engine that this one is, with kernels of its own added to that one's."""
-    reads: ClassVar[Reads] = MappingProxyType({})
+    reads: ClassVar[Reads | None] = None
     """The options of its own kind and of its bases that change what it compiles or how it runs. A compile remarks on
-    all others that are stated."""
+    all others that are stated, but on none where an engine does not say."""
     native_unread: ClassVar[frozenset[str]] = frozenset()
     """Those of them that its loader for the runtime `cpp` is not told."""
 
