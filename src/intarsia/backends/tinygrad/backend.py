@@ -19,6 +19,7 @@ from intarsia.backends.contract import (
     Gap,
     Traits,
     guard,
+    reading,
 )
 from intarsia.backends.contract.node_facts import words
 from intarsia.backends.lowering.backend import NOT_LOWERED, LoweredBackend
@@ -48,6 +49,7 @@ class TinygradBackend(LoweredBackend):
     """Kernels are compiled when an artifact is loaded; what Clang made of a source is kept in our cache."""
 
     name = _NAME
+    reads = reading({"opencl": "supports_float16 supports_float64"})
     extra = _NAME
     natives = words("relu sigmoid")
     licence = "MIT"
