@@ -19,13 +19,15 @@ from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any, cast
 from unittest.mock import Mock, patch
 
+from onnx import TensorProto, helper
+
 from intarsia.backends import registry
 from intarsia.backends.contract import Availability, Backend
 from intarsia.backends.contract.source import WritesSource
 from intarsia.backends.ethos_u.backend import EthosUBackend
 from intarsia.config import CompilationConfig, RunSettings
 from intarsia.errors import IntarsiaError
-from intarsia.graph import extract, load_model
+from intarsia.graph import Graph, extract, load_model
 from intarsia.planning.availability import missing_stages
 from intarsia.planning.engine_set import absence
 from intarsia.planning.remarks import is_compared, is_obeyed
@@ -36,6 +38,8 @@ from tests.conformance.option_samples import sample
 from tests.unit.graph.models import two_layers
 
 SETTINGS = RunSettings(threads=2)
+OTHER_TYPES = (TensorProto.FLOAT16, TensorProto.DOUBLE)
+"""Element types that a device has or lacks, as its target says."""
 Seen = Mapping[str, str]
 COMPILING_TO_EXPORT = ("iree", "tvm", "inductor")
 """Engines whose export holds what they compiled, so that it need not be compiled once more."""
@@ -84,6 +88,13 @@ def walk(engine: str) -> Iterator[tuple[str, str, bool, bool]]:
             yield kind, name, said[name], (said[name] or together) and changes({name: value})
 
 
+def _relu(type_: int) -> Graph:
+    """A model of one node on elements of a type."""
+    ends = [helper.make_tensor_value_info(name, type_, [4]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", ends[:1], ends[1:])
+    return load_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+
+
 def seen(backend: Backend, target: Target, *, loaded: bool = False) -> Seen:
     """A digest of each thing that can be observed of a target; ``loaded``: also of the artifact, and when it loads."""
     model = load_model(SMALL_NET.model() if backend.name == "winograd" else two_layers())
@@ -97,6 +108,7 @@ def seen(backend: Backend, target: Target, *, loaded: bool = False) -> Seen:
         "environment": sorted(backend.environment(SETTINGS).items(), key=str),
         "refusals": sorted(backend.capability(model, target).refusals.items()),
         "variants": len(backend.variants(target)),
+        "types": [sorted(backend.capability(_relu(each), target).refusals.items()) for each in OTHER_TYPES],
     }
     if isinstance(backend, WritesSource):
         found["source"] = backend.source_lack(target)
