@@ -139,21 +139,24 @@ def missing_devices(config: CompilationConfig, devices: DevicePlan | None) -> It
         indices = {device.index or 0 for device in config.devices.values() if device.target == target}
         if isinstance(target, Target) and target.device_type != CPU and indices and 0 not in indices:
             yield _no_other_device(VirtualDevice(target=target, index=min(indices)))
-    yield from _missing_processors(config, devices)
+    highest = _highest_processor(config, devices)
+    if highest and config.executor.kind.name == PIPELINE:
+        processors_here(highest + 1)
 
 
-def _missing_processors(config: CompilationConfig, devices: DevicePlan | None) -> Iterator[str]:
-    named = (*config.devices.values(), *(devices.devices if devices else ()))
-    highest = max((device.index or 0 for device in named if is_cpu(device)), default=0)
-    if not highest:
-        return
-    if config.executor.kind.name != PIPELINE:
+def unbound_processors(config: CompilationConfig, devices: DevicePlan | None) -> Iterator[str]:
+    """That processors are named, and that the executor binds no threads to them."""
+    highest = _highest_processor(config, devices)
+    if highest and config.executor.kind.name != PIPELINE:
         yield (
             f"'cpu:{highest}' is a part of the machine's cores, and the executor {PIPELINE} alone binds threads to it, "
-            f"not {str(config.executor)!r}; state --executor {PIPELINE}, or name no index"
+            f"not {str(config.executor)!r}: what is placed there runs on all cores"
         )
-        return
-    processors_here(highest + 1)
+
+
+def _highest_processor(config: CompilationConfig, devices: DevicePlan | None) -> int:
+    named = (*config.devices.values(), *(devices.devices if devices else ()))
+    return max((device.index or 0 for device in named if is_cpu(device)), default=0)
 
 
 def missing_engines(

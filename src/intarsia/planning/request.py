@@ -61,6 +61,7 @@ from intarsia.planning.availability import (
     missing_devices,
     missing_engines,
     missing_stages,
+    unbound_processors,
     unsupported_accelerators,
 )
 from intarsia.planning.bodies import RUNS_BODIES, BodyPlanner, planned_bodies, runs_bodies, split_at_bodies
@@ -253,6 +254,7 @@ def plan_compilation(request: Request) -> Compilation:
         absent={str(target): why for target in leaves(stated) if (why := _absence(target, request, lacks)) is not None},
         missing=tuple(dict.fromkeys(missing)),
         remarks=(
+            *unbound_processors(config, devices),
             *(() if difference is None else difference.remarks),
             *remarks,
             *ineffective(config, leaves(engine_set.engines), devices, request.search),

@@ -10,7 +10,7 @@ from intarsia.config import CompilationConfig
 from intarsia.devices import Constraint, plan_devices
 from intarsia.errors import ConfigError
 from intarsia.planning import availability
-from intarsia.planning.availability import missing_devices, missing_engines, missing_stages
+from intarsia.planning.availability import missing_devices, missing_engines, missing_stages, unbound_processors
 from intarsia.target import Target
 from tests.fakes import fake_dag
 
@@ -96,9 +96,11 @@ def test_a_list_that_puts_a_target_on_another_device_alone_is_not_ignored(
 def test_a_part_of_the_cores_takes_the_executor_that_binds_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     form = {"targets": ["llvm:0", "llvm:1"]}
-    [told] = missing_devices(CompilationConfig.of(form), None)
+    assert list(missing_devices(CompilationConfig.of(form), None)) == []
+    [told] = unbound_processors(CompilationConfig.of(form), None)
     assert told.startswith("'cpu:1' is a part of the machine's cores")
-    assert "state --executor pipeline" in told
+    assert told.endswith("not 'graph': what is placed there runs on all cores")
+    assert list(unbound_processors(CompilationConfig.of(form | {"executor": "pipeline"}), None)) == []
     assert list(missing_devices(CompilationConfig.of(form | {"executor": "pipeline"}), None)) == []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     with pytest.raises(ConfigError, match="this process may use 1 core"):
