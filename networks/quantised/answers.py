@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def unoptimised(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The outputs, computed without optimisation, and exactly on a processor without VNNI too."""
-    content, _ = unsigned_weights(model.SerializeToString(), {})
+    copy = type(model)()
+    copy.CopyFrom(model)
+    content = unsigned_weights(copy, {}).SerializeToString()
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads, options.log_severity_level = 1, 4

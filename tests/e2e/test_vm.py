@@ -162,7 +162,7 @@ def test_a_loop_and_a_branch_are_mixed_with_other_engines(
     intarsia_: Callable[..., Run], captioner: Path, tmp_path: Path
 ) -> None:
     config, out = tmp_path / "vm.yaml", tmp_path / "captioner.intarsia"
-    config.write_text(f"targets: [openvino, {ORT!r}]\nexecutor: vm\npartition: greedy\nbudget: 0\nthreads: 1\n")
+    config.write_text(f"targets: [mnn, {ORT!r}]\nexecutor: vm\npartition: greedy\nbudget: 0\nthreads: 1\n")
     run = intarsia_("compile", captioner, "--config", config, "--store", tmp_path / "s.sqlite", "-o", out)
     assert run.code == 0, run.err
     feeds = {"image": np.random.default_rng(1).standard_normal(IMAGE).astype(np.float32)}
@@ -170,7 +170,7 @@ def test_a_loop_and_a_branch_are_mixed_with_other_engines(
     reference = evaluate(load_model(captioner), feeds)
     with intarsia.load(out) as compiled:
         engine = {id_: part.target.kind.name for part in compiled.plan.partitions for id_ in part.nodes}
-        assert {engine[id_] for id_ in ("conv_1", "conv_2", "state")} == {"openvino"}
+        assert {engine[id_] for id_ in ("conv_1", "conv_2", "state")} == {"mnn"}
         assert {engine[id_] for id_ in ("decode", "answer")} == {"onnxruntime"}
         results = compiled(feeds)
         assert "-executor=vm" in compiled.report["config"]

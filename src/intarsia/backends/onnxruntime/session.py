@@ -78,19 +78,32 @@ _NO_SATURATION = {"session.x64quantprecision": "1"}
 
 def serialised(model: SubModel) -> EngineArtifact:
     """A model as ONNX, without its large weights: ONNX Runtime is given those as arrays when it loads."""
+    from intarsia.backends.onnxruntime.unsigned_weights import saturates, unsigned_weights
     from intarsia.backends.onnxruntime.zero_points import add_zero_points
     from intarsia.graph.export import serialise
+    from intarsia.target.features import features_of
+    from intarsia.target.hardware import cpu_options
 
     # Packed types are stored two in a byte, so the array in memory is not what ORT wants: those stay inside.
-    outside = not any(weight.dtype in _STORED_PACKED for weight in model.weights.values())
+    is_split = not any(weight.dtype in _STORED_PACKED for weight in model.weights.values())
+    outside = {w.name: w for w in model.weights.values() if is_split and w.nbytes > SMALL_BYTES}
     with guard(CompileError, _NAME):
-        message = model.to_message(
-            weights="external" if outside else "inline", small_bytes=SMALL_BYTES, max_opset=MAX_OPSET, max_ir=MAX_IR
+        message = add_zero_points(
+            model.to_message(
+                weights="external" if is_split else "inline",
+                small_bytes=SMALL_BYTES,
+                max_opset=MAX_OPSET,
+                max_ir=MAX_IR,
+            )
         )
-        content = serialise(add_zero_points(message))
+        if saturates(features_of("llvm", cpu_options())):
+            held = {name: weight.array() for name, weight in outside.items() if weight.dtype == "int8"}
+            unsigned_weights(message, held)
+        kept = {tensor.name for tensor in message.graph.initializer}
+        content = serialise(message)
     return EngineArtifact(
         files={"model.onnx": content},
-        weights=tuple(w.name for w in model.weights.values() if outside and w.nbytes > SMALL_BYTES),
+        weights=tuple(name for name in outside if name in kept),
         meta=border_rows(model),
     )
 

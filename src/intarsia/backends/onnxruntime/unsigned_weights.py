@@ -1,8 +1,9 @@
-"""Weights in int8 as weights in uint8, so that a session without optimisation is exact on every processor.
+"""Weights in int8 as weights in uint8, so that products with uint8 activations are exact on every processor.
 
 On x86 without VNNI, ONNX Runtime multiplies uint8 by int8 with an instruction that adds two products in 16 bits, and
 saturates. It adds the products of uint8 by uint8 in 32 bits. Its own cure, the entry ``session.x64quantprecision``, is
-a rewrite of the graph that a session without optimisation leaves out.
+a rewrite of the graph that a session without optimisation leaves out, and that leaves out operators which were
+quantised before (a ``QLinearConv`` of a model in the form QOperator saturates at every level, seen in 1.31).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from intarsia.graph.build import all_nodes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from intarsia.target.features import Features
+
 _SHIFT = 128
 _OPERANDS = {
     "QLinearConv": (2, 3, 5),
@@ -31,19 +34,21 @@ _OPERANDS = {
 """By operator: the input that has the activation's type (None: it is always uint8), the weight, its zero point."""
 
 
-def unsigned_weights(content: bytes, held: Mapping[str, np.ndarray]) -> tuple[bytes, dict[str, np.ndarray]]:
-    """The model with the int8 weights that meet a uint8 activation moved by 128, with their zero points.
+def saturates(processor: Features) -> bool:
+    """Whether ONNX Runtime's products of uint8 and int8 saturate on that processor."""
+    return processor.architecture == "x86" and not (processor.has("avx512vnni") or processor.has("avxvnni"))
+
+
+def unsigned_weights(model: onnx.ModelProto, held: Mapping[str, np.ndarray]) -> onnx.ModelProto:
+    """Move the int8 weights that meet a uint8 activation by 128, with their zero points, in place.
 
     Args:
-        content: An ONNX model.
+        model: The model. A weight that is moved lies in it afterwards, and one that nobody reads any more is dropped.
         held: The weights that lie outside of it, by name.
-
-    Returns:
-        The model, and the weights outside of it: those given, and the moved ones among them.
     """
-    model = onnx.ModelProto.FromString(content)
-    weights = _Weights(model.graph, dict(held))
+    weights = _Weights(model.graph, held)
     types = _types(model.graph)
+    before = set[str]()
     for node in all_nodes(model.graph.node):
         activation, weight, zero = _OPERANDS.get(node.op_type, (None, None, None))
         if weight is None or zero is None or types.get(node.input[weight]) != TensorProto.INT8:
@@ -53,17 +58,29 @@ def unsigned_weights(content: bytes, held: Mapping[str, np.ndarray]) -> tuple[by
         has_zero = len(node.input) > zero and bool(node.input[zero])
         if node.input[weight] not in weights or (has_zero and node.input[zero] not in weights):
             continue
+        before |= {node.input[weight], *node.input[zero : zero + 1]}
         node.input.extend([""] * (zero + 1 - len(node.input)))
         node.input[zero] = weights.moved(node.input[zero]) if has_zero else weights.shift()
         node.input[weight] = weights.moved(node.input[weight])
-    return model.SerializeToString(), weights.held
+    _drop_unread(model.graph, before)
+    return model
+
+
+def _drop_unread(graph: onnx.GraphProto, names: set[str]) -> None:
+    """Drop those of the initializers that no node reads, and that are no border of the graph."""
+    read = {name for node in all_nodes(graph.node) for name in node.input}
+    read |= {value.name for value in (*graph.input, *graph.output)}
+    kept = [tensor for tensor in graph.initializer if tensor.name not in names - read]
+    if len(kept) < len(graph.initializer):
+        del graph.initializer[:]
+        graph.initializer.extend(kept)
 
 
 class _Weights:
     """The initializers of a graph, in it or held outside."""
 
-    def __init__(self, graph: onnx.GraphProto, held: dict[str, np.ndarray]) -> None:
-        self.held = held
+    def __init__(self, graph: onnx.GraphProto, held: Mapping[str, np.ndarray]) -> None:
+        self._held = held
         self._graph = graph
         self._tensors = {tensor.name: tensor for tensor in graph.initializer}
 
@@ -75,14 +92,9 @@ class _Weights:
         new = f"{name}/uint8"
         if new in self._tensors:
             return new
-        tensor = self._tensors[name]
-        if name in self.held:
-            self.held[new] = _moved(self.held[name])
-            outside = TensorProto()
-            outside.CopyFrom(tensor)
-            outside.name, outside.data_type = new, TensorProto.UINT8
-            return self._added(outside)
-        return self._added(numpy_helper.from_array(_moved(numpy_helper.to_array(tensor)), new))
+        held = self._held.get(name)
+        content = numpy_helper.to_array(self._tensors[name]) if held is None else held
+        return self._added(numpy_helper.from_array(_moved(content), new))
 
     def shift(self) -> str:
         """The name of the zero point of a weight that had none."""

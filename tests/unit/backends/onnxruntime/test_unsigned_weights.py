@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+import pytest
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from intarsia.backends.onnxruntime.unsigned_weights import unsigned_weights
+from intarsia.backends.onnxruntime.unsigned_weights import saturates, unsigned_weights
+from intarsia.target import Target
 from tests.unit.graph.models import info, model
 
 RNG = np.random.default_rng(0)
@@ -37,9 +39,7 @@ def evaluated(proto: onnx.ModelProto) -> Any:
 
 
 def check(proto: onnx.ModelProto) -> onnx.ModelProto:
-    content, held = unsigned_weights(proto.SerializeToString(), {})
-    assert held == {}
-    found = onnx.load_from_string(content)
+    found = unsigned_weights(onnx.ModelProto.FromString(proto.SerializeToString()), {})
     onnx.checker.check_model(found)
     np.testing.assert_array_equal(evaluated(proto), evaluated(found))
     return found
@@ -78,14 +78,26 @@ def test_int8_activations_keep_their_weights() -> None:
     assert "w/uint8" not in kinds(check(proto))
 
 
-def test_weights_held_outside_stay_outside() -> None:
+def test_weights_held_outside_come_in_and_are_dropped_outside() -> None:
     proto = dynamic()
     (tensor,) = proto.graph.initializer
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
-    content, held = unsigned_weights(proto.SerializeToString(), {"w": WEIGHT})
-    found = {tensor.name: tensor for tensor in onnx.ModelProto.FromString(content).graph.initializer}
-    assert found["w/uint8"].data_location == TensorProto.EXTERNAL
-    assert found["w/uint8"].data_type == TensorProto.UINT8
-    assert (held["w/uint8"] == WEIGHT.astype(np.int16) + 128).all()
-    assert held["w"] is WEIGHT
+    found = {tensor.name: tensor for tensor in unsigned_weights(proto, {"w": WEIGHT}).graph.initializer}
+    assert set(found) == {"w/uint8", "/uint8/zero_point"}
+    np.testing.assert_array_equal(numpy_helper.to_array(found["w/uint8"]), WEIGHT.astype(np.int16) + 128)
+
+
+def test_a_weight_that_another_node_reads_stays() -> None:
+    proto = dynamic()
+    proto.graph.node.append(helper.make_node("Cast", ["w"], ["other"], to=TensorProto.FLOAT))
+    assert set(kinds(check(proto))) == {"w", "w/uint8", "/uint8/zero_point"}
+
+
+@pytest.mark.parametrize(
+    ("processor", "wanted"),
+    [("llvm -mcpu=znver3", True), ("llvm -mcpu=cascadelake", False), ("llvm -mcpu=alderlake", False),
+     ("llvm -mcpu=cortex-a72", False)],
+)  # fmt: skip
+def test_only_x86_processors_without_vnni_saturate(processor: str, wanted: bool) -> None:
+    assert saturates(Target(processor).features) is wanted
